@@ -1,0 +1,100 @@
+"""Sensitive values as integers, so that every verdict and every bound is exact.
+
+A column of numbers, dates or timestamps is an array of integers and one scale: the value is
+`units / 10**digits`. Floats count as the decimal number that Python prints for them
+(`Decimal(str(x))`), so .1 + .2 is .3. Dates count days, timestamps count seconds (with
+microseconds as decimals), both since 1970.
+"""
+
+import math
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from expectations.errors import InputError
+
+_INT64 = 2**63 - 1
+_DIGITS = 38  # what a SQL DECIMAL holds
+_UNROUNDED = Context(prec=400)  # the default context would round what has more than 28 digits
+_SECOND_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """Numbers as `units / 10**digits`; units are int64, or Python integers where those overflow."""
+
+    units: np.ndarray
+    digits: int
+
+    def fraction(self, units: int) -> Fraction:
+        """The number that so many units are."""
+        return Fraction(int(units), 10**self.digits)
+
+    def at_least(self, bound: Decimal) -> int:
+        """The smallest number of units that is not below `bound`."""
+        scaled: Fraction = Fraction(bound) * 10**self.digits
+        return math.ceil(scaled)
+
+
+def is_ordered(type_: pa.DataType) -> bool:
+    """Whether differences of such values mean something: numbers, dates and timestamps."""
+    return bool(
+        pa.types.is_integer(type_)
+        or pa.types.is_decimal(type_)
+        or pa.types.is_floating(type_)
+        or pa.types.is_date(type_)
+        or pa.types.is_timestamp(type_)
+    )
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether sums of such values mean something."""
+    return is_ordered(type_) and not (pa.types.is_date(type_) or pa.types.is_timestamp(type_))
+
+
+def exact(values: pa.Array, name: str) -> Exact:
+    """The values (one-dimensional, no nulls) of column `name` as exact integers.
+
+    Raises:
+        InputError: where a value is not finite, or needs more than 38 digits at the column's scale.
+    """
+    units, digits = _units(values, name)
+    return Exact(_narrowed(units, name), digits)
+
+
+def _units(values: pa.Array, name: str) -> tuple[np.ndarray, int]:
+    type_ = values.type
+    if pa.types.is_integer(type_):
+        return values.to_numpy(zero_copy_only=False), 0
+    if pa.types.is_date(type_):
+        return pc.cast(pc.cast(values, pa.date32()), pa.int32()).to_numpy(), 0
+    if pa.types.is_timestamp(type_):
+        return pc.cast(values, pa.int64()).to_numpy(), _SECOND_DIGITS[type_.unit]
+    if pa.types.is_decimal(type_) or pa.types.is_floating(type_):
+        return _scaled([Decimal(str(v)) for v in values.to_pylist()], name)
+    raise InputError(f"column {name!r}: values of type {type_} have no order and no distance")
+
+
+def _scaled(decimals: list[Decimal], name: str) -> tuple[np.ndarray, int]:
+    if not all(d.is_finite() for d in decimals):
+        raise InputError(f"column {name!r}: not every value is a finite number")
+    digits = max((-int(d.normalize(_UNROUNDED).as_tuple().exponent) for d in decimals), default=0)
+    digits = max(digits, 0)
+    if digits > _DIGITS:
+        raise InputError(f"column {name!r}: a value needs more than {_DIGITS} decimals")
+    return np.array([int(Fraction(d) * 10**digits) for d in decimals], dtype=object), digits
+
+
+def _narrowed(units: np.ndarray, name: str) -> np.ndarray:
+    """As int64 where differences cannot overflow, else as Python integers."""
+    if units.dtype == np.int64 and not len(units):
+        return units
+    low, high = (int(units.min()), int(units.max())) if len(units) else (0, 0)
+    largest = max(abs(low), abs(high))
+    if largest >= 10**_DIGITS:
+        raise InputError(f"column {name!r}: a value needs more than {_DIGITS} digits")
+    return units.astype(np.int64 if 2 * largest <= _INT64 else object)

@@ -1,0 +1,48 @@
+"""A run's plan: a spec resolved against the places and the environment of this machine."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.spec import Overrides, ReleaseSpec, read_spec
+from tasks.microdata.source import local_path
+from tasks.private.workdir import line_directory, work_directory
+from tasks.release.declared import Terms
+from tasks.release.publication import Line
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does, and where."""
+
+    spec: ReleaseSpec
+    base: Path
+    line: Line
+
+    @property
+    def terms(self) -> Terms:
+        """What a release of this run declares."""
+        return self.spec.terms()
+
+    @property
+    def unit(self) -> str | None:
+        """The identifier that says whom a row is about, None where rows are people."""
+        return next((name for name, column in self.spec.columns.items() if column.unit), None)
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """The columns that no published file may have."""
+        return tuple(self.spec.named("identifier", "drop"))
+
+
+def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
+    """Read a spec and find the places it speaks of.
+
+    Raises:
+        SpecError: where the spec is wrong.
+    """
+    spec = read_spec(path, overrides)
+    base = path.absolute().parent
+    public = local_path(spec.publish.uri, base, os.environ) / spec.name
+    private = line_directory(work_directory(os.environ), spec.name)
+    return Plan(spec, base, Line(spec.name, public, private))

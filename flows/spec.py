@@ -1,0 +1,356 @@
+"""The release spec: one whole run as one frozen model, read from YAML.
+
+Composes parts whose types live with what they configure. Reads and validates; computes nothing.
+"""
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from expectations.errors import SpecError
+from expectations.ke_anonymity import KEAnonymity
+from expectations.model import PrivacyModel
+from expectations.promises import Promise
+from tasks.forms.parameters import FormParameters
+from tasks.microdata.schema import ColumnSpec, NullPolicy, Role, Source
+from tasks.partitions.parameters import PartitionParameters
+from tasks.query.workloads import Evaluation
+from tasks.release.declared import DeclaredColumn, Format, Terms
+
+_RESERVED = frozenset({"group_id", "count", "lower", "upper"})
+_ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
+_PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Publish(_Part):
+    """Where releases appear, and in which formats."""
+
+    uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
+    formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("parquet", "csv")
+
+    @model_validator(mode="after")
+    def _parquet_is_among_them(self) -> Self:
+        if "parquet" not in self.formats:
+            raise ValueError("formats: parquet must be among them: queries and checks read it")
+        if len(set(self.formats)) < len(self.formats):
+            raise ValueError("formats: one is named twice")
+        return self
+
+
+class ReleaseSpec(_Part):
+    """A release line: what is read, what is promised, how it is kept, where it appears."""
+
+    version: Literal[1]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
+    title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    source: Source
+    nulls: NullPolicy = "refuse"
+    columns: Annotated[dict[str, ColumnSpec], Field(min_length=1)]
+    promises: Annotated[tuple[Promise, ...], Field(min_length=1)]
+    partition: PartitionParameters
+    form: FormParameters
+    publish: Publish
+    unit: Annotated[
+        str | None,
+        Field(description="`row` where rows are people, else the identifier with `unit: true`"),
+    ] = None
+    strata: tuple[str, ...] = ()
+    versions: Literal["disjoint", "accepted-risk"] = "disjoint"
+    approval: Literal["none", "required"] = "none"
+    retain: Annotated[
+        int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
+    ] = 0
+    evaluate: Evaluation = Evaluation()
+
+    def named(self, *roles: Role) -> list[str]:
+        """The columns that have one of these roles, in order."""
+        return [name for name, column in self.columns.items() if column.role in roles]
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        for rule in (_names, _roles, _unit, _scopes, _combination, _workloads, _not_yet):
+            rule(self)
+        return self
+
+    def scoped(self) -> tuple[PrivacyModel, ...]:
+        """The promises, each saying which columns it is about."""
+        qi, sensitive = self.named("quasi-identifier"), self.named("sensitive")
+        only = sensitive[0] if len(sensitive) == 1 else None
+        return tuple(
+            replace(
+                promise,
+                quasi_identifiers=promise.quasi_identifiers or tuple(qi),
+                sensitive=promise.sensitive or only,
+            )
+            for promise in self.promises
+        )
+
+
+    def terms(self) -> Terms:
+        """What of this spec a release declares."""
+        published = {
+            name: DeclaredColumn(
+                role=column.role,
+                type=column.type,
+                nulls=(column.nulls or self.nulls) == "category",
+                unprotected=column.unprotected,
+            )
+            for role in _PUBLISHED_ROLES
+            for name, column in self.columns.items()
+            if column.role == role
+        }
+        return Terms(
+            name=self.name,
+            title=self.title,
+            unit="identifier" if any(c.unit for c in self.columns.values()) else "row",
+            versions=self.versions,
+            columns=published,
+            strata=self.strata,
+            promises=self.scoped(),
+            partition=self.partition,
+            form=self.form,
+            formats=self.publish.formats,
+        )
+
+
+class SourceOverrides(_Part):
+    """What a run may change of the source."""
+
+    uri: str | None = None
+    sha256: str | None = None
+    where: str | None = None
+
+
+class PublishOverrides(_Part):
+    """What a run may change of the publication."""
+
+    uri: str | None = None
+    formats: tuple[Format, ...] | None = None
+
+
+class Overrides(_Part):
+    """What a single run may change; promises, roles, partition and form change in the spec alone."""
+
+    source: SourceOverrides = SourceOverrides()
+    publish: PublishOverrides = PublishOverrides()
+    evaluate: Evaluation | None = None
+    approval: Annotated[
+        Literal["required"] | None, Field(description="only towards required")
+    ] = None
+
+
+def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
+    """Read a spec and apply a run's overrides.
+
+    Raises:
+        SpecError: naming the file, the path of the key, and the rule.
+    """
+    document = _read_yaml(path)
+    if not isinstance(document, dict):
+        raise SpecError(f"{path}: not a mapping of keys")
+    changes = (overrides or Overrides()).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    merged = _merged(document, {k: v for k, v in changes.items() if v not in (None, {})})
+    try:
+        return ReleaseSpec.model_validate(merged)
+    except ValidationError as error:
+        raise SpecError(f"{path}: {readable(error, merged)}") from None
+
+
+def read_overrides(settings: Mapping[str, str]) -> Overrides:
+    """Overrides from `key=value` settings, keys dotted, values YAML.
+
+    Raises:
+        SpecError: where a key may not be overridden, or a value is not valid for it.
+    """
+    document: dict[str, Any] = {}
+    for name, text in settings.items():
+        *parents, last = name.split(".")
+        place = document
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        try:
+            place[last] = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise SpecError(f"--set {name}: the value is not YAML") from None
+    try:
+        return Overrides.model_validate(document)
+    except ValidationError as error:
+        hint = " (only source, publish, evaluate and approval: required can be overridden)"
+        raise SpecError(f"--set {readable(error, document)}{hint}") from None
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of the spec."""
+    schema = ReleaseSpec.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def readable(error: ValidationError, document: Any) -> str:
+    """What is wrong, each with the path of its key, on one line."""
+    found = [f"{_path(e['loc'], document)}{_rule(e['msg'])}" for e in error.errors()]
+    more = f" (and {len(found) - 4} more)" if len(found) > 4 else ""
+    return "; ".join(found[:4]) + more
+
+
+def _path(location: tuple[int | str, ...], document: Any) -> str:
+    """The keys that the document has on the way to an error, and the one that is wrong."""
+    kept, here = [], document
+    for i, part in enumerate(location):
+        known = (
+            isinstance(part, int)
+            or (isinstance(here, dict) and part in here)
+            or i == len(location) - 1
+        )
+        if known:
+            kept.append(str(part))
+            here = _child(here, part)
+    return ".".join(kept) + ": " if kept else ""
+
+
+def _child(here: Any, part: int | str) -> Any:
+    if isinstance(here, dict):
+        return here.get(part)
+    if isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
+        return here[part]
+    return None
+
+
+def _rule(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("\n", " ")
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a key stands once."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.MarkedYAMLError(problem=f"key {key!r} twice", problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def _read_yaml(path: Path) -> Any:
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"{path}: not UTF-8") from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else "?"
+        raise SpecError(f"{path}: line {line}: not YAML ({error.problem})") from None
+    except yaml.YAMLError:
+        raise SpecError(f"{path}: not YAML") from None
+
+
+def _merged(document: Any, changes: Any) -> Any:
+    if not (isinstance(document, dict) and isinstance(changes, dict)):
+        return changes
+    return {
+        **document,
+        **{key: _merged(document.get(key), value) for key, value in changes.items()},
+    }
+
+
+def _names(spec: ReleaseSpec) -> None:
+    safe: dict[str, str] = {}
+    for name in spec.columns:
+        if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
+            raise ValueError(f"columns.{name!r}: looks like a path, or cannot be a name")
+        if name.lower() in _RESERVED:
+            raise ValueError(f"columns.{name}: is a reserved name")
+        folded = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+        if not folded or folded in _RESERVED:
+            raise ValueError(f"columns.{name}: has no safe name for files and SQL of its own")
+        if folded in safe:
+            raise ValueError(f"columns.{name}: collides with {safe[folded]!r} in files and SQL")
+        safe[folded] = name
+
+
+def _roles(spec: ReleaseSpec) -> None:
+    for role in ("quasi-identifier", "sensitive"):
+        if not spec.named(role):  # type: ignore[arg-type]
+            raise ValueError(f"columns: none has role {role}")
+    for name in spec.strata:
+        if name not in spec.named("quasi-identifier", "insensitive"):
+            raise ValueError(f"strata: {name!r} is no quasi-identifier or insensitive column")
+    for name in spec.named("sensitive"):
+        if spec.nulls == "category" and spec.columns[name].nulls is None:
+            raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
+
+
+def _unit(spec: ReleaseSpec) -> None:
+    units = [name for name, column in spec.columns.items() if column.unit]
+    if len(units) > 1:
+        raise ValueError(f"columns: {units[0]!r} and {units[1]!r} both have unit: true")
+    if spec.unit is None and not units:
+        raise ValueError("unit: say `row` where rows are people, or mark an identifier unit: true")
+    if spec.unit == "row" and units:
+        raise ValueError(f"unit: `row` contradicts unit: true of {units[0]!r}")
+    if spec.unit not in (None, "row", *units):
+        raise ValueError(f"unit: {spec.unit!r} is no identifier with unit: true")
+
+
+def _scopes(spec: ReleaseSpec) -> None:
+    qi, sensitive = spec.named("quasi-identifier"), spec.named("sensitive")
+    for i, promise in enumerate(spec.promises):
+        for name in promise.quasi_identifiers or ():
+            if name not in qi:
+                raise ValueError(f"promises.{i}: {name!r} is no quasi-identifier")
+        if promise.sensitive is not None and promise.sensitive not in sensitive:
+            raise ValueError(f"promises.{i}: {promise.sensitive!r} is no sensitive column")
+    covered = {name for promise in spec.scoped() for name in promise.quasi_identifiers or ()}
+    if uncovered := [name for name in qi if name not in covered]:
+        raise ValueError(f"promises: no promise covers the quasi-identifier {uncovered[0]!r}")
+    protected = {p.sensitive for p in spec.scoped() if isinstance(p, KEAnonymity)}
+    for name in sensitive:
+        if name not in protected and spec.columns[name].unprotected is None:
+            raise ValueError(f"promises: none protects {name!r}, and it gives no `unprotected` reason")
+
+
+def _combination(spec: ReleaseSpec) -> None:
+    form = spec.form.method
+    for i, promise in enumerate(spec.promises):
+        if form not in promise.forms:
+            raise ValueError(
+                f"promises.{i}: {promise.model} means nothing in form {form}, which shows exact "
+                "quasi-identifiers"
+            )
+    if len(spec.named("sensitive")) > 1:
+        raise ValueError(f"form: {form} publishes one sensitive column")
+    wanted = [p for p in spec.scoped() if isinstance(p, KEAnonymity)]
+    if not wanted:
+        raise ValueError("partition: ke needs a ke-anonymity promise to read k and e from")
+    column = spec.columns[str(wanted[0].sensitive)]
+    if column.type not in _ORDERED:
+        raise ValueError(f"promises: (k,e)-anonymity needs ordered values, not type {column.type}")
+
+
+def _workloads(spec: ReleaseSpec) -> None:
+    for i, workload in enumerate(spec.evaluate.workloads):
+        of = workload.of or spec.named("sensitive")[0]
+        if of not in spec.named("sensitive"):
+            raise ValueError(f"evaluate.workloads.{i}: {of!r} is no sensitive column")
+        if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
+            raise ValueError(f"evaluate.workloads.{i}: no {workload.aggregate} of {of!r}")
+        if workload.kind != "range":
+            continue
+        if workload.over not in spec.named("quasi-identifier"):
+            raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} is no quasi-identifier")
+        if spec.columns[workload.over].type not in _ORDERED - {"timestamp"}:
+            raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} has no ranges")
+
+
+def _not_yet(spec: ReleaseSpec) -> None:
+    if spec.approval == "required":
+        raise ValueError("approval: this version has no step at which a release is approved")

@@ -1,0 +1,14 @@
+"""The task that groups the rows and decides what is shown of each group."""
+
+from pathlib import Path
+
+from tasks.microdata.randomness import operating_system
+from tasks.policy import private_task
+from tasks.release.declared import Terms
+from tasks.stages.anonymize import write_candidate
+
+
+@private_task()
+def anonymize(deidentified: Path, terms: Terms, run: Path) -> Path:
+    """Write the candidate tables, drawn from the operating system's randomness."""
+    return write_candidate(deidentified, terms, run, operating_system)

@@ -1,0 +1,39 @@
+"""The task that compares the published bounds with the truth."""
+
+from pathlib import Path
+
+from prefect.artifacts import (
+    create_markdown_artifact,
+    create_progress_artifact,
+    update_progress_artifact,
+)
+
+from tasks.microdata.randomness import operating_system
+from tasks.microdata.table import load
+from tasks.policy import private_task
+from tasks.query.workloads import Evaluation
+from tasks.release.opened import open_release
+from tasks.release.publication import Line
+from tasks.report.summary import summary
+from tasks.stages.evaluate import evaluate_release
+
+
+@private_task()
+def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Line) -> Path:
+    """Ask the workloads' queries of a version; a truth outside its bounds withdraws it."""
+    progress = create_progress_artifact(0.0, key=f"{line.name}-evaluation")
+    shown = 0
+
+    def tell(done: int, of: int) -> None:
+        nonlocal shown
+        tenth = done * 10 // max(of, 1)
+        if tenth > shown:
+            shown = tenth
+            update_progress_artifact(progress, 10.0 * tenth)
+
+    original = load(deidentified)
+    widths = evaluate_release(release, original, evaluation, line, operating_system, tell)
+    create_markdown_artifact(
+        summary(open_release(release), widths), key=f"{line.name}-summary"
+    )
+    return release

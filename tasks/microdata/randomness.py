@@ -1,0 +1,22 @@
+"""Where randomness comes from: always an argument, never a seed of anything published.
+
+`Randomness` takes n and returns n fresh unsigned 64-bit keys; a random order is a sort by them.
+"""
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+
+Randomness = Callable[[int], np.ndarray]
+
+
+def operating_system(n: int) -> np.ndarray:
+    """n keys from the operating system: what is published is drawn from here and nowhere else."""
+    return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+
+
+def seeded(seed: int) -> Randomness:
+    """Keys that can be drawn again, for tests and experiments."""
+    generator = np.random.default_rng(seed)
+    return lambda n: generator.integers(0, 2**64, size=n, dtype=np.uint64, endpoint=False)

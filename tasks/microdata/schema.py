@@ -1,0 +1,111 @@
+"""What a steward declares of a source and of its columns: the parts of a spec that ingestion reads."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "drop"]
+ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]
+NullPolicy = Literal["refuse", "drop-row", "category"]
+
+
+class Part(BaseModel):
+    """A part of a spec: frozen, unknown keys refused, `some-key` in YAML is `some_key` here."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        alias_generator=lambda name: name.replace("_", "-"),
+    )
+
+
+class CsvDialect(BaseModel):
+    """How a CSV file is written (RFC 4180 unless said otherwise)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    header: Annotated[
+        tuple[str, ...] | None,
+        Field(min_length=1, description="names of the columns, where the file has no header line"),
+    ] = None
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    null_values: Annotated[
+        tuple[str, ...], Field(description="texts that mean a missing value")
+    ] = ("",)
+    skip_initial_space: Annotated[
+        bool, Field(description="whether blanks after a delimiter are no part of the value")
+    ] = False
+    encoding: Annotated[str, Field(min_length=1)] = "utf-8"
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        if self.header is not None and len(set(self.header)) < len(self.header):
+            raise ValueError("the header names a column twice")
+        return self
+
+
+class Source(BaseModel):
+    """Where the microdata come from. Paths are relative to the spec; `${NAME}` is environment."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
+    format: Literal["csv", "parquet"] = "csv"
+    csv: CsvDialect = CsvDialect()
+    sha256: Annotated[
+        str | None, Field(pattern="^[0-9a-f]{64}$", description="digest the file must have")
+    ] = None
+    where: Annotated[
+        str | None, Field(min_length=1, description="SQL predicate: which rows to represent")
+    ] = None
+
+
+class Intervals(BaseModel):
+    """A hierarchy of intervals: each width one level, every width a multiple of the one before."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    intervals: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _widths_nest(self) -> Self:
+        for narrow, wide in zip(self.intervals, self.intervals[1:], strict=False):
+            if wide <= narrow or wide % narrow:
+                raise ValueError(f"interval {wide} is not a proper multiple of {narrow}")
+        return self
+
+
+class ColumnSpec(Part):
+    """What a column is: its role, type, null policy and hierarchy."""
+
+    role: Role
+    type: ColumnType = "string"
+    nulls: NullPolicy | None = None
+    hierarchy: Annotated[
+        str | Intervals | None,
+        Field(description="a CSV file with one row per leaf, or intervals"),
+    ] = None
+    unit: Annotated[bool, Field(description="whether it says whom a row is about")] = False
+    repeat: Annotated[
+        Literal["refuse", "keep-one"], Field(description="when a unit occurs twice")
+    ] = "refuse"
+    unprotected: Annotated[
+        str | None, Field(min_length=1, description="why a sensitive column needs no promise")
+    ] = None
+
+    @model_validator(mode="after")
+    def _keys_fit_the_role(self) -> Self:
+        if self.unit and self.role != "identifier":
+            raise ValueError(f"unit: only an identifier can be the unit, not a {self.role}")
+        if self.repeat != "refuse" and not self.unit:
+            raise ValueError("repeat: only a unit can repeat")
+        if self.hierarchy is not None and self.role != "quasi-identifier":
+            raise ValueError(f"hierarchy: means nothing for a column with role {self.role}")
+        if isinstance(self.hierarchy, Intervals) and self.type != "integer":
+            raise ValueError("hierarchy: intervals need type integer")
+        if self.unprotected is not None and self.role != "sensitive":
+            raise ValueError("unprotected: only a sensitive column needs a reason")
+        if self.nulls == "category" and self.role == "sensitive":
+            raise ValueError("nulls: a sensitive column cannot publish nulls as a category")
+        return self

@@ -1,0 +1,134 @@
+"""Microdata in memory and in private files: columns of dictionary codes, made once at ingest."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from expectations.groups import pack
+from tasks.microdata.schema import Role
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column as codes (int32, one per row, -1 for null) into its distinct values, ascending."""
+
+    name: str
+    role: Role
+    values: pa.Array
+    codes: np.ndarray
+
+    @property
+    def has_null(self) -> bool:
+        """Whether some row has no value."""
+        return bool(len(self.codes)) and int(self.codes.min()) < 0
+
+    def array(self) -> pa.Array:
+        """The column decoded, nulls as nulls."""
+        return self.values.take(pa.array(self.codes, mask=self.codes < 0))
+
+    def category(self) -> tuple[np.ndarray, int]:
+        """Codes with null as the first category, and the number of codes."""
+        if self.has_null:
+            return self.codes + 1, len(self.values) + 1
+        return self.codes, len(self.values)
+
+    def take(self, rows: np.ndarray) -> "Column":
+        """The column of some rows, its dictionary cut down to the values that they have."""
+        codes = self.codes[rows]
+        used = np.zeros(len(self.values) + 1, dtype=bool)
+        used[codes] = True
+        used = used[:-1]
+        renumbered = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
+        return replace(
+            self, values=self.values.filter(pa.array(used)), codes=renumbered[codes]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """A table about people: columns with their roles, all of the same length."""
+
+    columns: tuple[Column, ...]
+    rows: int
+
+    def __getitem__(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+    def with_roles(self, *roles: Role) -> tuple[Column, ...]:
+        """The columns that have one of these roles, in the order of the spec."""
+        return tuple(column for column in self.columns if column.role in roles)
+
+    def take(self, rows: np.ndarray) -> "Microdata":
+        """Some rows (positions), in the given order."""
+        return Microdata(tuple(column.take(rows) for column in self.columns), len(rows))
+
+    def keep(self, columns: Iterable[Column]) -> "Microdata":
+        """The same rows with these columns alone."""
+        return Microdata(tuple(columns), self.rows)
+
+    def table(self) -> pa.Table:
+        """Decoded, as an Arrow table."""
+        return pa.table({column.name: column.array() for column in self.columns})
+
+
+def key(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:
+    """One int64 per row that tells different vectors of values apart (nulls are a value)."""
+    if not columns:
+        return np.zeros(rows, dtype=np.int64), 1
+    categories = [column.category() for column in columns]
+    return pack([codes for codes, _ in categories], [size for _, size in categories])
+
+
+def encode(name: str, role: Role, array: pa.Array | pa.ChunkedArray) -> Column:
+    """Give each distinct value its rank as its code."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    encoded = pc.dictionary_encode(array)
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(order) + 1, dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    rank[-1] = -1
+    codes = rank[pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)]
+    return Column(name, role, encoded.dictionary.take(pa.array(order)), codes)
+
+
+def save(microdata: Microdata, directory: Path) -> None:
+    """Write codes and dictionaries into an existing private directory."""
+    names = [column.name for column in microdata.columns]
+    codes = pa.table([pa.array(column.codes) for column in microdata.columns], names=names)
+    values = pa.table(
+        [_as_one_list(column.values) for column in microdata.columns], names=names
+    )
+    pq.write_table(codes, directory / "codes.parquet")
+    pq.write_table(values, directory / "values.parquet")
+    roles = {"rows": microdata.rows, "roles": {c.name: c.role for c in microdata.columns}}
+    (directory / "microdata.json").write_text(json.dumps(roles), encoding="utf-8")
+
+
+def load(directory: Path) -> Microdata:
+    """Read what `save` wrote."""
+    described = json.loads((directory / "microdata.json").read_text(encoding="utf-8"))
+    codes = pq.read_table(directory / "codes.parquet")
+    values = pq.read_table(directory / "values.parquet")
+    columns = tuple(
+        Column(
+            name,
+            role,
+            values[name].combine_chunks().flatten(),
+            codes[name].to_numpy(),
+        )
+        for name, role in described["roles"].items()
+    )
+    return Microdata(columns, described["rows"])
+
+
+def _as_one_list(values: pa.Array) -> pa.Array:
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)

@@ -1,0 +1,42 @@
+"""What a partition is: who is grouped with whom, and what only its steward may know of it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from expectations.model import PrivacyModel
+from tasks.microdata.randomness import Randomness
+from tasks.microdata.table import Microdata, key
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The group of each row (int64, 0, 1, …; -1 for a suppressed row).
+
+    `recoding` gives the published node per group for each recoded quasi-identifier, where there is
+    one; `facts` (objective reached, certificate) stay private.
+    """
+
+    group: np.ndarray
+    recoding: Mapping[str, np.ndarray] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def suppressed(self) -> int:
+        """Number of rows that belong to no group."""
+        return int((self.group < 0).sum())
+
+
+Partitioner = Callable[
+    [Microdata, Sequence[str], Sequence[PrivacyModel], Any, Randomness], Partition
+]
+
+
+def by_stratum(microdata: Microdata, strata: Sequence[str]) -> Iterator[np.ndarray]:
+    """The row positions of each stratum: rows with equal values in the columns `strata`."""
+    keys, _ = key([microdata[name] for name in strata], microdata.rows)
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    yield from np.split(order, starts[1:])

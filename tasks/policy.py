@@ -1,0 +1,47 @@
+"""What every task of a run has in common: nothing cached, nothing kept, nothing said of the data."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from expectations.errors import Fault
+from tasks.private.failure import sanitised
+from tasks.private.progress import stage
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A Prefect task on microdata, named like its function.
+
+    Only a fault of the machine is worth a retry: wrong input stays wrong.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        name = function.__name__
+
+        @wraps(function)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+            with stage(name), sanitised(name):
+                return function(*args, **kwargs)
+
+        return task(
+            guarded,
+            name=name,
+            cache_policy=NO_CACHE,
+            persist_result=False,
+            log_prints=False,
+            retries=retries,
+            retry_delay_seconds=5,
+            retry_condition_fn=_is_fault,
+        )
+
+    return decorate
+
+
+def _is_fault(_task: Any, _run: Any, state: Any) -> bool:
+    return isinstance(state.result(raise_on_failure=False), Fault)

@@ -1,0 +1,72 @@
+"""Files that are whole or absent: written beside their place, synced, renamed."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from expectations.errors import Fault
+
+
+def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Replace a file so that readers see the old bytes or the new, also after a power cut."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fchmod(file.fileno(), mode)
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(directory: Path) -> None:
+    """Make every file and every name below a directory durable."""
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with (Path(folder) / name).open("rb") as file:
+                os.fsync(file.fileno())
+        sync_directory(Path(folder))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock that a file stands for; the system lets go of it when the process ends."""
+    with _open_lock(path) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Hold the lock if nobody else does, and say whether that is so."""
+    with _open_lock(path) as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+@contextmanager
+def _open_lock(path: Path) -> Iterator[int]:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise Fault(f"{path}: cannot be locked ({error.strerror})") from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

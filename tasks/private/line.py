@@ -1,0 +1,106 @@
+"""A line's private state: of which source, and about whom, each version was.
+
+Two releases of the same people grouped differently betray them, so a line remembers what it
+published: a keyed fingerprint of the represented rows, and a keyed hash of every unit.
+"""
+
+import hashlib
+import hmac
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from expectations.errors import Fault
+from tasks.microdata.table import Column, Microdata, key
+from tasks.private.durable import write_atomically
+from tasks.private.workdir import private_directory
+
+HASH_BYTES = 32
+
+
+class Known(BaseModel):
+    """What the line remembers of one version."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rows: str
+    spec: str
+    digest: str
+    units: bool
+
+
+class LineState(BaseModel):
+    """Every version the line published, and the one it was about to when last heard of."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    versions: dict[str, Known] = {}
+    pending: tuple[str, Known] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Identity:
+    """What a release is of: rows and spec as digests, units as sorted keyed hashes (n × 32 bytes)."""
+
+    rows: str
+    spec: str
+    units: np.ndarray | None
+
+
+def fingerprint(microdata: Microdata, secret: bytes) -> str:
+    """A keyed digest of a table's rows as a multiset: their order makes no difference."""
+    digest = hmac.new(secret, digestmod=hashlib.sha256)
+    for column in microdata.columns:
+        described = [column.name, str(column.values.type), [str(v) for v in column.values.to_pylist()]]
+        digest.update(json.dumps(described).encode())
+    digest.update(_sorted_rows(microdata))
+    return digest.hexdigest()
+
+
+def _sorted_rows(microdata: Microdata) -> bytes:
+    """The rows' codes in ascending order: packed where one integer holds a row, else side by side."""
+    sizes = [column.category()[1] for column in microdata.columns]
+    if math.prod(sizes) < 2**63:
+        return np.sort(key(microdata.columns, microdata.rows)[0]).astype("<i8").tobytes()
+    codes = [column.codes for column in microdata.columns]
+    order = np.lexsort(codes[::-1])
+    return b"".join(column[order].astype("<i4").tobytes() for column in codes)
+
+
+def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
+    """The keyed hash of each distinct unit, sorted: an array of 32-byte strings."""
+    hashes = b"".join(
+        hmac.digest(secret, str(value).encode(), "sha256") for value in unit.values.to_pylist()
+    )
+    return np.sort(np.frombuffer(hashes, dtype=f"V{HASH_BYTES}").view(f"S{HASH_BYTES}"))
+
+
+def read_state(line: Path) -> LineState:
+    """What the line remembers."""
+    try:
+        return LineState.model_validate_json((line / "state.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return LineState()
+    except (ValidationError, ValueError, OSError):
+        raise Fault(f"{line / 'state.json'}: cannot be read as a line's state") from None
+
+
+def write_state(line: Path, state: LineState) -> None:
+    """Replace what the line remembers."""
+    write_atomically(line / "state.json", state.model_dump_json().encode())
+
+
+def write_units(line: Path, version: str, units: np.ndarray) -> None:
+    """Remember whom a version was about."""
+    write_atomically(private_directory(line / "units") / version, units.tobytes())
+
+
+def read_units(line: Path, versions: Sequence[str]) -> np.ndarray:
+    """Whom these versions were about."""
+    content = b"".join((line / "units" / version).read_bytes() for version in versions)
+    return np.frombuffer(content, dtype=f"S{HASH_BYTES}")

@@ -1,0 +1,25 @@
+"""Canonical JSON (RFC 8785), and files of it read strictly."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+
+
+def canonical_json(document: Any) -> bytes:
+    """The one way in which a document is written."""
+    return rfc8785.dumps(document)
+
+
+def read_canonical(path: Path) -> Any:
+    """Read a document, and make sure that its bytes are the canonical ones.
+
+    Raises:
+        ValueError: where they are not.
+    """
+    content = path.read_bytes()
+    document = json.loads(content)
+    if canonical_json(document) != content:
+        raise ValueError("not canonical JSON")
+    return document

@@ -1,0 +1,112 @@
+"""Whether a published release keeps its word, from its files alone.
+
+Everything in a release but its tables and its declaration is a function of those two. So a check
+reads them back strictly, measures every promise again, makes the whole release anew beside it, and
+compares byte by byte. What cannot be verified is not kept.
+"""
+
+import filecmp
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from expectations.errors import InputError, PromiseError
+from tasks.forms.form import Tables
+from tasks.forms.order import is_canonical
+from tasks.release.canonical import read_canonical
+from tasks.release.declared import Declared
+from tasks.release.files import write_release
+from tasks.release.manifest import digest
+from tasks.release.opened import MANIFEST, Release, open_release
+from tasks.release.software import software
+from tasks.release.promised import Judgement, judgements, promised, require
+from tasks.release.tables import read_tables
+
+
+def check(directory: Path, announced: str | None = None) -> tuple[Judgement, ...]:
+    """Verify a release directory and return the verdict of every promise.
+
+    Args:
+        directory: the release, as published.
+        announced: the digest that the publisher announced, where there is one to compare with.
+
+    Raises:
+        InputError: where there is no release.
+        PromiseError: where anything is not as it must be.
+    """
+    release = _sealed(directory, announced)
+    declared = release.declared
+    tables = read_tables(declared, directory / "data")
+    judged = judgements(promised(declared, tables))
+    require(judged)
+    _counts_agree(declared, tables)
+    _in_order(tables)
+    with tempfile.TemporaryDirectory() as scratch:
+        again = Path(scratch) / "release"
+        write_release(again, tables, declared)
+        _same_bytes(directory, again, declared, vouched=announced is not None)
+    return judged
+
+
+def _sealed(directory: Path, announced: str | None) -> Release:
+    if not (directory / MANIFEST).is_file():
+        raise InputError(f"{directory}: no release here ({MANIFEST} is missing)")
+    for path in directory.rglob("*"):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise PromiseError(f"{path.relative_to(directory)}: not a regular file")
+    try:
+        document = read_canonical(directory / MANIFEST)
+        stated = document["sfumato"]["digest"]
+        sealed = digest(document)
+        release = open_release(directory)
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
+        raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
+    if stated != sealed:
+        raise PromiseError(f"{MANIFEST}: its digest is not that of its content")
+    if announced is not None and announced != sealed:
+        raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
+    return release
+
+
+def _counts_agree(declared: Declared, tables: Tables) -> None:
+    rows = declared.rows
+    lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
+    if min(rows.model_dump().values()) < 0 or rows.read - lost - rows.suppressed != rows.published:
+        raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
+    for name, table in tables.items():
+        if table.num_rows != rows.published:
+            raise PromiseError(f"{name}: {table.num_rows} rows, {rows.published} declared")
+
+
+def _in_order(tables: Tables) -> None:
+    for name, table in tables.items():
+        if not is_canonical(table):
+            raise PromiseError(f"{name}: rows or group ids are not in canonical order")
+
+
+def _same_bytes(directory: Path, again: Path, declared: Declared, *, vouched: bool) -> None:
+    found, expected = _tree(directory), _tree(again)
+    if extra := sorted(set(found) - set(expected)):
+        raise PromiseError(f"{extra[0]}: does not belong to the release")
+    if missing := sorted(set(expected) - set(found)):
+        raise PromiseError(f"{missing[0]}: is missing")
+    _, different, failed = filecmp.cmpfiles(directory, again, expected, shallow=False)
+    other = _other_software(declared)
+    for name in sorted([*different, *failed]):
+        if other and vouched:
+            continue
+        hint = f"; it was made with {', '.join(other)}: install that, or give the digest" if other else ""
+        raise PromiseError(f"{name}: is not what the published tables give{hint}")
+
+
+def _tree(directory: Path) -> Sequence[str]:
+    return [path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()]
+
+
+def _other_software(declared: Declared) -> list[str]:
+    """What the release was made with that is not what runs here."""
+    return [
+        f"{package} {made_with}"
+        for package, made_with in declared.software.items()
+        if software().get(package) != made_with
+    ]

@@ -1,0 +1,249 @@
+"""The private accuracy report: how far the bounds are from the truth, for those who hold both.
+
+Truth beside bounds gives answers away, so the report is for the steward's eyes: it is written into
+private directories, readable by their owner alone.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from expectations.model import plain
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_COLUMNS = (
+    "kind",
+    "aggregate",
+    "sensitive",
+    "level",
+    "lower",
+    "upper",
+    "truth",
+    "relative_error",
+    "relative_width",
+    "inside",
+)
+
+
+class Measured(Protocol):
+    """A query of a workload, answered on the release and on the original.
+
+    `level` is the span or the number of values selected; `truth` is None where the original has no
+    answer, `relative_error` and `relative_width` where they are not defined.
+    """
+
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def aggregate(self) -> str: ...  # noqa: D102
+    @property
+    def sensitive(self) -> str | None: ...  # noqa: D102
+    @property
+    def level(self) -> int: ...  # noqa: D102
+    @property
+    def lower(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def upper(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def truth(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def relative_error(self) -> float | None: ...  # noqa: D102
+    @property
+    def relative_width(self) -> float | None: ...  # noqa: D102
+    @property
+    def inside(self) -> bool: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of so many scores: their mean and quartiles, None where there are no scores."""
+
+    scored: int
+    mean: float | None
+    quartiles: tuple[float, float, float] | None
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """Mean, quarter, median and three quarters as percentages."""
+        if self.mean is None or self.quartiles is None:
+            return ("–",) * 4
+        first, second, third, fourth = (f"{v:.2%}" for v in (self.mean, *self.quartiles))
+        return first, second, third, fourth
+
+
+@dataclass(frozen=True)
+class Level:
+    """The queries of a workload at one level."""
+
+    level: int
+    queries: int
+    outside: int
+    error: Spread
+    width: Spread
+
+    @property
+    def unscored(self) -> int:
+        """Queries whose relative error is not defined."""
+        return self.queries - self.error.scored
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The queries of one kind, aggregate and sensitive column, by level."""
+
+    title: str
+    axis: str
+    levels: tuple[Level, ...]
+
+
+def write_accuracy_report(measured: Sequence[Measured], directory: Path, title: str) -> Path:
+    """Write `accuracy.html` and `accuracy.csv` (a line per query) into a private directory.
+
+    Returns:
+        The path of the HTML report.
+    """
+    workloads = summarize(measured)
+    report = directory / "accuracy.html"
+    _write(directory / "accuracy.csv", _csv(measured))
+    _write(report, _html(workloads, title))
+    return report
+
+
+def summarize(measured: Iterable[Measured]) -> tuple[Workload, ...]:
+    """The workloads in the order in which they were asked, their levels ascending."""
+    asked: dict[tuple[str, str, str | None], list[Measured]] = {}
+    for query in measured:
+        asked.setdefault((query.kind, query.aggregate, query.sensitive), []).append(query)
+    return tuple(_workload(*key, queries) for key, queries in asked.items())
+
+
+def _workload(
+    kind: str, aggregate: str, sensitive: str | None, queries: Sequence[Measured]
+) -> Workload:
+    levels = sorted({query.level for query in queries})
+    return Workload(
+        title=f"{aggregate.upper()}({sensitive or '*'}), {kind} queries",
+        axis="span of the range" if kind == "range" else "values selected",
+        levels=tuple(_level(at, [q for q in queries if q.level == at]) for at in levels),
+    )
+
+
+def _level(level: int, queries: Sequence[Measured]) -> Level:
+    return Level(
+        level=level,
+        queries=len(queries),
+        outside=sum(not query.inside for query in queries),
+        error=_spread(query.relative_error for query in queries),
+        width=_spread(query.relative_width for query in queries),
+    )
+
+
+def _spread(scores: Iterable[float | None]) -> Spread:
+    known = np.array([score for score in scores if score is not None], dtype=np.float64)
+    if not len(known):
+        return Spread(0, None, None)
+    low, middle, high = (float(q) for q in np.quantile(known, (0.25, 0.5, 0.75)))
+    return Spread(len(known), float(known.mean()), (low, middle, high))
+
+
+def _csv(measured: Sequence[Measured]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for query in measured:
+        writer.writerow([_cell(getattr(query, column)) for column in _COLUMNS])
+    return text.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, Fraction):
+        return plain(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value
+
+
+def _html(workloads: Sequence[Workload], title: str) -> str:
+    template = _environment().get_template("accuracy.html.j2")
+    sections: list[Mapping[str, object]] = [
+        {
+            "workload": workload,
+            "error": Markup(_plot(workload, "error")),  # noqa: S704 -- drawn by us
+            "width": Markup(_plot(workload, "width")),  # noqa: S704 -- drawn by us
+        }
+        for workload in workloads
+    ]
+    levels = [level for workload in workloads for level in workload.levels]
+    return template.render(
+        title=title,
+        sections=sections,
+        queries=sum(level.queries for level in levels),
+        outside=sum(level.outside for level in levels),
+        unscored=sum(level.unscored for level in levels),
+    )
+
+
+def _plot(workload: Workload, score: str) -> str:
+    """Mean over the middle half by level, as SVG; '' where nothing was scored."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import PercentFormatter
+
+    points = [(level.level, _score(level, score)) for level in workload.levels]
+    known = [(at, s.mean, s.quartiles) for at, s in points if s.mean is not None and s.quartiles]
+    if not known:
+        return ""
+    levels = [at for at, _, _ in known]
+    with rc_context({"svg.hashsalt": workload.title, "font.size": 9, "axes.spines.top": False}):
+        figure = Figure(figsize=(4.6, 2.9), layout="constrained")
+        axes = figure.subplots()
+        axes.fill_between(levels, *_middle_half(known), color="#e6cfb2", lw=0, label="middle half")
+        axes.plot(levels, [m for _, m, _ in known], "o-", color="#8a5524", label="mean")
+        axes.plot(levels, [q[1] for _, _, q in known], "--", color="#25675d", label="median")
+        axes.set(xlabel=workload.axis, ylabel=f"relative {score}", ylim=(0, None), xticks=levels)
+        axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.legend(frameon=False)
+        return _svg(figure)
+
+
+def _middle_half(
+    known: Sequence[tuple[int, float, tuple[float, float, float]]],
+) -> tuple[list[float], list[float]]:
+    return [q[0] for _, _, q in known], [q[2] for _, _, q in known]
+
+
+def _score(level: Level, score: str) -> Spread:
+    return level.error if score == "error" else level.width
+
+
+def _svg(figure: object) -> str:
+    """The drawing alone, without the XML prologue that HTML has no place for."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})  # type: ignore[attr-defined]
+    drawn = text.getvalue()
+    return drawn[drawn.index("<svg") :]
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

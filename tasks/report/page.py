@@ -1,0 +1,192 @@
+"""The public page of a release: what is promised, to whom it helps and to whom not, how to ask.
+
+The page is a pure function of its content, so that whoever checks a release renders it again and
+compares bytes: no time, no randomness, no order that depends on how the content was read, and
+nothing that is learned after staging (version number, digest, accuracy).
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from expectations.exact import Exact
+from expectations.groups import Counts, Groups
+from expectations.model import PrivacyModel, Verdict
+from tasks.release.declared import Declared
+from tasks.report.asking import example_query, pandas_snippet, query_command
+from tasks.report.axes import grouped
+from tasks.report.plot import Plot
+from tasks.report.promised import about, hidden, kind_of, stated, widest_e
+from tasks.report.ranges import ranges_plot
+from tasks.report.sizes import sizes_plot
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_ROLES = ("quasi-identifier", "insensitive", "sensitive")
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file of the release, as its path inside the directory, with / between names."""
+
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class PageContent:
+    """All that the page is made of.
+
+    Attributes:
+        declared: the release as its manifest declares it.
+        verdicts: each promise with what was measured on the published tables.
+        groups: what is seen of each group in the published tables.
+        files: of the release, without the page itself and the manifest.
+    """
+
+    declared: Declared
+    verdicts: tuple[tuple[PrivacyModel, Verdict], ...]
+    groups: Groups
+    files: tuple[PublishedFile, ...]
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    role: str
+    type: str
+    nulls: bool
+    unprotected: str | None
+
+
+def page(content: PageContent) -> str:
+    """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
+    css = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
+    view = _promises(content) | _tables(content) | _asking(content.declared)
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            css=Markup(css),  # noqa: S704 -- a file of ours, not of the release
+            css_hash=_hash(css),
+            declared=content.declared,
+            **view,
+        )
+    )
+
+
+def _promises(content: PageContent) -> dict[str, Any]:
+    declared = content.declared
+    promises = [about(promise, declared) for promise, _ in content.verdicts]
+    verdicts = [verdict for _, verdict in content.verdicts]
+    return {
+        "promises": [stated(p, v, declared) for p, v in zip(promises, verdicts, strict=True)],
+        "hidden": hidden(promises, declared),
+        "plots": _plots(content.groups, declared, promises),
+    }
+
+
+def _tables(content: PageContent) -> dict[str, Any]:
+    sizes = content.groups.sizes
+    return {
+        "columns": _columns(content.declared),
+        "groups": len(sizes),
+        "smallest": int(sizes.min()) if len(sizes) else 0,
+        "files": sorted(content.files, key=lambda file: file.path),
+    }
+
+
+def _asking(declared: Declared) -> dict[str, Any]:
+    return {
+        "command": query_command(example_query(declared)),
+        "snippet": pandas_snippet(declared),
+        "software": sorted(declared.software.items()),
+    }
+
+
+def _columns(declared: Declared) -> list[_Column]:
+    """The columns by role and name: their order in a manifest says nothing."""
+    ordered = sorted(
+        declared.columns.items(), key=lambda item: (_ROLES.index(item[1].role), item[0])
+    )
+    return [
+        _Column(
+            name, column.role, _type(column.type, column.scale), column.nulls, column.unprotected
+        )
+        for name, column in ordered
+    ]
+
+
+def _type(name: str, scale: int | None) -> str:
+    return name if scale is None else f"{name}, {scale} decimals"
+
+
+def _plots(groups: Groups, declared: Declared, promises: list[PrivacyModel]) -> list[Plot]:
+    if not len(groups):
+        return []
+    plots = [sizes_plot(groups.sizes, "Size of the groups", "row")]
+    for name in sorted(groups.sensitive):
+        counts = groups.sensitive[name]
+        plots.append(
+            _sensitive_plot(name, kind_of(declared, name), counts, widest_e(promises, name))
+        )
+    return plots
+
+
+def _sensitive_plot(name: str, kind: str, counts: Counts, e: Fraction | None) -> Plot:
+    numbers: Exact | None = counts.numbers
+    if numbers is not None:
+        return ranges_plot(name, kind, counts, numbers, e)
+    distinct = np.diff(np.append(counts.starts, len(counts.group)))
+    return sizes_plot(distinct, f"Different values of {name} in each group", "value")
+
+
+def _hash(css: str) -> str:
+    return base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+
+
+def _shown(value: object) -> object:
+    """Text without letters that would hide or reorder what stands beside them."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+    return value
+
+
+def _size(number: int) -> str:
+    """Bytes for people: three digits and a unit."""
+    for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
+        if number >= 10**power:
+            tenths = (number * 10 + 10**power // 2) // 10**power
+            return f"{tenths // 10:,}.{tenths % 10} {unit}"
+    return f"{number} bytes"
+
+
+def _address(path: str) -> str:
+    return quote(path, errors="replace")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters: Mapping[str, Any] = {"grouped": grouped, "size": _size, "address": _address}
+    environment.filters.update(filters)
+    return environment

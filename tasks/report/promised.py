@@ -1,0 +1,119 @@
+"""The promises as a page states them: in words, and what was measured beside what is required."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from expectations.ke_anonymity import KEAnonymity
+from expectations.model import Number, PrivacyModel, Verdict
+from tasks.release.declared import Declared
+from tasks.report.axes import grouped
+from tasks.report.ranges import measured
+
+_TITLES = {"ke-anonymity": "(k,e)-anonymity"}
+_DISTANCES = frozenset({("ke-anonymity", "e")})
+_PARAMETERS = {
+    ("k-anonymity", "k"): "rows that look the same, at least",
+    ("ke-anonymity", "k"): "different values in a group, at least",
+    ("ke-anonymity", "e"): "from the lowest to the highest value of a group, at least",
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a promise: what is required and what the worst group shows."""
+
+    name: str
+    meaning: str
+    required: str
+    observed: str
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A promise in words, and how it fared."""
+
+    title: str
+    sentence: str
+    scope: str
+    holds: bool
+    groups: int
+    failing: int
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What a (k,e)-promise leaves an attacker with."""
+
+    name: str
+    k: str
+    e: str
+
+
+def about(promise: PrivacyModel, declared: Declared) -> PrivacyModel:
+    """The promise with its sensitive attribute named, where there is only one it can be about."""
+    sensitive = declared.named("sensitive")
+    if promise.sensitive is None and len(sensitive) == 1:
+        return replace(promise, sensitive=sensitive[0])
+    return promise
+
+
+def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> Stated:
+    """A promise and its verdict, for people."""
+    model = str(promise.parameters()["model"])
+    kind = kind_of(declared, promise.sensitive)
+    sentence = promise.sentence()
+    names = sorted(verdict.required, key=lambda name: (name == "e", name))
+    return Stated(
+        title=_TITLES.get(model, model),
+        sentence=f"{sentence[:1].upper()}{sentence[1:]}.",
+        scope=", ".join(promise.quasi_identifiers or ()),
+        holds=verdict.holds,
+        groups=verdict.groups,
+        failing=verdict.failing,
+        parameters=tuple(_parameter(model, name, verdict, kind) for name in names),
+    )
+
+
+def hidden(promises: Sequence[PrivacyModel], declared: Declared) -> list[Hidden]:
+    """The (k,e)-promises, as what they leave an attacker with."""
+    return [
+        Hidden(
+            str(promise.sensitive),
+            grouped(promise.k),
+            measured(Fraction(promise.e), kind_of(declared, promise.sensitive)),
+        )
+        for promise in promises
+        if isinstance(promise, KEAnonymity)
+    ]
+
+
+def widest_e(promises: Sequence[PrivacyModel], name: str) -> Fraction | None:
+    """The largest range that any promise about a sensitive attribute asks for."""
+    wanted = [p.e for p in promises if isinstance(p, KEAnonymity) and p.sensitive == name]
+    return max(map(Fraction, wanted), default=None)
+
+
+def kind_of(declared: Declared, name: str | None) -> str:
+    """A column's type; text for one that is not declared."""
+    column = None if name is None else declared.columns.get(name)
+    return "string" if column is None else column.type
+
+
+def _parameter(model: str, name: str, verdict: Verdict, kind: str) -> Parameter:
+    required, observed = verdict.required[name], verdict.observed.get(name)
+    return Parameter(
+        name,
+        _PARAMETERS.get((model, name), ""),
+        _number(required, (model, name), kind),
+        _number(observed, (model, name), kind),
+    )
+
+
+def _number(number: Number, parameter: tuple[str, str], kind: str) -> str:
+    if number is None:
+        return "could not be measured"
+    if parameter in _DISTANCES:
+        return measured(Fraction(number), kind)
+    return grouped(Fraction(number))

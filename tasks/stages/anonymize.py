@@ -1,0 +1,65 @@
+"""Anonymize: group the rows and write what will be shown of each group."""
+
+from pathlib import Path
+
+from tasks.forms.registry import FORMS
+from tasks.microdata.randomness import Randomness
+from tasks.microdata.table import Microdata, load
+from tasks.partitions.partition import Partition
+from tasks.partitions.registry import PARTITIONS
+from tasks.release.declared import Declared, DeclaredColumn, RowCounts, Terms
+from tasks.release.software import software
+from tasks.release.tables import write_tables
+from tasks.stages.stage import new_stage, note, noted
+
+
+def write_candidate(
+    deidentified: Path, terms: Terms, run: Path, randomness: Randomness
+) -> Path:
+    """Write the tables to be judged, and what they would declare.
+
+    Raises:
+        PromiseError: where the partition cannot keep the promises.
+    """
+    microdata = load(deidentified)
+    partition = PARTITIONS[terms.partition.method](
+        microdata, terms.strata, terms.promises, terms.partition, randomness
+    )
+    tables = FORMS[terms.form.method].publish(microdata, partition, terms.form, randomness)
+    declared = _declared(terms, microdata, partition, noted(deidentified, "counts"))
+    stage = new_stage(run, "candidate")
+    write_tables(tables, declared, stage / "data")
+    note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
+    note(stage, "facts", dict(partition.facts))
+    return stage
+
+
+def declaration(candidate: Path) -> Declared:
+    """What a candidate would declare."""
+    return Declared.model_validate(noted(candidate, "declared"))
+
+
+def _declared(
+    terms: Terms, microdata: Microdata, partition: Partition, counts: dict[str, int]
+) -> Declared:
+    columns = {
+        name: column.model_copy(update={"scale": microdata[name].values.type.scale})
+        if column.type == "decimal"
+        else column
+        for name, column in terms.columns.items()
+    }
+    rows = RowCounts(
+        read=counts["read"],
+        dropped_by_filter=counts["dropped_by_filter"],
+        dropped_for_nulls=counts["dropped_for_nulls"],
+        dropped_as_repeats=counts["dropped_as_repeats"],
+        suppressed=partition.suppressed,
+        published=microdata.rows - partition.suppressed,
+        fakes=0,
+    )
+    described: dict[str, DeclaredColumn] = columns
+    return Declared(
+        **{**{name: getattr(terms, name) for name in Terms.model_fields}, "columns": described},
+        rows=rows,
+        software=software(),
+    )

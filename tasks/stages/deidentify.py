@@ -1,0 +1,44 @@
+"""De-identify: what says who a row is about goes; a keyed hash of it stays in private."""
+
+from pathlib import Path
+
+import numpy as np
+
+from tasks.microdata.table import load, save
+from tasks.private.line import Identity, fingerprint, unit_hashes
+from tasks.private.workdir import line_key
+from tasks.release.declared import Terms
+from tasks.stages.stage import new_stage, note, noted
+
+
+def write_deidentified(
+    ingested: Path, terms: Terms, unit: str | None, line: Path, spec: str, run: Path
+) -> Path:
+    """Keep the columns to be published, and the identity of what they are of.
+
+    Args:
+        ingested: the stage of the source.
+        terms: what will be declared.
+        unit: the identifier that is the unit, None where rows are.
+        line: the line's private directory.
+        spec: the digest of the terms.
+        run: the run's directory.
+    """
+    secret = line_key(line)
+    microdata = load(ingested)
+    shown = microdata.keep(microdata[name] for name in terms.columns)
+    stage = new_stage(run, "deidentified")
+    save(shown, stage)
+    note(stage, "counts", noted(ingested, "counts"))
+    note(stage, "identity", {"rows": fingerprint(shown, secret), "spec": spec})
+    if unit is not None:
+        np.save(stage / "units.npy", unit_hashes(microdata[unit], secret))
+    return stage
+
+
+def identity(deidentified: Path) -> Identity:
+    """What a de-identified stage is of."""
+    units = deidentified / "units.npy"
+    return Identity(
+        **noted(deidentified, "identity"), units=np.load(units) if units.exists() else None
+    )

@@ -1,0 +1,50 @@
+"""Evaluate: how wide the published bounds are, and whether the truth is inside every one of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from expectations.errors import Fault
+from tasks.microdata.randomness import Randomness
+from tasks.microdata.table import Microdata
+from tasks.private.workdir import private_directory
+from tasks.query.accuracy import Measured, evaluate, summaries
+from tasks.query.workloads import Evaluation
+from tasks.release.opened import open_release
+from tasks.release.publication import Line, record_accuracy, withdraw
+from tasks.report.accuracy import write_accuracy_report
+
+
+def evaluate_release(
+    release: Path,
+    original: Microdata,
+    evaluation: Evaluation,
+    line: Line,
+    randomness: Randomness,
+    progress: Callable[[int, int], None],
+) -> list[dict[str, Any]]:
+    """Measure a published version on the workloads, and record what may be known of it.
+
+    The report with truths stays in the line's private directory; the public record gets widths.
+
+    Raises:
+        Fault: where a truth lies outside its bounds; the version is withdrawn.
+    """
+    opened = open_release(release)
+    measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
+    reports = private_directory(private_directory(line.private / "reports") / release.name)
+    write_accuracy_report(measured, reports, opened.declared.title)
+    if outside := sum(not query.inside for query in measured):
+        withdraw(line, release.name)
+        raise Fault(
+            f"{release}: withdrawn: the truth is outside the bounds of {outside} of "
+            f"{len(measured)} queries"
+        )
+    public = public_summary(measured)
+    record_accuracy(line, release.name, public)
+    return public
+
+
+def public_summary(measured: list[Measured]) -> list[dict[str, Any]]:
+    """Per workload and level the number of queries and the relative widths: nothing of the truth."""
+    return [summary.public() for summary in summaries(measured)]

@@ -1,0 +1,22 @@
+"""How one stage hands its work to the next: a private directory with Parquet and a little JSON."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tasks.private.workdir import private_directory
+
+
+def new_stage(run: Path, name: str) -> Path:
+    """An empty private directory for a stage of a run."""
+    return private_directory(run / name)
+
+
+def note(stage: Path, name: str, document: Any) -> None:
+    """Leave a small document in a stage."""
+    (stage / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def noted(stage: Path, name: str) -> Any:
+    """What a stage left."""
+    return json.loads((stage / f"{name}.json").read_text(encoding="utf-8"))
