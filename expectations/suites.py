@@ -151,20 +151,17 @@ class _Described(BatchExpectation):
         kwargs = (configuration or result.expectation_config).kwargs
         sentence = cls.sentence({k: v for k, v in kwargs.items() if k in cls.success_keys})
         template = {"template": "$sentence", "params": {"sentence": sentence}}
-        return [
-            RenderedStringTemplateContent(
-                content_block_type="string_template", string_template=template
-            )
-        ]
+        kind = "string_template"
+        return [RenderedStringTemplateContent(content_block_type=kind, string_template=template)]
 
     @classmethod
     @renderer(renderer_type=LegacyDiagnosticRendererType.OBSERVED_VALUE)
     def _diagnostic_observed_value_renderer(
         cls,
-        configuration: Any = None,
+        configuration: Any = None,  # noqa: ARG003 - the name is Great Expectations'
         result: Any = None,
         *_: Any,
-        **__: Any,  # noqa: ARG003
+        **__: Any,
     ) -> str:
         seen = ((result and result.result) or {}).get("observed_value")
         if isinstance(seen, dict):

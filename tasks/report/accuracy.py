@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -19,18 +19,13 @@ from markupsafe import Markup
 
 from expectations.model import plain
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _TEMPLATES = Path(__file__).with_name("templates")
 _COLUMNS = (
-    "kind",
-    "aggregate",
-    "sensitive",
-    "level",
-    "lower",
-    "upper",
-    "truth",
-    "relative_error",
-    "relative_width",
-    "inside",
+    *("kind", "aggregate", "sensitive", "level", "lower", "upper", "truth"),
+    *("relative_error", "relative_width", "inside"),
 )
 
 
@@ -203,14 +198,16 @@ def _plot(workload: Workload, score: str) -> str:
     if not known:
         return ""
     levels = [at for at, _, _ in known]
-    with rc_context({"svg.hashsalt": workload.title, "font.size": 9, "axes.spines.top": False}):
+    with rc_context({"svg.hashsalt": f"{workload.title} {score}"}):
         figure = Figure(figsize=(4.6, 2.9), layout="constrained")
         axes = figure.subplots()
         axes.fill_between(levels, *_middle_half(known), color="#e6cfb2", lw=0, label="middle half")
         axes.plot(levels, [m for _, m, _ in known], "o-", color="#8a5524", label="mean")
         axes.plot(levels, [q[1] for _, _, q in known], "--", color="#25675d", label="median")
-        axes.set(xlabel=workload.axis, ylabel=f"relative {score}", ylim=(0, None), xticks=levels)
+        axes.set(xlabel=workload.axis, ylabel=f"relative {score}", xticks=levels)
+        axes.spines[["top", "right"]].set_visible(False)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
+        axes.set_ylim(0, 1.1 * max(max(m, q[2]) for _, m, q in known) or 1)
         axes.legend(frameon=False)
         return _svg(figure)
 
@@ -225,10 +222,10 @@ def _score(level: Level, score: str) -> Spread:
     return level.error if score == "error" else level.width
 
 
-def _svg(figure: object) -> str:
+def _svg(figure: "Figure") -> str:
     """The drawing alone, without the XML prologue that HTML has no place for."""
     text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})  # type: ignore[attr-defined]
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     drawn = text.getvalue()
     return drawn[drawn.index("<svg") :]
 

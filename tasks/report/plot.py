@@ -11,7 +11,7 @@ from tasks.report.axes import Axis, grouped
 WIDTH, HEIGHT = 440, 290
 TOP, BOTTOM, RIGHT = 34, HEIGHT - 50, WIDTH - 30  # the edges of what is inside the axes
 CHARACTER = 8  # width of a tick's character, generously
-_ROOM = 44  # characters above a plot
+_ROOM = 28  # characters above a plot
 
 
 @dataclass(frozen=True)

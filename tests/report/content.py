@@ -38,7 +38,7 @@ def seen(sizes: Sequence[int], sensitive: Mapping[str, pa.Array]) -> Groups:
     return count(key, len(sizes), counted)
 
 
-def declared(rows: int, **changes: Any) -> Declared:
+def declared(rows: int, /, **changes: Any) -> Declared:
     """A release of Adult's capital losses, or of what the changes say."""
     stated: dict[str, Any] = {
         "name": "adult-capital-loss",

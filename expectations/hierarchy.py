@@ -1,0 +1,101 @@
+"""Values and their generalizations: a hierarchy is a table with one row per leaf, root last."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from expectations.errors import InputError
+
+ROOT = "*"
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """For each leaf its labels, from itself (level 0) to the root (level `height`).
+
+    Labels nest: leaves that share a label share every label above it.
+
+    Raises:
+        InputError: where rows differ in length, a label is empty, a leaf stands twice, labels do
+            not nest, or the last label is not the root. Rows are numbered from 1.
+
+    >>> kind = Hierarchy("kind", (("cat", "pet", "*"), ("dog", "pet", "*"), ("wolf", "wild", "*")))
+    >>> kind.height, kind.level(1), kind.generalize("wolf", 1)
+    (2, ('pet', 'pet', 'wild'), 'wild')
+    """
+
+    name: str
+    rows: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise InputError(f"{self.name}: a hierarchy needs at least one leaf")
+        above: list[dict[str, tuple[str, ...]]] = [{} for _ in self.rows[0]]
+        for number, row in enumerate(self.rows, start=1):
+            if fault := self._fault(row) or _misfit(row, above):
+                raise InputError(f"{self.name}: row {number}: {fault}")
+
+    def _fault(self, row: tuple[str, ...]) -> str | None:
+        """What is wrong with a row by itself."""
+        if len(row) < 2:
+            return "a leaf needs the root above it"
+        if len(row) != len(self.rows[0]):
+            return f"{len(row)} labels, {len(self.rows[0])} in row 1"
+        if row[-1] != ROOT:
+            return f"the last label is not the root {ROOT!r}"
+        return None if all(row) else "an empty label"
+
+    @property
+    def height(self) -> int:
+        """How many steps the root is above the leaves."""
+        return len(self.rows[0]) - 1
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The values that it generalizes, in its own order."""
+        return self.level(0)
+
+    def level(self, level: int) -> tuple[str, ...]:
+        """The label of each leaf at a level."""
+        return tuple(row[level] for row in self.rows)
+
+    def generalize(self, leaf: str, level: int) -> str:
+        """The ancestor of a leaf at a level; 0 leaves it as it is."""
+        return self._of_leaf[leaf][level]
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._of_leaf
+
+    @cached_property
+    def _of_leaf(self) -> Mapping[str, tuple[str, ...]]:
+        return {row[0]: row for row in self.rows}
+
+
+def from_intervals(name: str, widths: Sequence[int], values: Iterable[int]) -> Hierarchy:
+    """A hierarchy over some integers: one level of intervals for each width, and the root.
+
+    Intervals start at the multiples of their width; each width divides the next.
+
+    >>> from_intervals("age", [5, 10], [19, 20]).rows
+    (('19', '15-19', '10-19', '*'), ('20', '20-24', '20-29', '*'))
+    >>> from_intervals("degrees", [5], [-5, -1]).level(1)
+    ('-5 to -1', '-5 to -1')
+    """
+    rows = ((str(v), *(_interval(v, width) for width in widths), ROOT) for v in values)
+    return Hierarchy(name, tuple(rows))
+
+
+def _misfit(row: tuple[str, ...], above: list[dict[str, tuple[str, ...]]]) -> str | None:
+    """What is wrong with a row beside the earlier ones, by what is above each of their labels."""
+    if row[0] in above[0]:
+        return "the leaf stands in an earlier row"
+    for level, label in enumerate(row):
+        if above[level].setdefault(label, row[level + 1 :]) != row[level + 1 :]:
+            return f"the label of level {level} has other labels above it in an earlier row"
+    return None
+
+
+def _interval(value: int, width: int) -> str:
+    low = value // width * width
+    high = low + width - 1
+    return f"{low}-{high}" if low >= 0 else f"{low} to {high}"

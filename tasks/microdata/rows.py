@@ -1,0 +1,66 @@
+"""Which rows stay: null policies, and one row per unit."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tasks.microdata.place import wrong
+from tasks.microdata.schema import ColumnSpec, NullPolicy
+from tasks.microdata.table import Microdata
+
+
+def without_nulls(
+    microdata: Microdata,
+    rows: np.ndarray,
+    columns: Mapping[str, ColumnSpec],
+    default: NullPolicy,
+    file: str,
+) -> np.ndarray:
+    """Those of some rows that the null policies leave.
+
+    A dropped column matters only where it names a policy itself, and no null is fit for a unit.
+
+    Raises:
+        InputError: for a null where nulls are refused.
+    """
+    dropped = np.zeros(len(rows), dtype=bool)
+    for name, column in columns.items():
+        policy = _policy(column, default)
+        if policy == "category":
+            continue
+        null = microdata[name].codes[rows] < 0
+        if policy == "refuse" and null.any():
+            raise wrong(file, "missing value", row=int(rows[np.argmax(null)]), column=name)
+        dropped |= null
+    return rows[~dropped]
+
+
+def one_per_unit(
+    microdata: Microdata, rows: np.ndarray, columns: Mapping[str, ColumnSpec], file: str
+) -> np.ndarray:
+    """Those of some rows that are the first of their unit.
+
+    Raises:
+        InputError: for a unit that occurs twice, where that is refused.
+    """
+    for name, column in columns.items():
+        if not column.unit:
+            continue
+        codes = microdata[name].codes[rows]
+        first = np.empty(len(microdata[name].values), dtype=np.int64)
+        first[codes[::-1]] = rows[::-1]
+        again = first[codes] != rows
+        if column.repeat == "refuse" and again.any():
+            row = int(np.argmax(again))
+            rule = f"the unit of row {first[codes[row]] + 1} again"
+            raise wrong(file, rule, row=int(rows[row]), column=name)
+        rows = rows[~again]
+    return rows
+
+
+def _policy(column: ColumnSpec, default: NullPolicy) -> NullPolicy:
+    if column.unit:
+        return "refuse"
+    if column.role == "drop":
+        return column.nulls or "category"
+    return column.nulls or default

@@ -1,0 +1,147 @@
+"""Ingestion: from a declared source to microdata in dictionary codes.
+
+Rows are taken in this order: read and typed, filtered, null policies, one row per unit, encoded.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+
+from expectations.errors import SpecError
+from tasks.microdata.columnar import read_columnar
+from tasks.microdata.delimited import read_delimited
+from tasks.microdata.hierarchies import hierarchies, require_leaves
+from tasks.microdata.place import wrong
+from tasks.microdata.rows import one_per_unit, without_nulls
+from tasks.microdata.schema import ColumnSpec, NullPolicy, Source
+from tasks.microdata.table import Microdata, encode
+from tasks.microdata.typed import adopt, parse
+from tasks.microdata.where import kept_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Ingested:
+    """The represented rows with all declared columns, and what became of the others."""
+
+    microdata: Microdata
+    read: int
+    dropped_by_filter: int
+    dropped_for_nulls: int
+    dropped_as_repeats: int
+    sha256: str
+
+
+def ingest(
+    source: Source,
+    columns: Mapping[str, ColumnSpec],
+    nulls: NullPolicy,
+    base: Path,
+    environ: Mapping[str, str],
+) -> Ingested:
+    """Read a source as it is declared.
+
+    Args:
+        source: where the microdata are and how they are written.
+        columns: every column of the source.
+        nulls: the null policy of columns that name none.
+        base: the directory that paths are relative to.
+        environ: what `${NAME}` in the address stands for.
+
+    Raises:
+        SpecError: where the declaration itself is wrong.
+        InputError: where the file is not as declared, with file, row and column.
+    """
+    path = local_path(source.uri, base, environ)
+    sha256 = _digest(path, source)
+    whole = _encoded(path, source, columns)
+    if not whole.rows:
+        raise wrong(source.uri, "has no rows")
+    filtered = _filtered(whole, source, columns)
+    complete = without_nulls(whole, filtered, columns, nulls, source.uri)
+    kept = one_per_unit(whole, complete, columns, source.uri)
+    microdata = whole if len(kept) == whole.rows else whole.take(kept)
+    for name, known in hierarchies(columns, microdata, base).items():
+        require_leaves(microdata[name], known, source.uri, kept)
+    return Ingested(
+        microdata=microdata,
+        read=whole.rows,
+        dropped_by_filter=whole.rows - len(filtered),
+        dropped_for_nulls=len(filtered) - len(complete),
+        dropped_as_repeats=len(complete) - len(kept),
+        sha256=sha256,
+    )
+
+
+def local_path(uri: str, base: Path, environ: Mapping[str, str]) -> Path:
+    """The path that an address means on this machine.
+
+    Raises:
+        SpecError: for a variable that is not set, or an address that is no path.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in environ:
+            raise SpecError(f"{uri}: environment variable {match[1]} is not set")
+        return environ[match[1]]
+
+    address = re.sub(r"\$\{(\w+)\}", value, uri)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://(localhost(?=/))?", address)
+    if scheme is None:
+        return base / address
+    if scheme[1].lower() != "file":
+        raise SpecError(f"{uri}: addresses with {scheme[1]}:// are not supported")
+    if not (path := address[scheme.end() :]).startswith("/"):
+        raise SpecError(f"{uri}: a file:// address needs an absolute path on this machine")
+    return Path(unquote(path))
+
+
+def _digest(path: Path, source: Source) -> str:
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no path"
+        raise wrong(source.uri, f"cannot be read ({reason})") from None
+    if source.sha256 not in (None, found):
+        raise wrong(source.uri, f"sha256 is {found}, the spec pins {source.sha256}")
+    return found
+
+
+def _encoded(path: Path, source: Source, columns: Mapping[str, ColumnSpec]) -> Microdata:
+    """All rows of the file, in the order of the declared columns."""
+    file, typed = source.uri, {}
+    if source.format == "csv":
+        text = read_delimited(path, file, source.csv)
+        _require_columns(list(text), source, columns)
+        for name, column in columns.items():
+            typed[name] = parse(text.pop(name), column.type, file, name)
+    else:
+        values = read_columnar(path, file)
+        _require_columns(list(values), source, columns)
+        for name, column in columns.items():
+            typed[name] = adopt(values.pop(name), column.type, file, name)
+    encoded = tuple(encode(n, column.role, typed.pop(n).array()) for n, column in columns.items())
+    return Microdata(encoded, len(encoded[0].codes) if encoded else 0)
+
+
+def _require_columns(
+    found: Sequence[str], source: Source, columns: Mapping[str, ColumnSpec]
+) -> None:
+    for name in columns:
+        if name not in found:
+            raise wrong(source.uri, "is missing", column=name)
+    for number, name in enumerate(found, start=1):
+        if name not in columns:  # the name may be a value, where a header line is missing
+            raise wrong(source.uri, f"column {number} of {len(found)} is not in the spec")
+
+
+def _filtered(whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec]) -> np.ndarray:
+    if source.where is None:
+        return np.arange(whole.rows)
+    types = {name: column.type for name, column in columns.items()}
+    return kept_rows(whole, source.where, types)

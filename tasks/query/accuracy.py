@@ -1,0 +1,249 @@
+"""Asking a release the queries of its workloads, and the original the same ones.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
+whose experiments ask range queries and arbitrary ones. Bounds and truths are exact fractions.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from expectations.errors import InputError
+from expectations.exact import is_number
+from tasks.microdata.randomness import Randomness
+from tasks.microdata.table import Column, Microdata, encode, key
+from tasks.query.answer import ask, published
+from tasks.query.help_table import help_table
+from tasks.query.question import TABLE, Aggregate, Question
+from tasks.query.scores import Measured, Summary, summaries
+from tasks.query.truth import as_fraction, helped, truth_of
+from tasks.query.workloads import RangeWorkload, Workload
+from tasks.release.opened import Release
+from tasks.sql.session import session
+
+__all__ = ["Measured", "Summary", "evaluate", "summaries"]
+
+Outcome = tuple[Fraction | None, Fraction | None, Fraction | None]
+_Asked = tuple[duckdb.DuckDBPyConnection, Release, pa.Table]
+
+
+class _Queries(Protocol):
+    """Random queries of a workload."""
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """Lower bound, upper bound and truth of one more query; None where nothing can be asked."""
+        ...
+
+
+def evaluate(
+    release: Release,
+    original: Microdata,
+    workloads: Sequence[Workload],
+    randomness: Randomness,
+    progress: Callable[[int, int], None],
+) -> list[Measured]:
+    """Ask the queries of all workloads; `progress` hears how many of how many are done.
+
+    Args:
+        release: what was published.
+        original: the represented rows before anonymization, with columns of the same names.
+        workloads: what to ask, in order.
+        randomness: which queries are drawn.
+        progress: called after each query.
+
+    Raises:
+        InputError: where a file of the release is missing, or a column cannot be aggregated.
+    """
+    total = sum(workload.queries * len(workload.levels) for workload in workloads)
+    done = 0
+    measured: list[Measured] = []
+    with session(published(release, release.declared.named("sensitive"))) as connection:
+        asked = connection, release, release.table(TABLE)
+        for workload in workloads:
+            for query in _asked(workload, asked, original, randomness):
+                measured += [] if query is None else [query]
+                done += 1
+                progress(done, total)
+    return measured
+
+
+def _asked(
+    workload: Workload, asked: _Asked, original: Microdata, randomness: Randomness
+) -> Iterator[Measured | None]:
+    """The queries of a workload, level by level; None for one that cannot be asked."""
+    _, release, microdata = asked
+    sensitive = _sensitive(workload, release)
+    queries = _queries(workload, sensitive, asked, original)
+    ratios = sensitive is None or is_number(microdata[sensitive].type)
+    for level in workload.levels:
+        for _ in range(workload.queries):
+            outcome = queries.ask(level, randomness)
+            yield outcome and _measured(workload, sensitive, level, outcome, ratios)
+
+
+def _sensitive(workload: Workload, release: Release) -> str | None:
+    """The column that is aggregated; COUNT(*) needs none."""
+    if workload.of is None and workload.aggregate == "count":
+        return None
+    return workload.of or release.declared.named("sensitive")[0]
+
+
+def _queries(
+    workload: Workload,
+    sensitive: str | None,
+    asked: _Asked,
+    original: Microdata,
+) -> _Queries:
+    connection, release, microdata = asked
+    aggregate = Aggregate(workload.aggregate, sensitive, "asked")
+    _require_answer(aggregate, release)
+    if isinstance(workload, RangeWorkload):
+        return _Ranges(connection, release, aggregate, encoded(microdata, workload.over), original)
+    columns = release.declared.named("quasi-identifier")
+    return _Selections(microdata, columns, aggregate, original)
+
+
+def _require_answer(aggregate: Aggregate, release: Release) -> None:
+    name = aggregate.sensitive
+    if name is None or aggregate.function == "count":
+        return
+    type_ = release.declared.columns[name].type
+    if type_ in ("string", "boolean"):
+        raise InputError(f"column {name!r}: {aggregate.function} of type {type_} is not measured")
+    if type_ in ("date", "timestamp") and aggregate.function in ("sum", "avg"):
+        raise InputError(f"column {name!r}: no {aggregate.function} of type {type_}")
+
+
+def _measured(
+    workload: Workload, sensitive: str | None, level: int, outcome: Outcome, ratios: bool
+) -> Measured:
+    over = workload.over if isinstance(workload, RangeWorkload) else None
+    lower, upper, truth = outcome
+    return Measured(
+        kind=workload.kind,
+        aggregate=workload.aggregate,
+        sensitive=sensitive,
+        level=level,
+        lower=lower,
+        upper=upper,
+        truth=truth,
+        over=over,
+        ratios=ratios or workload.aggregate == "count",
+    )
+
+
+def encoded(microdata: pa.Table, name: str) -> Column:
+    """A published column with its distinct values ascending."""
+    return encode(name, "quasi-identifier", microdata[name])
+
+
+class _Ranges:
+    """Windows [x, x + span] of a quasi-identifier, x drawn among its published values."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        release: Release,
+        aggregate: Aggregate,
+        over: Column,
+        original: Microdata,
+    ) -> None:
+        self._connection, self._release, self._aggregate = connection, release, aggregate
+        self._over = exp.column(over.name, quoted=True)
+        self._starts = _ordered(over.values)
+        self._known = _ordered(original[over.name].values)
+        self._codes = original[over.name].codes
+        sensitive = aggregate.sensitive or release.declared.named("sensitive")[0]
+        self._truth = truth_of(original[sensitive], aggregate.function)
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """The next window; None where the column has no values."""
+        if not self._starts:
+            return None
+        low = self._starts[int(randomness(1)[0]) % len(self._starts)]
+        high = _moved(low, level)
+        within = exp.Between(this=self._over.copy(), low=_literal(low), high=_literal(high))
+        question = Question((self._aggregate,), within, ())
+        answer = ask(self._connection, self._release.declared, question, estimates=False)
+        bounds = answer.rows[0][self._aggregate.label]
+        first, end = bisect_left(self._known, low), bisect_right(self._known, high)
+        chosen = (self._codes >= first) & (self._codes < end)
+        truth = self._truth.answer(self._aggregate.function, chosen)
+        return as_fraction(bounds.lower), as_fraction(bounds.upper), truth
+
+
+class _Selections:
+    """Random sets of vectors of quasi-identifiers, drawn until enough rows are selected."""
+
+    def __init__(
+        self,
+        microdata: pa.Table,
+        columns: Sequence[str],
+        aggregate: Aggregate,
+        original: Microdata,
+    ) -> None:
+        self._function = aggregate.function
+        self._group = microdata["group_id"].to_numpy()
+        self._vector, self._original = _vectors(microdata, columns, original)
+        self._size = np.bincount(self._vector)
+        sensitive = aggregate.sensitive or original.with_roles("sensitive")[0].name
+        self._helped = helped(help_table(microdata, sensitive), self._function)
+        self._truth = truth_of(original[sensitive], self._function)
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """The next set; None where nothing is published."""
+        if not len(self._size):
+            return None
+        order = np.argsort(randomness(len(self._size)), kind="stable")
+        enough = int(np.searchsorted(np.cumsum(self._size[order]), level)) + 1
+        chosen = np.zeros(len(self._size) + 1, dtype=bool)  # the last one: not published
+        chosen[order[:enough]] = True
+        hits = np.bincount(self._group[chosen[self._vector]], minlength=len(self._helped.start))
+        lower, upper = self._helped.bounds(hits)
+        return lower, upper, self._truth.answer(self._function, chosen[self._original])
+
+
+def _vectors(
+    microdata: pa.Table, columns: Sequence[str], original: Microdata
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's vector, published and original, as the same numbers 0, 1, …; -1: not published."""
+    rows = microdata.num_rows
+    both = []
+    for name in columns:
+        known = original[name].array().cast(microdata[name].type)
+        values = pa.chunked_array([*microdata[name].chunks, known])
+        both.append(encode(name, "quasi-identifier", values))
+    keys, _ = key(both, rows + original.rows)
+    distinct, vector = np.unique(keys[:rows], return_inverse=True)
+    place = np.searchsorted(distinct, keys[rows:])
+    found = np.append(distinct, -1)[place] == keys[rows:]
+    return vector, np.where(found, place, -1)
+
+
+def _ordered(values: pa.Array) -> list[Any]:
+    """Ascending values without NaN, which is in no window; their positions are their codes."""
+    return [value for value in values.to_pylist() if value == value]
+
+
+def _moved(value: Any, span: int) -> Any:
+    """The other end of a window."""
+    if isinstance(value, date):
+        return value + min(timedelta(days=span), date.max - value)
+    return value + span
+
+
+def _literal(value: Any) -> exp.Expression:
+    """A value in SQL; floats with an exponent, or DuckDB would read them as decimals."""
+    if isinstance(value, date):
+        return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("date"))
+    if isinstance(value, float):
+        return exp.Literal.number(f"{value:.16e}")
+    return exp.Literal.number(f"{value:f}" if isinstance(value, Decimal) else str(value))

@@ -1,0 +1,60 @@
+"""Bounds: exact in memory, and as JSON with floats rounded outward, so that they still hold."""
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+Value = int | Fraction | Decimal | date | str | None
+Json = int | float | str | None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A lower and an upper limit that surely contain the answer, and what is expected of it.
+
+    All None where there is no answer: an aggregate of no rows. The estimate is None where there is
+    none.
+    """
+
+    lower: Value
+    upper: Value
+    estimate: Value = None
+
+    def document(self) -> dict[str, Json]:
+        """As JSON: integers stay integers, other numbers become floats rounded outward."""
+        return {
+            "lower": below(self.lower),
+            "upper": above(self.upper),
+            "estimate": nearest(self.estimate),
+        }
+
+
+def nearest(value: Value) -> Json:
+    """The value as JSON holds it, at the nearest float where it is no integer."""
+    if isinstance(value, Fraction | Decimal):
+        return float(value)
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def below(value: Value) -> Json:
+    """The value as JSON, at the largest float that is not above it.
+
+    >>> below(Decimal("0.1")), above(Decimal("0.1"))
+    (0.09999999999999999, 0.1)
+    """
+    return _towards(value, -math.inf)
+
+
+def above(value: Value) -> Json:
+    """The value as JSON, at the smallest float that is not below it."""
+    return _towards(value, math.inf)
+
+
+def _towards(value: Value, end: float) -> Json:
+    rounded = nearest(value)
+    if not isinstance(value, Fraction | Decimal) or not isinstance(rounded, float):
+        return rounded
+    missed = Fraction(rounded) > Fraction(value) if end < 0 else Fraction(rounded) < Fraction(value)
+    return math.nextafter(rounded, end) if missed else rounded

@@ -1,0 +1,129 @@
+"""The help table: for every group and number of hits the bounds of each aggregate.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
+If a query selects `hits` rows of a group whose sensitive values are shuffled, any `hits` of its
+values may be the selected ones: their sum lies between those of the smallest and of the largest.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from expectations.errors import InputError
+from expectations.exact import Exact, exact, is_number
+from tasks.microdata.table import encode
+
+_INT64 = 2**63 - 1
+_WORD = 2**64 - 1
+_DIGITS = 38  # what a SQL DECIMAL holds
+
+
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """Rows in the order of group and value, and where each row's group starts and ends."""
+
+    group: np.ndarray
+    codes: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Which value of its group, in ascending order, each row has: 1 for the smallest."""
+        hits: np.ndarray = np.arange(len(self.codes)) - self.start + 1
+        return hits
+
+    @property
+    def mirrored(self) -> np.ndarray:
+        """For the h-th smallest value of a group the position of its h-th largest."""
+        mirrored: np.ndarray = self.start + self.end - 1 - np.arange(len(self.codes))
+        return mirrored
+
+
+def help_name(sensitive: str) -> str:
+    """The name of a sensitive column's help table, safe for SQL and for files.
+
+    >>> help_name("capital-loss")
+    'help_capital_loss'
+    """
+    return f"help_{re.sub('[^a-z0-9]', '_', sensitive.lower())}"
+
+
+def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
+    """The bounds per `group_id` and `hits`, from the published table alone.
+
+    Columns `l_sum`, `u_sum` (numbers alone; BIGINT, or DECIMAL where that is too narrow or values
+    have decimals), `l_min`, `u_min`, `l_max`, `u_max` (of the column's own type).
+
+    Raises:
+        InputError: where a value is missing, groups are not numbered from 0, or a sum is too long.
+    """
+    column = encode(sensitive, "sensitive", microdata[sensitive])
+    if column.has_null:
+        raise InputError(f"column {sensitive!r}: a sensitive value is missing")
+    group = microdata["group_id"].to_numpy()
+    if len(group) and not 0 <= group.min() <= group.max() < len(group):
+        raise InputError("column 'group_id': not numbered from 0")
+    rows = _sorted(group, column.codes, len(column.values))
+    columns = {"group_id": pa.array(rows.group), "hits": pa.array(rows.hits)}
+    if is_number(column.values.type):
+        whole = pa.types.is_integer(column.values.type)
+        columns |= _sums(exact(column.values, sensitive), rows, whole, sensitive)
+    positions = {
+        "l_min": rows.start,
+        "u_min": rows.mirrored,
+        "l_max": np.arange(len(rows.codes)),
+        "u_max": rows.end - 1,
+    }
+    for name, position in positions.items():
+        columns[name] = column.values.take(pa.array(rows.codes[position]))
+    return pa.table(columns)
+
+
+def _sorted(group: np.ndarray, codes: np.ndarray, values: int) -> _Sorted:
+    """Both codes are below the number of rows, so that their key fits."""
+    ordered, by_value = np.divmod(np.sort(group * np.int64(max(values, 1)) + codes), max(values, 1))
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    ends = np.append(starts[1:], len(ordered))[: len(starts)]
+    sizes = ends - starts
+    return _Sorted(ordered, by_value, np.repeat(starts, sizes), np.repeat(ends, sizes))
+
+
+def _sums(numbers: Exact, rows: _Sorted, whole: bool, name: str) -> dict[str, pa.Array]:
+    """The sums of the `hits` smallest and of the `hits` largest values of each group."""
+    low, high = _partial_sums(numbers.units, rows)
+    largest = max(_largest(low), _largest(high))
+    if largest >= 10**_DIGITS:
+        raise InputError(f"column {name!r}: a sum in a group needs more than {_DIGITS} digits")
+    if whole and largest <= _INT64:
+        return {"l_sum": pa.array(low.astype(np.int64)), "u_sum": pa.array(high.astype(np.int64))}
+    return {"l_sum": _decimals(low, numbers.digits), "u_sum": _decimals(high, numbers.digits)}
+
+
+def _partial_sums(units: np.ndarray, rows: _Sorted) -> tuple[np.ndarray, np.ndarray]:
+    """In int64 where no group can overflow it: running totals may wrap, differences do not."""
+    widest = int((rows.end - rows.start).max(initial=0))
+    fits = units.dtype == np.int64 and _largest(units) * widest <= _INT64
+    total = np.append(0, np.cumsum(units[rows.codes].astype(np.int64 if fits else object)))
+    position = np.arange(len(rows.codes))
+    low = total[position + 1] - total[rows.start]
+    high = total[rows.end] - total[rows.mirrored]
+    return low, high
+
+
+def _largest(units: np.ndarray) -> int:
+    """The largest absolute value."""
+    return max(-int(units.min()), int(units.max())) if len(units) else 0
+
+
+def _decimals(units: np.ndarray, digits: int) -> pa.Array:
+    """Integers as DECIMAL(38, digits): pairs of 64-bit words, the lower one first."""
+    words = np.empty((len(units), 2), dtype=np.uint64)
+    if units.dtype == np.int64:
+        words[:, 0], words[:, 1] = units.view(np.uint64), (units >> 63).view(np.uint64)
+    else:
+        words[:, 0], words[:, 1] = units & _WORD, (units >> 64) & _WORD
+    type_ = pa.decimal128(_DIGITS, digits)
+    return pa.Array.from_buffers(type_, len(units), [None, pa.py_buffer(words.tobytes())])

@@ -1,0 +1,227 @@
+"""What an analyst asks of the published microdata: one SELECT, held to an allow-list.
+
+    SELECT [columns,] COUNT(*) | COUNT(s) | SUM(s) | AVG(s) | MIN(s) | MAX(s) [AS name], …
+    FROM microdata [WHERE predicate] [GROUP BY columns]
+
+where s is a sensitive column, and all other columns are published as they are.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlglot import exp
+
+from expectations.errors import QueryError
+from tasks.microdata.schema import ColumnType
+from tasks.release.declared import Terms
+from tasks.sql.parse import construct, parse, shown
+from tasks.sql.predicate import check_predicate, column_named
+
+Function = Literal["count", "sum", "avg", "min", "max"]
+
+TABLE = "microdata"
+
+_FUNCTIONS: Mapping[type[exp.Expr], Function] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+}
+_CLAUSES = frozenset({"expressions", "from_", "where", "group"})
+_CALLED = {"joins": "a join", "with_": "WITH", "order": "ORDER BY", "locks": "FOR UPDATE"}
+
+
+@dataclass(frozen=True)
+class GroupColumn:
+    """A column of the GROUP BY that is shown."""
+
+    name: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate of a sensitive column; without one, COUNT(*)."""
+
+    function: Function
+    sensitive: str | None
+    label: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query that bounds answer.
+
+    Attributes:
+        shown: what is selected, in order.
+        condition: which rows are meant, decided on columns published as they are.
+        group_by: the columns whose values make a row of the answer each.
+    """
+
+    shown: tuple[GroupColumn | Aggregate, ...]
+    condition: exp.Expression | None
+    group_by: tuple[str, ...]
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates alone."""
+        return tuple(item for item in self.shown if isinstance(item, Aggregate))
+
+    @property
+    def helped_by(self) -> tuple[str, ...]:
+        """The sensitive columns whose help tables are needed; counts need none."""
+        names = (a.sensitive for a in self.aggregates if a.function != "count")
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+    def asking(self, aggregates: Iterable[Aggregate]) -> "Question":
+        """The same rows and groups, all group columns shown first, with these aggregates."""
+        keys = (GroupColumn(name, name) for name in self.group_by)
+        return replace(self, shown=(*keys, *aggregates))
+
+
+def read_question(sql: str, declared: Terms) -> Question:
+    """The question that a SELECT asks.
+
+    Raises:
+        QueryError: naming what is not allowed, or the form that has no bounds.
+    """
+    form: str = declared.form.method
+    if form != "permuted":
+        raise QueryError(f"a release in the form {form} is not asked for bounds")
+    select = parse(sql, exp.Select)
+    if not isinstance(select, exp.Select):
+        raise QueryError(f"not allowed: {construct(select)}")
+    try:
+        _require_known(select, _CLAUSES)
+        _require_table(select)
+        group_by = _group_by(select, declared)
+        items = tuple(_shown(item, declared, group_by) for item in select.expressions)
+        question = Question(items, _condition(select, declared), group_by)
+    except RecursionError:
+        raise QueryError("nested too deep") from None
+    if not question.aggregates:
+        raise QueryError("no aggregate is selected: COUNT, SUM, AVG, MIN or MAX")
+    _require_distinct(question)
+    return question
+
+
+def _require_known(node: exp.Expr, allowed: frozenset[str], within: str = "") -> None:
+    for key, value in node.args.items():
+        if value and key not in allowed:
+            called = _CALLED.get(key, key.strip("_").upper())
+            raise QueryError(f"not allowed: {within}{called}")
+
+
+def _require_table(select: exp.Select) -> None:
+    source = select.args.get("from_")
+    table = source.this if source else None
+    if not isinstance(table, exp.Table):
+        named = construct(table) if table else "no table"
+        raise QueryError(f"the table is {TABLE}, not {named}")
+    if not isinstance(table.this, exp.Identifier) or table.name.casefold() != TABLE:
+        raise QueryError(f"the table is {TABLE}, and no other")
+    _require_known(table, frozenset({"this"}), f"{TABLE} with ")
+
+
+def _exact_types(declared: Terms) -> dict[str, ColumnType]:
+    """The columns published as they are, with their types."""
+    names = declared.named("quasi-identifier", "insensitive")
+    return {name: declared.columns[name].type for name in names}
+
+
+def _exact_column(node: exp.Expr, declared: Terms, clause: str) -> str:
+    """The name of a column that is published as it is."""
+    if not isinstance(node, exp.Column):
+        raise QueryError(f"{clause} takes columns, not {construct(node)}")
+    name = column_named(node, declared.columns)
+    if declared.columns[name].role == "sensitive":
+        raise QueryError(
+            f"column {shown(name)} is sensitive: {clause} cannot use it, aggregates can"
+        )
+    return name
+
+
+def _group_by(select: exp.Select, declared: Terms) -> tuple[str, ...]:
+    group = select.args.get("group")
+    if group is None:
+        return ()
+    _require_known(group, frozenset({"expressions"}), "GROUP BY ")
+    names = [_exact_column(node, declared, "GROUP BY") for node in group.expressions]
+    return tuple(dict.fromkeys(names))
+
+
+def _condition(select: exp.Select, declared: Terms) -> exp.Expression | None:
+    where = select.args.get("where")
+    if where is None:
+        return None
+    for column in where.find_all(exp.Column):
+        _exact_column(column, declared, "WHERE")
+    return check_predicate(where.this, _exact_types(declared))
+
+
+def _shown(node: exp.Expr, declared: Terms, group_by: tuple[str, ...]) -> GroupColumn | Aggregate:
+    alias = node.alias if isinstance(node, exp.Alias) else None
+    inner = node.this if isinstance(node, exp.Alias) else node
+    if isinstance(inner, exp.Column) and not isinstance(inner.this, exp.Star):
+        name = _exact_column(inner, declared, "SELECT")
+        if name not in group_by:
+            raise QueryError(f"column {shown(name)} is selected but not grouped by")
+        return GroupColumn(name, alias or name)
+    function = _FUNCTIONS.get(type(inner))
+    if function is None:
+        raise QueryError(f"not allowed: {construct(inner)}")
+    _require_known(inner, frozenset({"this", "big_int"}), f"{function.upper()} with ")
+    return _aggregate(function, inner.this, alias, declared)
+
+
+def _aggregate(
+    function: Function, of: exp.Expr | None, alias: str | None, declared: Terms
+) -> Aggregate:
+    called = function.upper()
+    if function == "count" and isinstance(of, exp.Star):
+        _require_known(of, frozenset(), "* ")
+        return Aggregate("count", None, alias or "count(*)")
+    if not isinstance(of, exp.Column):
+        raise QueryError(f"{called} takes a column, not {construct(of) if of else 'nothing'}")
+    name = column_named(of, declared.columns)
+    label = alias or f"{function}({name})"
+    column = declared.columns[name]
+    if column.role != "sensitive":
+        _require_countable(function, name, declared)
+        return Aggregate("count", None, label)
+    if function in ("sum", "avg") and column.type not in ("integer", "decimal", "float"):
+        raise QueryError(f"{called} takes numbers, and {shown(name)} is of type {column.type}")
+    return Aggregate(function, name, label)
+
+
+def _require_countable(function: Function, name: str, declared: Terms) -> None:
+    """Of a column published as it is, only the count of rows is a matter of bounds."""
+    if function != "count":
+        raise QueryError(
+            f"column {shown(name)} is published as it is: {function.upper()} of it is exact "
+            f"in plain SQL on the published table"
+        )
+    if declared.columns[name].nulls:
+        raise QueryError(
+            f"column {shown(name)} can be null: count with COUNT(*) and WHERE … IS NOT NULL"
+        )
+
+
+def _require_distinct(question: Question) -> None:
+    """Names of what is shown, in the answer and in the rewritten query."""
+    labels = [item.label for item in question.shown]
+    written: list[str] = []
+    for item in question.shown:
+        written += [item.label] if isinstance(item, GroupColumn) else sides(item.label)
+    for names in (labels, written):
+        folded = [name.casefold() for name in names]
+        twice = [name for name in names if folded.count(name.casefold()) > 1]
+        if twice:
+            raise QueryError(f"two columns of the answer are called {shown(twice[0])}: use AS")
+
+
+def sides(label: str) -> tuple[str, str]:
+    """What the bounds of an aggregate are called in a rewritten query."""
+    return f"{label}_lower", f"{label}_upper"

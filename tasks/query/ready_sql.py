@@ -1,0 +1,59 @@
+"""Ready SQL of a release: views over its files, and example queries to start from."""
+
+from sqlglot import exp
+
+from tasks.query.help_table import help_name
+from tasks.query.question import TABLE
+from tasks.query.rewrite import rewrite
+from tasks.release.declared import Declared
+
+_HOW = """\
+Run in the directory of the release, for example: duckdb -init sql/duckdb.sql
+
+The table microdata holds the published rows: all columns as they are, except that the values of
+sensitive columns are shuffled among the rows with the same group_id. A help table holds, for so
+many hits among the rows of a group, the least and the greatest sum, minimum and maximum that the
+values of so many of its rows can have. The queries below return bounds that surely contain the
+answer over the represented rows; `sfumato query . "SELECT …" --rewrite duckdb` writes others."""
+
+
+def duckdb_script(declared: Declared) -> str:
+    """The release's `sql/duckdb.sql`: a function of what the release declares."""
+    helping = [help_name(name) for name in declared.named("sensitive")]
+    views = [_view(TABLE, f"data/{TABLE}.parquet")]
+    views += [_view(name, f"sql/{name}.parquet") for name in helping]
+    parts = [_comment(f"{declared.title}\n\n{_HOW}"), "\n".join(views)]
+    for query in _examples(declared):
+        rewritten = rewrite(query, declared).sql()
+        parts.append(f"{_comment(f'Bounds for: {query}')}\n{rewritten};")
+    return "\n\n".join(parts) + "\n"
+
+
+def _examples(declared: Declared) -> list[str]:
+    """Queries on the first sensitive column: over all rows, and by the first quasi-identifier."""
+    name = declared.named("sensitive")[0]
+    column = exp.column(name, quoted=True)
+    aggregates: list[exp.Expr] = [exp.Min(this=column), exp.Max(this=column.copy())]
+    if declared.columns[name].type in ("integer", "decimal", "float"):
+        aggregates = [exp.Avg(this=column)]
+    query = exp.select(exp.Count(this=exp.Star()), *aggregates).from_(TABLE)
+    queries = [query]
+    for other in declared.named("quasi-identifier")[:1]:
+        key = exp.column(other, quoted=True)
+        queries.append(exp.select(key, *query.expressions).from_(TABLE).group_by(key))
+    return [query.sql("duckdb") for query in queries]
+
+
+def _view(name: str, path: str) -> str:
+    source = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(path)])
+    view = exp.Create(
+        this=exp.table_(name),
+        kind="VIEW",
+        replace=True,
+        expression=exp.select("*").from_(source),
+    )
+    return f"{view.sql('duckdb')};"
+
+
+def _comment(text: str) -> str:
+    return "\n".join(f"-- {line}".rstrip() for line in text.splitlines())

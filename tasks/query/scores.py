@@ -1,0 +1,118 @@
+"""How wide bounds are and how far from the truth, per query and per workload and level."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A query of a workload, answered on the release and on the original.
+
+    Dates count days and timestamps count seconds since 1970; None is SQL's NULL. Differences are
+    related to sizes only where `ratios` says that the values are numbers.
+    """
+
+    kind: str
+    aggregate: str
+    sensitive: str | None
+    level: int
+    lower: Fraction | None
+    upper: Fraction | None
+    truth: Fraction | None
+    over: str | None = None
+    ratios: bool = True
+
+    @property
+    def inside(self) -> bool:
+        """Whether the truth is within the bounds; no truth is inside of no bounds."""
+        if self.truth is None or self.lower is None or self.upper is None:
+            return self.truth is None and self.lower is None and self.upper is None
+        return self.lower <= self.truth <= self.upper
+
+    @property
+    def relative_error(self) -> float | None:
+        """The width of the bounds by the truth, None where there is none or it is 0."""
+        return self._width_by(self.truth)
+
+    @property
+    def relative_width(self) -> float | None:
+        """The width of the bounds by their middle, None where there is none or it is 0."""
+        if self.lower is None or self.upper is None:
+            return None
+        return self._width_by((self.lower + self.upper) / 2)
+
+    @property
+    def workload(self) -> str:
+        """What the queries of its workload have in common, in words."""
+        asked = f"{self.aggregate}({self.sensitive or '*'})"
+        if self.kind == "range":
+            return f"{asked} by range of {self.over}"
+        return f"{asked} of {self.kind} selections"
+
+    def _width_by(self, size: Fraction | None) -> float | None:
+        if not (self.ratios and size) or self.lower is None or self.upper is None:
+            return None
+        return float((self.upper - self.lower) / abs(size))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of so many scores the mean and the quartiles, None where there are no scores."""
+
+    scored: int
+    mean: float | None
+    quartiles: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The queries of a workload at one level. Errors and `outside` are private, widths public."""
+
+    workload: str
+    level: int
+    queries: int
+    errors: Spread
+    widths: Spread
+    outside: int
+
+    def public(self) -> dict[str, Any]:
+        """What may be known: nothing here depends on a truth."""
+        quartiles = self.widths.quartiles
+        return {
+            "workload": self.workload,
+            "level": self.level,
+            "queries": self.queries,
+            "mean": self.widths.mean,
+            "quartiles": None if quartiles is None else list(quartiles),
+        }
+
+
+def summaries(measured: Iterable[Measured]) -> list[Summary]:
+    """Per workload and level, in the order in which they were asked."""
+    asked: dict[tuple[str, int], list[Measured]] = {}
+    for query in measured:
+        asked.setdefault((query.workload, query.level), []).append(query)
+    return [_summary(workload, level, queries) for (workload, level), queries in asked.items()]
+
+
+def _summary(workload: str, level: int, queries: Sequence[Measured]) -> Summary:
+    return Summary(
+        workload=workload,
+        level=level,
+        queries=len(queries),
+        errors=_spread(query.relative_error for query in queries),
+        widths=_spread(query.relative_width for query in queries),
+        outside=sum(not query.inside for query in queries),
+    )
+
+
+def _spread(scores: Iterable[float | None]) -> Spread:
+    known = np.array([score for score in scores if score is not None], dtype=np.float64)
+    if not len(known):
+        return Spread(0, None, None)
+    low, middle, high = (float(q) for q in np.quantile(known, (0.25, 0.5, 0.75)))
+    return Spread(len(known), float(known.mean()), (low, middle, high))

@@ -1,0 +1,57 @@
+"""Text to a tree: one expression without comments, and messages that repeat none of the text."""
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from expectations.errors import QueryError
+
+MAX_CHARACTERS = 100_000
+
+
+def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
+    """The one expression of a kind that `text` holds, in DuckDB's dialect.
+
+    Raises:
+        QueryError: where there is another number of expressions, a comment, or what is no SQL.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise QueryError(f"a query may have at most {MAX_CHARACTERS:,} characters")
+    duckdb = Dialect.get_or_raise("duckdb")
+    try:
+        text.encode("utf-8")
+        tokens = duckdb.tokenize(text)
+        if any(token.comments for token in tokens):
+            raise QueryError("comments are not allowed")
+        trees = duckdb.parser().parse_into(kind, tokens, text)
+    except UnicodeEncodeError:
+        raise QueryError("not UTF-8 text") from None
+    except SqlglotError as error:
+        raise QueryError(f"cannot be parsed{_place(error)}") from None
+    except RecursionError:
+        raise QueryError("nested too deep") from None
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        raise QueryError(f"cannot be parsed ({type(error).__name__})") from None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Expression):
+        raise QueryError("nothing is asked" if trees in ([], [None]) else "one thing at a time")
+    return trees[0]
+
+
+def shown(name: str) -> str:
+    """A name, fit for a message of one line."""
+    return repr(name if len(name) <= 63 else f"{name[:60]}…")
+
+
+def construct(node: exp.Expr) -> str:
+    """What SQL calls a node that is not allowed; names that a query made up are not repeated."""
+    if isinstance(node, exp.Anonymous):
+        return "an unknown function"
+    if isinstance(node, exp.Func):
+        return f"the function {node.sql_name()}"
+    return type(node).__name__.upper()
+
+
+def _place(error: SqlglotError) -> str:
+    found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
+    if "line" not in found or "col" not in found:
+        return ""
+    return f" at line {found['line']}, column {found['col']}"

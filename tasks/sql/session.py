@@ -1,0 +1,80 @@
+"""DuckDB for one use: its own database in memory, the given tables, and nothing else."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from expectations.errors import InputError, QueryError
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",  # or a query could read variables of this process
+}
+
+
+@contextmanager
+def session(tables: Mapping[str, pa.Table | Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that sees the tables, given in memory or as Parquet files, and no other file.
+
+    Raises:
+        InputError: where a file is missing or is no Parquet file.
+    """
+    connection = duckdb.connect(":memory:", config=_CONFIG)
+    try:
+        connection.execute("SET enable_progress_bar = false")
+        paths = {name: t.absolute() for name, t in tables.items() if isinstance(t, Path)}
+        allowed = exp.Array(expressions=[exp.Literal.string(str(p)) for p in paths.values()])
+        connection.execute(f"SET allowed_paths = {allowed.sql('duckdb')}")
+        for name, path in paths.items():
+            _show(connection, name, path)
+        for name, table in tables.items():
+            if not isinstance(table, Path):
+                connection.register(name, table)
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        yield connection
+    finally:
+        connection.close()
+
+
+def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[tuple[Any, ...]]:
+    """The rows of a query. DuckDB's own messages may quote values and are never passed on.
+
+    Raises:
+        QueryError: where DuckDB cannot evaluate the query.
+    """
+    try:
+        return connection.execute(tree.sql("duckdb")).fetchall()
+    except duckdb.Error as error:
+        kind = type(error).__name__
+    except RecursionError:
+        kind = "nested too deep"
+    raise QueryError(f"the query could not be evaluated: {kind}")
+
+
+def _show(connection: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    source = exp.Anonymous(
+        this="read_parquet",
+        expressions=[
+            exp.Literal.string(str(path)),
+            # Where a directory is called year=2024, that is no column of the table.
+            exp.EQ(this=exp.column("hive_partitioning"), expression=exp.false()),
+        ],
+    )
+    view = exp.Create(
+        this=exp.table_(name, quoted=True),
+        kind="VIEW",
+        expression=exp.select("*").from_(source),
+    )
+    try:
+        connection.execute(view.sql("duckdb"))
+    except duckdb.Error as error:
+        raise InputError(f"{path}: not a Parquet file ({type(error).__name__})") from None

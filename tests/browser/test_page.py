@@ -1,0 +1,141 @@
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tasks.report.page import PageContent, page
+from tests.report.content import ADULT_COLUMNS, content, losses, randomly_cut
+
+pytestmark = pytest.mark.browser
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+KE = {"model": "ke-anonymity", "k": 5, "e": 500, "sensitive": "capital-loss"}
+# The least ratio of contrast, over texts that are seen (WCAG 2.2, success criterion 1.4.3).
+CONTRAST = """() => {
+  const parse = color => color.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b]
+    .map(c => c / 255).map(c => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const color = parse(getComputedStyle(e).backgroundColor);
+      if (color.length < 4 || color[3] > 0) return color;
+    }
+  };
+  const ratios = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const own = [...element.childNodes].some(n => n.nodeType == 3 && n.data.trim());
+    if (!own || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const text = light(parse(element.closest('svg') ? style.fill : style.color));
+    const [high, low] = [text, light(ground(element))].sort((a, b) => b - a);
+    ratios.push((high + .05) / (low + .05));
+  }
+  return Math.min(...ratios);
+}"""
+CLIPPED = """() => [...document.querySelectorAll('svg.plot text')].filter(text => {
+  const box = text.getBoundingClientRect();
+  return box.left < 0 || box.right > innerWidth;
+}).map(text => text.textContent)"""
+CROWDED = """() => [...document.querySelectorAll('svg.plot')].flatMap(svg => {
+  const boxes = [...svg.querySelectorAll('text')].map(t => t.getBoundingClientRect());
+  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b =>
+    a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom));
+}).length"""
+
+
+def _random() -> PageContent:
+    rng = np.random.default_rng(1)
+    sizes, values = randomly_cut(rng.integers(155, 4357, 1427), 5, 500)
+    loss = {"capital-loss": pa.array(values)}
+    return content(sizes, loss, promises=[KE], unit="identifier", versions="accepted-risk")
+
+
+def _hostile() -> PageContent:
+    name = "w" * 90 + ' </script><b>"'
+    columns = {
+        **ADULT_COLUMNS,
+        name: {"role": "sensitive", "type": "integer", "unprotected": "because " * 30},
+        "admitted": {"role": "sensitive", "type": "timestamp"},
+    }
+    sizes = [5, 2000, 7, 90] * 30
+    sensitive = {
+        "capital-loss": pa.array(np.arange(sum(sizes)) * 10**9),
+        name: pa.array(-np.arange(sum(sizes)) * 10**11 + 7),
+        "admitted": pa.array(np.arange(sum(sizes)) * 6_000_000, pa.timestamp("us")),
+    }
+    return content(sizes, sensitive, columns=columns, title="Donaudampfschiff" * 12)
+
+
+PAGES = {
+    "few": lambda: losses([26, 54, 1130, 209, 8], 3, promises=[KE]),
+    "random": _random,
+    "hostile": _hostile,
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module", params=sorted(PAGES))
+def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp(request.param) / "index.html"
+    path.write_bytes(page(PAGES[request.param]()).encode())
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(360, 740), (1280, 900)])
+def test_page_is_whole_quiet_and_fits(browser, file, width, height, scheme):
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, offline=True
+    )
+    shown = context.new_page()
+    requests, complaints = [], []
+    shown.on("request", lambda request: requests.append(request.url))
+    shown.on("console", lambda message: complaints.append(message.text))
+    shown.on("pageerror", lambda error: complaints.append(str(error)))
+    shown.goto(file.as_uri())
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    assert shown.evaluate("document.styleSheets[0].cssRules.length") > 50
+    assert shown.evaluate(CONTRAST) >= 4.5
+    assert shown.evaluate(CLIPPED) == []
+    assert shown.evaluate(CROWDED) == 0
+    for text in ("What is promised", "It does not protect against", "How to verify"):
+        assert shown.get_by_role("heading", name=text).is_visible()
+    assert shown.get_by_role("img").count() >= 2
+    assert requests == [file.as_uri()]
+    assert complaints == []
+    context.close()
+
+
+def test_page_prints_on_paper(browser, file, tmp_path):
+    shown = browser.new_page()
+    shown.goto(file.as_uri())
+    shown.emulate_media(media="print", color_scheme="dark")
+    assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert shown.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    shown.pdf(path=tmp_path / "page.pdf", format="A4")
+    assert (tmp_path / "page.pdf").stat().st_size > 10_000
+    shown.close()

@@ -1,0 +1,165 @@
+"""Counting rows is counting rows: compared with dictionaries of Python tuples."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from expectations.errors import PromiseError
+from expectations.groups import Groups, count, dense, from_frame, pack, to_frame
+
+PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(-4, 4)), min_size=1, max_size=60)
+
+
+def counted(groups: Groups, name: str = "s") -> list[dict[int, int]]:
+    counts = groups.sensitive[name]
+    found: list[dict[int, int]] = [{} for _ in range(len(groups))]
+    for group, value, times in zip(counts.group, counts.value, counts.count, strict=True):
+        found[group][int(value)] = int(times)
+    return found
+
+
+def same(a: Groups, b: Groups) -> bool:
+    if not np.array_equal(a.sizes, b.sizes) or a.sensitive.keys() != b.sensitive.keys():
+        return False
+    for name, left in a.sensitive.items():
+        right = b.sensitive[name]
+        if counted(a, name) != counted(b, name) or not np.array_equal(left.starts, right.starts):
+            return False
+        if (left.numbers is None) != (right.numbers is None):
+            return False
+        if left.numbers is not None:
+            fractions = [
+                [numbers.fraction(numbers.units[v]) for v in c.value]
+                for c in (left, right)
+                for numbers in (c.numbers,)
+            ]
+            if fractions[0] != fractions[1]:
+                return False
+    return True
+
+
+@st.composite
+def code_tables(draw):
+    """Columns of codes with cardinalities whose product may be far beyond 2^63."""
+    cardinalities = draw(st.lists(st.integers(1, 2**62), min_size=1, max_size=8))
+    rows = draw(st.integers(0, 30))
+    pools = [draw(st.lists(st.integers(0, c - 1), min_size=1, max_size=3)) for c in cardinalities]
+    columns = [
+        np.array(
+            draw(st.lists(st.sampled_from(pool), min_size=rows, max_size=rows)), dtype=np.int64
+        )
+        for pool in pools
+    ]
+    return columns, cardinalities
+
+
+@given(code_tables())
+def test_a_packed_key_never_merges_and_never_splits(codes):
+    columns, cardinalities = codes
+    key, bound = pack(columns, cardinalities)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    assert len(set(key.tolist())) == len(set(rows))
+    assert len(set(zip(key.tolist(), rows, strict=True))) == len(set(rows))
+    assert all(0 <= k < bound for k in key.tolist())
+    assert bound <= 2**63
+
+
+def test_thirty_columns_of_a_thousand_values_do_not_wrap():
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 1000, 5000).astype(np.int16) for _ in range(30)]
+    for column in columns[1:]:
+        column[:2500] = column[2500:]  # each row but for its first column has a twin
+    columns[0][:100] = columns[0][2500:2600]
+    key, _ = pack(columns, [1000] * 30)
+    assert len(np.unique(key)) == len(set(zip(*(c.tolist() for c in columns), strict=True)))
+
+
+def test_a_key_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="at least one column"):
+        pack([], [])
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1)))
+def test_dense_keeps_order(values):
+    renumbered, distinct = dense(np.array(values, dtype=np.int64))
+    ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
+    assert renumbered.tolist() == [ranks[value] for value in values]
+    assert distinct == len(ranks)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5), st.integers(0, 3))),
+    st.sampled_from([10, 2**40, 2**62]),
+)
+def test_count_is_a_counter_of_pairs(rows, bound):
+    spread = (bound - 1) // 9
+    key = np.array([k * spread for k, _, _ in rows], dtype=np.int64)
+    first, second = (np.array([r[i] for r in rows], dtype=np.int32) for i in (1, 2))
+    groups = count(key, bound, {"a": (first, 6, None), "b": (second, 4, None)})
+    keys = sorted({k for k, _, _ in rows})
+    assert groups.sizes.tolist() == [sum(k == other for k, _, _ in rows) for other in keys]
+    assert groups.rows == len(rows)
+    for column, name in ((1, "a"), (2, "b")):
+        expected = [dict(Counter(r[column] for r in rows if r[0] == k)) for k in keys]
+        assert counted(groups, name) == expected
+        order = list(zip(groups.sensitive[name].group, groups.sensitive[name].value, strict=True))
+        assert order == sorted(set(order))
+
+
+def test_count_without_sensitive_columns():
+    groups = count(np.array([3, 1, 3]), 4, {})
+    assert groups.sizes.tolist() == [1, 2]
+    assert groups.sensitive == {}
+
+
+@given(PAIRS, st.randoms(use_true_random=False))
+def test_the_order_of_rows_is_free(groups_of, rows, random):
+    def shown(groups: Groups) -> Counter:
+        return Counter(
+            (size, tuple(sorted(values.items())))
+            for size, values in zip(groups.sizes.tolist(), counted(groups), strict=True)
+        )
+
+    assert shown(groups_of(rows)) == shown(groups_of(random.sample(rows, len(rows))))
+
+
+@given(PAIRS, st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from(["number", "text", "huge"]))
+def test_a_frame_of_groups_is_those_groups_in_any_order(groups_of, rows, seed, null, kind):
+    show = {"number": int, "text": str, "huge": lambda v: v * (2**61 - 1)}[kind]
+    rows = [(key, show(value)) for key, value in rows] + ([(9, None)] if null else [])
+    groups = groups_of(rows)
+    frame = to_frame(groups).sample(frac=1, random_state=seed)
+    frame.index = np.random.default_rng(seed).permutation(len(frame)) * 3 - 7
+    assert same(from_frame(frame), groups)
+
+
+def test_a_frame_of_two_attributes():
+    values = np.array([0, 1, 0, 2])
+    groups = count(
+        np.array([0, 0, 1, 1]), 2, {"x": (values, 3, None), "group": (values[::-1], 3, None)}
+    )
+    assert same(from_frame(to_frame(groups)), groups)
+
+
+def test_a_frame_of_no_groups():
+    assert len(from_frame(to_frame(count(np.array([], dtype=np.int64), 1, {})))) == 0
+
+
+def test_a_frame_of_nulls_has_no_numbers(groups_of):
+    groups = groups_of([(0, None), (0, 1), (1, 1)], pa.int64())
+    assert groups.sensitive["s"].numbers is None
+    assert from_frame(to_frame(groups)).sensitive["s"].numbers is None
+
+
+@given(PAIRS)
+def test_a_frame_that_leaves_a_group_out_is_refused(groups_of, rows):
+    frame = to_frame(groups_of(rows))
+    last = frame["group"].max()
+    kept = frame[(frame["attribute"] == "") | (frame["group"] != last)]
+    if (kept["attribute"] != "").any():
+        with pytest.raises(PromiseError, match="not those of every group"):
+            from_frame(kept)

@@ -1,0 +1,26 @@
+"""What measuring, checking and querying may import."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def loaded(*modules: str) -> set[str]:
+    code = f"import json, sys, {', '.join(modules)}; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in json.loads(done.stdout)}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "expectations.promises",
+        "expectations.groups",
+        "expectations.structure",
+        "expectations.judged",
+    ],
+)
+def test_models_and_rules_import_no_machinery(module):
+    assert loaded(module) & {"great_expectations", "prefect", "pandas"} == set()

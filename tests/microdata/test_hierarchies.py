@@ -1,0 +1,160 @@
+"""Hierarchies: what nests is read, what does not is refused with its row."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from expectations.errors import InputError
+from expectations.hierarchy import Hierarchy, from_intervals
+from tasks.microdata.hierarchies import hierarchies, read_hierarchy
+from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal, values
+
+
+def read(directory, content):
+    data = content if isinstance(content, bytes) else content.encode()
+    (directory / "h.csv").write_bytes(data)
+    return read_hierarchy(directory / "h.csv", "lists/h.csv")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a;x;*\nb;x;*\nc;y;*\n",
+        "a,x,*\r\nb,x,*\r\nc,y,*",
+        "\ufeffa;x;*\nb;x;*\nc;y;*\n\n\n",
+        '"a";"x";"*"\n"b";x;*\nc;y;*\n',
+    ],
+)
+def test_reading(tmp_path, content):
+    hierarchy = read(tmp_path, content)
+    assert hierarchy.leaves == ("a", "b", "c")
+    assert hierarchy.level(1) == ("x", "x", "y")
+    assert hierarchy.height == 2
+    assert [hierarchy.generalize("b", level) for level in range(3)] == ["b", "x", "*"]
+    assert "b" in hierarchy
+    assert "x" not in hierarchy
+
+
+def test_labels_may_hold_the_other_delimiter(tmp_path):
+    assert read(tmp_path, "a,b;*\n").leaves == ("a,b",)
+    assert read(tmp_path, '"a,b",*\n').leaves == ("a,b",)
+
+
+@pytest.mark.parametrize(
+    ("content", "row", "rule"),
+    [
+        (f"a;x;*\n{CANARY};*\n", 2, "2 labels, 3 in row 1"),
+        (f"a;x;*\n\n{CANARY};x;*\n", 2, "a leaf needs the root above it"),
+        (f"{CANARY}\n", 1, "a leaf needs the root above it"),
+        (f"a;*\n{CANARY};*\n{CANARY};*\n", 3, "the leaf stands in an earlier row"),
+        (f"a;*\nb;{CANARY}\n", 2, "the last label is not the root '*'"),
+        (f"a;x;*\n{CANARY};;*\n", 2, "an empty label"),
+        (f"a;*\n;{CANARY}\n", 2, "the last label is not the root '*'"),
+        (
+            f"a;x;u;*\nb;y;u;*\n{CANARY};x;v;*\n",
+            3,
+            "the label of level 1 has other labels above it in an earlier row",
+        ),
+        (f'a;*\n"{CANARY};*\n', 2, "cannot be parsed as CSV"),
+    ],
+)
+def test_what_is_no_hierarchy(tmp_path, content, row, rule):
+    message = refusal(lambda: read(tmp_path, content), InputError)
+    assert message == f"lists/h.csv: row {row}: {rule}"
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    absent = refusal(lambda: read_hierarchy(tmp_path / "no", "no"), InputError)
+    assert absent == "no: cannot be read (No such file or directory)"
+    directory = refusal(lambda: read_hierarchy(tmp_path, "here"), InputError)
+    assert directory == "here: cannot be read (Is a directory)"
+    text = refusal(lambda: read(tmp_path, b"\xff;*\n"), InputError)
+    assert text == "lists/h.csv: not UTF-8"
+    for content in ("", "\n\n"):
+        empty = refusal(lambda content=content: read(tmp_path, content), InputError)
+        assert empty == "lists/h.csv: a hierarchy needs at least one leaf"
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), min_size=2, max_size=2), min_size=1, max_size=5))
+def test_nesting_against_brute_force(uppers):
+    rows = tuple((str(i), *upper, "*") for i, upper in enumerate(uppers))
+    nests = all(one[1] != two[1] or one[2] == two[2] for one in rows for two in rows)
+    if nests:
+        assert Hierarchy("h", rows).level(2) == tuple(row[2] for row in rows)
+    else:
+        refusal(lambda: Hierarchy("h", rows), InputError)
+
+
+def test_edges_of_intervals():
+    hierarchy = from_intervals("x", [5, 10], [-11, -10, -6, -5, -1, 0, 4, 5, 9, 10])
+    assert hierarchy.level(1) == (
+        *("-15 to -11", "-10 to -6", "-10 to -6", "-5 to -1", "-5 to -1"),
+        *("0-4", "0-4", "5-9", "5-9", "10-14"),
+    )
+    assert hierarchy.level(2)[1:5] == ("-10 to -1",) * 4
+    assert hierarchy.level(3) == ("*",) * 10
+
+
+@given(
+    st.sets(st.integers(-(10**6), 10**6), min_size=1, max_size=30),
+    st.integers(1, 50),
+    st.lists(st.integers(2, 5), max_size=2),
+)
+def test_intervals_hold_their_values(numbers, width, factors):
+    widths = [width]
+    for factor in factors:
+        widths.append(widths[-1] * factor)
+    hierarchy = from_intervals("x", widths, sorted(numbers))
+    assert hierarchy.height == len(widths) + 1
+    for level, size in enumerate(widths, start=1):
+        for value in numbers:
+            label = hierarchy.generalize(str(value), level)
+            low, high = (
+                (int(end) for end in label.split(" to "))
+                if " to " in label
+                else (int(end) for end in label.split("-"))
+            )
+            assert low <= value <= high
+            assert high - low + 1 == size
+            assert low % size == 0
+
+
+def test_a_value_absent_from_its_hierarchy(tmp_path):
+    (tmp_path / "h.csv").write_text("Rome;*\nOslo;*\n", encoding="utf-8")
+    columns = {"id": column(), "city": column(role="quasi-identifier", hierarchy="h.csv")}
+    content = f"id,city\n1,Rome\n2,Bonn\n\n3,{CANARY}\n4,Oslo\n5,{CANARY}\n"
+    message = refusal(
+        lambda: ingest_csv(tmp_path, content, columns, where="city <> 'Bonn'"), InputError
+    )
+    assert message == (f"{FILE}: row 3: column 'city': a value absent from its hierarchy h.csv")
+    kept = ingest_csv(tmp_path, content, columns, where="id IN ('1', '4')")
+    assert values(kept, "city") == ["Rome", "Oslo"]
+
+
+def test_nulls_need_no_leaf(tmp_path):
+    (tmp_path / "h.csv").write_text("Rome;*\n", encoding="utf-8")
+    columns = {"a": column(), "city": column(role="quasi-identifier", hierarchy="h.csv")}
+    kept = ingest_csv(tmp_path, "a,city\n1,\n2,Rome\n", columns)
+    assert values(kept, "city") == [None, "Rome"]
+
+
+def test_leaves_are_compared_as_text(tmp_path):
+    (tmp_path / "i.csv").write_text("-1;neg;*\n20;pos;*\n", encoding="utf-8")
+    (tmp_path / "d.csv").write_text("2020-02-29;leap;*\n", encoding="utf-8")
+    columns = {
+        "i": column("integer", role="quasi-identifier", hierarchy="i.csv"),
+        "d": column("date", role="quasi-identifier", hierarchy="d.csv"),
+        "n": column("integer", role="quasi-identifier", hierarchy={"intervals": [10]}),
+    }
+    kept = ingest_csv(tmp_path, "i,d,n\n-1,2020-02-29,7\n+20,2020-02-29,-3\n", columns)
+    read = hierarchies(columns, kept.microdata, tmp_path)
+    assert list(read) == ["i", "d", "n"]
+    assert read["n"].rows == (("-3", "-10 to -1", "*"), ("7", "0-9", "*"))
+    message = refusal(lambda: ingest_csv(tmp_path, "i,d,n\n1,2020-02-29,7\n", columns), InputError)
+    assert message.endswith("row 1: column 'i': a value absent from its hierarchy i.csv")
+
+
+def test_intervals_of_a_column_without_values(tmp_path):
+    columns = {"n": column("integer", role="quasi-identifier", hierarchy={"intervals": [10]})}
+    kept = ingest_csv(tmp_path, "n\n1\n", columns, where="n > 1")
+    assert kept.microdata.rows == 0

@@ -1,0 +1,75 @@
+"""Small releases in memory, and brute force over every world that they leave possible."""
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+
+from tasks.query.help_table import help_name, help_table
+from tasks.release.declared import Declared, DeclaredColumn, RowCounts
+
+COUNTS = RowCounts(
+    read=9,
+    dropped_by_filter=0,
+    dropped_for_nulls=2,
+    dropped_as_repeats=0,
+    suppressed=1,
+    published=6,
+    fakes=0,
+)
+
+
+def column(role: str, type_: str, **more: Any) -> DeclaredColumn:
+    return DeclaredColumn(role=role, type=type_, **more)
+
+
+def declare(form: str = "permuted", **columns: DeclaredColumn) -> Declared:
+    return Declared.model_construct(
+        name="small",
+        title="A small release",
+        columns={name.replace("_", "-"): c for name, c in columns.items()},
+        form=SimpleNamespace(method=form),
+        rows=COUNTS,
+    )
+
+
+CENSUS = declare(
+    age=column("quasi-identifier", "integer"),
+    sex=column("quasi-identifier", "string", nulls=True),
+    day=column("quasi-identifier", "date"),
+    vip=column("insensitive", "boolean"),
+    loss=column("sensitive", "integer"),
+    capital_loss=column("sensitive", "integer"),
+    seen=column("sensitive", "date"),
+    word=column("sensitive", "string"),
+)
+
+
+def with_help(microdata: pa.Table, *sensitive: str) -> dict[str, pa.Table]:
+    helping = {help_name(name): help_table(microdata, name) for name in sensitive}
+    return {"microdata": microdata} | helping
+
+
+def worlds(groups: list[int], values: list[Any]) -> Iterator[list[Any]]:
+    """Every assignment of each group's values to its rows."""
+    rows = [[i for i, g in enumerate(groups) if g == group] for group in sorted(set(groups))]
+    shuffles = [itertools.permutations([values[i] for i in members]) for members in rows]
+    for chosen in itertools.product(*shuffles):
+        world = list(values)
+        for members, shuffled in zip(rows, chosen, strict=True):
+            for i, value in zip(members, shuffled, strict=True):
+                world[i] = value
+        yield world
+
+
+def aggregate(function: str, values: list[Any]) -> Any:
+    if function == "count":
+        return len(values)
+    if not values:
+        return None
+    if function == "avg":
+        return Fraction(sum(values), len(values))
+    return {"sum": sum, "min": min, "max": max}[function](values)

@@ -1,0 +1,88 @@
+import csv
+import subprocess
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tasks.report.accuracy import summarize, write_accuracy_report
+from tests.report.html import Read
+
+
+@dataclass(frozen=True)
+class Query:
+    kind: str
+    level: int
+    relative_error: float | None
+    relative_width: float | None
+    inside: bool = True
+    aggregate: str = "avg"
+    sensitive: str | None = "capital-loss"
+    lower: Fraction | None = Fraction(1, 3)
+    upper: Fraction | None = Fraction(5, 2)
+    truth: Fraction | None = Fraction(2)
+
+
+QUERIES = [
+    *(Query("range", 10, error / 100, error / 50) for error in (1, 2, 3, 4, 5)),
+    *(Query("range", 5, error / 100, error / 50) for error in (10, 20, 30)),
+    Query("range", 5, None, None, truth=None, lower=None, upper=None),
+    Query("arbitrary", 50, 0.5, 0.25, inside=False),
+    Query("arbitrary", 50, None, 0.5, aggregate="count", sensitive=None),
+]
+
+
+def test_scores_are_summed_up_by_workload_and_level():
+    ranges, *others = summarize(QUERIES)
+    assert ranges.title == "AVG(capital-loss), range queries"
+    five, ten = ranges.levels
+    assert (five.level, five.queries, five.unscored, five.outside) == (5, 4, 1, 0)
+    assert five.error.mean == pytest.approx(0.2)
+    assert ten.error.quartiles == pytest.approx((0.02, 0.03, 0.04))
+    assert [w.title for w in others] == [
+        "AVG(capital-loss), arbitrary queries",
+        "COUNT(*), arbitrary queries",
+    ]
+    assert others[0].levels[0].outside == 1
+
+
+def test_report_is_marked_private_and_holds_every_workload(tmp_path):
+    report = write_accuracy_report(QUERIES, tmp_path, "Losses </script> & gains")
+    text = report.read_text(encoding="utf-8")
+    seen = Read(text)
+    assert seen.faults == []
+    assert "PRIVATE" in seen.text
+    assert "Truth with bounds gives answers away." in seen.text
+    assert "1 answer lies outside its bounds" in seen.text
+    assert "AVG(capital-loss), range queries" in seen.text
+    assert "20.00%" in seen.text
+    assert "Losses </script> & gains" in seen.text
+    assert "script" not in {tag for tag, _ in seen.elements}
+    assert len(seen.all("svg")) == 5
+
+
+def test_table_has_a_line_per_query_with_exact_numbers(tmp_path):
+    write_accuracy_report(QUERIES, tmp_path, "Losses")
+    with (tmp_path / "accuracy.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == len(QUERIES)
+    assert (lines[0]["lower"], lines[0]["upper"], lines[0]["truth"]) == ("1/3", "2.5", "2")
+    assert lines[8]["truth"] == ""
+    assert lines[9]["inside"] == "false"
+
+
+def test_only_the_owner_may_read(tmp_path):
+    write_accuracy_report(QUERIES, tmp_path, "Losses")
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
+def test_no_query_is_said(tmp_path):
+    report = write_accuracy_report([], tmp_path, "Losses")
+    assert "No workload was asked for." in Read(report.read_text(encoding="utf-8")).text
+
+
+def test_plots_are_loaded_only_to_draw():
+    program = "import sys, tasks.report.accuracy; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

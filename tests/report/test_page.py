@@ -1,0 +1,366 @@
+import ast
+import base64
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.report import page as page_module
+from tasks.report.asking import example_query
+from tasks.report.page import PageContent, PublishedFile, page
+from tests.report.content import ADULT_COLUMNS, content, declared, losses
+from tests.report.html import Read
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "</style><style>*{display:none}",
+    "\"><img src=x onerror='alert(1)'>",
+    "{{ 7 * 7 }}{% raw %}",
+    "a'b\"c`d$(e)\\",
+    "\x00\x1b[31m\u202eevil\u2066\ud800",
+    "]]><!--",
+    "ünï—🎨",
+    "name " * 80,
+    "w" * 300,
+]
+NUMBER = re.compile(r"^-?\d+(\.\d{1,2})?$")
+
+
+def read(of: PageContent) -> Read:
+    text = page(of)
+    seen = Read(text)
+    assert seen.faults == []
+    check_is_self_contained(text, seen)
+    check_drawings(text, seen)
+    return seen
+
+
+def check_is_self_contained(text: str, seen: Read) -> None:
+    assert not re.search(r"https?:|//[a-z]|@import|url\((?!#)|javascript:", text, re.IGNORECASE)
+    assert not {"script", "link", "img", "iframe", "object", "form"} & {t for t, _ in seen.elements}
+    assert not [a for _, attributes in seen.elements for a in attributes if a.startswith("on")]
+    assert not [a for _, attributes in seen.elements for a in attributes if a == "style"]
+    assert all(re.match(r"^(#|\./|\.\./releases\.json$)", str(a["href"])) for a in seen.all("a"))
+    ids = [attributes["id"] for _, attributes in seen.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    assert {str(a["href"])[1:] for a in seen.all("a") if str(a["href"])[0] == "#"} <= set(ids)
+
+
+def check_drawings(text: str, seen: Read) -> None:
+    assert not re.search(r"\b(nan|inf|None|Infinity|Undefined)\b", text)
+    for attributes in seen.all("path"):
+        numbers = re.split(r"[A-Za-z ]+", str(attributes["d"]).strip("zZ").lstrip("M"))
+        assert all(NUMBER.match(number) for number in numbers if number), attributes["d"]
+        assert all(abs(float(number)) <= 441 for number in numbers if number)
+    for attributes in seen.all("text"):
+        assert NUMBER.match(str(attributes["y"]))
+        assert 0 <= float(str(attributes["x"])) <= 440
+
+
+def test_says_what_is_promised_and_what_was_measured():
+    promise = {"model": "ke-anonymity", "k": 3, "e": 20, "sensitive": "capital-loss"}
+    text = read(losses([4, 5, 6], promises=[promise])).text
+    assert "at least 3 different values of capital-loss, at least 20 apart" in text
+    assert "kept by all 3 groups" in text
+    assert "different values in a group, at least 3 4" in text
+    assert "highest value of a group, at least 20 21" in text
+
+
+def test_says_that_a_promise_is_not_kept():
+    promise = {"model": "ke-anonymity", "k": 5, "e": 1, "sensitive": "capital-loss"}
+    text = read(losses([4, 5, 6], promises=[promise])).text
+    assert "NOT KEPT: 1 of 3 groups fall short" in text
+    assert "0 of 1" in text
+
+
+def test_says_against_whom_not():
+    text = read(losses([4, 5])).text
+    for limit in (
+        "Who is in the table is not hidden.",
+        "Somebody who knows other members' values",
+        "Somebody who knows how the groups were made.",
+        "Somebody who holds another grouping of the same people",
+        "Different values are not equally likely ones.",
+    ):
+        assert limit in text
+
+
+def test_says_whether_rows_or_people_were_counted():
+    assert "Rows were counted as people." in read(losses([4, 5], unit="row")).text
+    people = read(losses([4, 5], unit="identifier")).text
+    assert "Rows were counted as people." not in people
+    assert "One row stands for one person" in people
+
+
+def test_warns_of_versions_that_may_be_combined():
+    assert "Versions may be combined." in read(losses([4, 5], versions="accepted-risk")).text
+    assert "Versions may be combined." not in read(losses([4, 5], versions="disjoint")).text
+
+
+def test_prints_why_a_column_is_unprotected():
+    columns = {
+        **ADULT_COLUMNS,
+        "diagnosis": {"role": "sensitive", "type": "string", "unprotected": "It is public."},
+    }
+    sick = pa.array(["flu", "cold", "flu", "flu"])
+    loss = pa.array([1, 2, 3, 4])
+    seen = read(content([2, 2], {"capital-loss": loss, "diagnosis": sick}, columns=columns))
+    assert "The steward's reason: It is public." in seen.text
+    assert "Different values of diagnosis in each group" in seen.text
+
+
+def test_accounts_for_rows_and_what_is_not_represented():
+    rows = {
+        "read": 1000,
+        "dropped_by_filter": 100,
+        "dropped_for_nulls": 20,
+        "dropped_as_repeats": 3,
+        "suppressed": 4,
+        "published": 880,
+        "fakes": 7,
+    }
+    text = read(losses([4, 5], rows=rows)).text
+    assert "873 represented rows" in text
+    assert "here 20 with missing values and 4 suppressed" in text
+    for line in ("repeats of a person 3", "filter 100", "(fakes) 7", "Published 880"):
+        assert line in text
+
+
+def test_does_not_hold_what_is_learned_after_staging():
+    text = page(losses([4, 5]))
+    assert not re.search(r"\b\d{4}-\d\d-\d\d\b|\b000\d\b|\b[0-9a-f]{64}\b", text)
+
+
+def test_groups_by_sensitive_columns_of_every_type():
+    days = pa.array([date(2020, 2, 27) + timedelta(days=i) for i in range(12)])
+    moments = pa.array([i * 1_500_000 for i in range(12)], pa.timestamp("us"))
+    columns = {
+        "sex": {"role": "quasi-identifier", "type": "string"},
+        "day": {"role": "sensitive", "type": "date"},
+        "moment": {"role": "sensitive", "type": "timestamp"},
+        "price": {"role": "sensitive", "type": "decimal", "scale": 2},
+        "share": {"role": "sensitive", "type": "float"},
+        "sick": {"role": "sensitive", "type": "boolean"},
+    }
+    sensitive = {
+        "day": days,
+        "moment": moments,
+        "price": pa.array([Decimal(i) / 8 for i in range(12)], pa.decimal128(10, 3)),
+        "share": pa.array([i * 1e-7 for i in range(12)]),
+        "sick": pa.array([True, False] * 6),
+    }
+    promises = [
+        {"model": "ke-anonymity", "k": 2, "e": 3, "sensitive": "day"},
+        {"model": "ke-anonymity", "k": 2, "e": "0.25", "sensitive": "price"},
+    ]
+    seen = read(content([4, 4, 4], sensitive, columns=columns, promises=promises))
+    assert len(seen.all("svg")) >= 6
+    assert "narrowest 3 days, median 3 days, widest 3 days" in seen.text
+    assert "e = 3 days" in seen.text
+    assert "from 1970-01-01 00:00:00 to" in seen.text
+    assert "share ×10⁻⁶" in seen.text
+    assert "2020-02-27" in seen.text
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [5],
+        [1],
+        [7] * 30,
+        list(range(2, 90)),
+        [3] * 140,
+        [3] * 141,
+        [2, 1_000_000],
+        [4] * 40 + [9**6],
+    ],
+    ids=["one group", "one row", "equal", "many sizes", "140", "141", "two far", "far"],
+)
+def test_draws_groups_however_they_are(sizes):
+    assert f"{len(sizes):,} group" in read(losses(sizes)).text
+
+
+def test_draws_thousands_of_groups_in_few_bars():
+    text = page(losses([5] * 5000))
+    assert len(text) < 60_000
+    assert "Each bar stands for 36 groups" in Read(text).text
+
+
+def test_equal_values_and_huge_ones():
+    same = pa.array([7] * 6)
+    read(content([3, 3], {"capital-loss": same}))
+    huge = pa.array([Decimal(10) ** 37 + i for i in range(6)], pa.decimal128(38, 0))
+    read(content([3, 3], {"capital-loss": huge}))
+
+
+def test_no_group_at_all_is_said():
+    seen = read(content([], {"capital-loss": pa.array([], pa.int64())}))
+    assert "There are none." in seen.text
+    assert "NOT KEPT" in seen.text
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_words_are_shown_and_not_obeyed(hostile):
+    columns = {
+        hostile: {"role": "quasi-identifier", "type": "string"},
+        f"{hostile}s": {"role": "sensitive", "type": "integer", "unprotected": hostile},
+    }
+    promises = [{"model": "ke-anonymity", "k": 1, "e": 0, "sensitive": f"{hostile}s"}]
+    of = content(
+        [2, 3],
+        {f"{hostile}s": pa.array(range(5))},
+        columns=columns,
+        title=hostile,
+        name=hostile,
+        promises=promises,
+        strata=[hostile],
+        software={hostile: hostile},
+    )
+    seen = read(replace(of, files=(PublishedFile(f"data/{hostile}", 1),)))
+    page(of).encode("utf-8")
+    assert len(seen.all("style")) == 1
+    assert "49" not in seen.text or "7 * 7" in seen.text
+    printable = re.sub("[\x00-\x1f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", "�", hostile)
+    assert " ".join(printable.split()) in seen.text
+
+
+def test_the_command_survives_a_shell():
+    name = 'it\'s "$HOME" `x`'
+    columns = {
+        "sex": {"role": "quasi-identifier", "type": "string"},
+        name: {"role": "sensitive", "type": "integer"},
+    }
+    of = content([2, 3], {name: pa.array(range(5))}, columns=columns, promises=[])
+    command = re.search(r"sfumato query \. .*? microdata GROUP BY \"sex\"'", read(of).text)
+    assert command is not None
+    assert shlex.split(command[0])[-1] == example_query(of.declared)
+    assert 'AVG("it\'s ""$HOME"" `x`")' in example_query(of.declared)
+
+
+def test_example_queries_fit_the_columns():
+    assert (
+        example_query(declared(9))
+        == 'SELECT "education", AVG("capital-loss") FROM microdata GROUP BY "education"'
+    )
+    when = {"day": {"role": "sensitive", "type": "date"}}
+    assert example_query(declared(9, columns=when)) == (
+        'SELECT MIN("day"), MAX("day") FROM microdata'
+    )
+    word = {"word": {"role": "sensitive", "type": "string"}}
+    assert example_query(declared(9, columns=word)) == "SELECT COUNT(*) FROM microdata"
+
+
+def test_the_order_of_what_was_declared_says_nothing():
+    of = losses([4, 5, 6])
+    columns = dict(reversed(of.declared.columns.items()))
+    software = dict(reversed(of.declared.software.items()))
+    turned = of.declared.model_copy(update={"columns": columns, "software": software})
+    assert page(replace(of, declared=turned, files=of.files[::-1])) == page(of)
+
+
+def test_reads_the_same_after_the_manifest_was_written_and_read():
+    of = losses([4, 5, 6])
+    again = type(of.declared).model_validate_json(of.declared.model_dump_json(by_alias=True))
+    assert page(replace(of, declared=again)) == page(of)
+
+
+def test_is_the_same_in_another_process():
+    program = (
+        "import sys; from tests.report.content import losses; from tasks.report.page import page;"
+        "sys.stdout.buffer.write(page(losses([4, 5, 6])).encode())"
+    )
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            check=True,
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C", "TZ": "Asia/Tokyo"},
+        )
+        assert done.stdout == page(losses([4, 5, 6])).encode()
+
+
+def test_rendering_changes_nothing_in_its_content():
+    of = losses([4, 5, 6])
+    before = of.groups.sizes.copy(), of.groups.sensitive["capital-loss"].value.copy()
+    page(of)
+    assert np.array_equal(of.groups.sizes, before[0])
+    assert np.array_equal(of.groups.sensitive["capital-loss"].value, before[1])
+
+
+def test_the_policy_allows_this_style_and_nothing_else():
+    text = page(losses([4, 5]))
+    style = text[text.index("<style>") + 7 : text.index("</style>")]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = [m["content"] for m in Read(text).all("meta") if "http-equiv" in m and m["content"]]
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_is_accessible_in_its_structure():
+    seen = Read(page(losses([4, 5])))
+    assert seen.all("html")[0]["lang"] == "en"
+    tags = [tag for tag, _ in seen.elements]
+    assert tags.count("h1") == 1
+    levels = [int(tag[1]) for tag in tags if re.match(r"^h\d$", tag)]
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert tags.count("caption") == tags.count("table")
+    pictures = [svg for svg in seen.all("svg") if svg.get("role") == "img"]
+    assert len(pictures) == tags.count("desc") == 2
+    ids = {a.get("id") for _, a in seen.elements}
+    assert all(set(str(svg["aria-labelledby"]).split()) <= ids for svg in pictures)
+    assert all("aria-hidden" in svg for svg in seen.all("svg") if svg.get("role") != "img")
+
+
+def test_imports_neither_plots_nor_frames_of_its_own():
+    directory = Path(page_module.__file__).parent
+    for module in ("page", "asking", "axes", "plot", "promised", "ranges", "sizes"):
+        tree = ast.parse((directory / f"{module}.py").read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                names = [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.split(".")[0] for name in names} & {"matplotlib", "pandas", "prefect"}
+
+
+@given(
+    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=60),
+    low=st.integers(-(10**12), 10**12),
+    step=st.integers(0, 10**9),
+    kind=st.sampled_from(["integer", "float", "date"]),
+    title=st.text(max_size=60),
+)
+def test_any_groups_make_a_whole_page(sizes, low, step, kind, title):
+    numbers = low + np.arange(sum(sizes), dtype=np.int64) * step
+    values = {
+        "integer": lambda: pa.array(numbers),
+        "float": lambda: pa.array(numbers / 1000),
+        "date": lambda: pa.array((numbers % 2_000_000 - 700_000).astype(np.int32)).cast(
+            pa.date32()
+        ),
+    }[kind]()
+    columns = {"v": {"role": "sensitive", "type": kind}}
+    promises = [{"model": "ke-anonymity", "k": 2, "e": "0.5", "sensitive": "v"}]
+    of = content(sizes, {"v": values}, columns=columns, promises=promises, title=title)
+    assert "Lowest to highest v in each group" in read(of).text
+    assert page(of) == page(of)
+
+
+def test_the_only_sensitive_column_is_named_where_a_promise_names_none():
+    promise = {"model": "ke-anonymity", "k": 2, "e": 1}
+    assert "2 different values of capital-loss" in read(losses([4, 5], promises=[promise])).text
