@@ -1,0 +1,248 @@
+"""Workloads asked of a release and of the original."""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import ValidationError
+
+from expectations.errors import InputError
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Microdata, encode
+from tasks.query.accuracy import Measured, evaluate, summaries
+from tasks.query.help_table import help_name, help_table
+from tasks.query.truth import as_fraction
+from tasks.query.workloads import Evaluation
+from tests.query.worlds import column, declare
+
+DECLARED = declare(
+    age=column("quasi-identifier", "integer"),
+    weight=column("quasi-identifier", "float"),
+    price=column("quasi-identifier", "decimal", scale=2),
+    born=column("quasi-identifier", "date"),
+    sex=column("quasi-identifier", "string", nulls=True),
+    loss=column("sensitive", "integer"),
+    share=column("sensitive", "float"),
+    seen=column("sensitive", "timestamp"),
+    word=column("sensitive", "string"),
+)
+SENSITIVE = DECLARED.named("sensitive")
+
+
+@dataclass(frozen=True)
+class Published:
+    """What `evaluate` needs of a release."""
+
+    directory: Path
+    declared: Any
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    def path(self, name):
+        return self.directory / "data" / f"{name}.parquet"
+
+    def table(self, name):
+        return pq.read_table(self.path(name))
+
+
+def _original(generator, rows):
+    day, instant = date(2020, 1, 1), datetime(2020, 1, 1)  # noqa: DTZ001
+    days = [day + timedelta(days=int(d)) for d in generator.integers(0, 90, rows)]
+    seconds = [instant + timedelta(microseconds=int(u)) for u in generator.integers(0, 10**9, rows)]
+    return pa.table(
+        {
+            "age": generator.integers(17, 90, rows),
+            "weight": generator.random(rows) / 3 + 0.1,
+            "price": pa.array(
+                [Decimal(int(c)) / 100 for c in generator.integers(0, 900, rows)],
+                pa.decimal128(38, 2),
+            ),
+            "born": days,
+            "sex": pa.array(generator.choice(["f", "m", None], rows).tolist(), pa.string()),
+            "loss": generator.integers(-50, 2000, rows),
+            "share": generator.random(rows),
+            "seen": pa.array(seconds, pa.timestamp("us")),
+            "word": generator.choice(["a", "b", "c"], rows).tolist(),
+        }
+    )
+
+
+def _microdata(table):
+    roles = {name: c.role for name, c in DECLARED.columns.items()}
+    columns = tuple(encode(name, roles[name], table[name]) for name in table.column_names)
+    return Microdata(columns, table.num_rows)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    generator = np.random.default_rng(3)
+    original = _original(generator, 400)
+    group = np.arange(400) // 5
+    shuffled = original
+    for name in SENSITIVE:
+        order = np.lexsort((generator.random(400), group))
+        place = shuffled.column_names.index(name)
+        shuffled = shuffled.set_column(place, name, original[name].take(pa.array(order)))
+    shuffled = shuffled.append_column("group_id", pa.array(group))
+    release = Published(tmp_path_factory.mktemp("release"), DECLARED)
+    (release.directory / "data").mkdir()
+    (release.directory / "sql").mkdir()
+    pq.write_table(shuffled, release.path("microdata"))
+    for name in SENSITIVE:
+        path = release.directory / "sql" / f"{help_name(name)}.parquet"
+        pq.write_table(help_table(shuffled, name), path)
+    return release, _microdata(original)
+
+
+def _workloads(*described):
+    return Evaluation.model_validate({"workloads": described}).workloads
+
+
+def _evaluate(published, *described, seed=1):
+    heard = []
+    release, original = published
+    progress = lambda done, total: heard.append((done, total))  # noqa: E731
+    measured = evaluate(release, original, _workloads(*described), seeded(seed), progress)
+    total = heard[-1][1] if heard else 0
+    assert heard == [(i + 1, total) for i in range(total)]
+    return measured
+
+
+@pytest.mark.parametrize("aggregate", ["avg", "sum", "count", "min", "max"])
+@pytest.mark.parametrize("of", ["loss", "share"])
+def test_truths_are_inside(published, aggregate, of):
+    common = {"aggregate": aggregate, "of": of, "queries": 4}
+    ranges = [
+        {"kind": "range", "over": over, "spans": [1, 10], **common}
+        for over in ("age", "weight", "price", "born")
+    ]
+    chosen = {"kind": "arbitrary", "selected": [1, 40, 10_000], **common}
+    measured = _evaluate(published, *ranges, chosen)
+    assert len(measured) == 4 * (4 * 2 + 3)
+    assert all(query.inside for query in measured)
+    assert all(query.truth is not None for query in measured)
+
+
+@pytest.mark.parametrize("aggregate", ["min", "max"])
+def test_moments_have_no_relative_width(published, aggregate):
+    common = {"aggregate": aggregate, "of": "seen", "queries": 5}
+    ranges = {"kind": "range", "over": "age", "spans": [5], **common}
+    measured = _evaluate(published, ranges, {"kind": "arbitrary", "selected": [9], **common})
+    assert all(query.inside and query.truth for query in measured)
+    assert {(q.relative_error, q.relative_width) for q in measured} == {(None, None)}
+
+
+def test_all_rows_selected_are_answered_exactly(published):
+    asked = {"kind": "arbitrary", "aggregate": "sum", "selected": [400], "queries": 1}
+    (query,) = _evaluate(published, asked)
+    assert query.lower == query.upper == query.truth
+    assert query.sensitive == "loss"
+    assert query.relative_error == query.relative_width == 0
+
+
+def test_a_wrong_original_is_outside(published):
+    release, original = published
+    loss = original["loss"]
+    wrong = encode("loss", "sensitive", pa.array([v + 10**6 for v in loss.array().to_pylist()]))
+    columns = tuple(wrong if c.name == "loss" else c for c in original.columns)
+    asked = {"aggregate": "avg", "of": "loss", "queries": 3}
+    measured = _evaluate(
+        (release, Microdata(columns, original.rows)),
+        {"kind": "range", "over": "age", "spans": [5], **asked},
+        {"kind": "arbitrary", "selected": [5], **asked},
+    )
+    assert not any(query.inside for query in measured)
+    assert [summary.outside for summary in summaries(measured)] == [3, 3]
+
+
+def test_the_same_randomness_asks_the_same(published):
+    asked = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5], "queries": 5}
+    assert _evaluate(published, asked) == _evaluate(published, asked)
+    assert _evaluate(published, asked) != _evaluate(published, asked, seed=2)
+
+
+@pytest.mark.parametrize(("aggregate", "of"), [("min", "word"), ("sum", "seen"), ("avg", "word")])
+def test_what_has_no_numbers_is_not_measured(published, aggregate, of):
+    with pytest.raises(InputError, match=of):
+        _evaluate(
+            published,
+            {"kind": "arbitrary", "aggregate": aggregate, "of": of, "selected": [5], "queries": 1},
+        )
+
+
+def test_words_are_counted(published):
+    asked = {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 2}
+    for of, text in (("word", "count(word)"), (None, "count(*)")):
+        measured = _evaluate(published, {**asked, "of": of})
+        assert all(query.inside and query.relative_error == 0 for query in measured)
+        assert summaries(measured)[0].workload == f"{text} by range of age"
+
+
+def _measured(**more):
+    known = {"kind": "range", "aggregate": "avg", "sensitive": "loss", "level": 5, "over": "age"}
+    return Measured(**known | more)
+
+
+def test_scores():
+    one = _measured(lower=Fraction(3), upper=Fraction(5), truth=Fraction(4))
+    assert (one.relative_error, one.relative_width, one.inside) == (0.5, 0.5, True)
+    zero = _measured(lower=Fraction(-1), upper=Fraction(1), truth=Fraction(0))
+    assert (zero.relative_error, zero.relative_width, zero.inside) == (None, None, True)
+    null = _measured(lower=None, upper=None, truth=None)
+    assert (null.relative_error, null.relative_width, null.inside) == (None, None, True)
+    assert not _measured(lower=None, upper=None, truth=Fraction(1)).inside
+    assert not _measured(lower=Fraction(1), upper=Fraction(1), truth=None).inside
+    close = Fraction(1, 3)
+    assert not _measured(lower=close, upper=close, truth=close + Fraction(1, 10**40)).inside
+
+
+def test_public_summaries_say_nothing_of_the_truth():
+    bounds = {"lower": Fraction(3), "upper": Fraction(5)}
+    seen = [summaries([_measured(**bounds, truth=t)])[0] for t in (Fraction(4), Fraction(99), None)]
+    assert seen[0] != seen[1]
+    assert [summary.public() for summary in seen] == [
+        {
+            "workload": "avg(loss) by range of age",
+            "level": 5,
+            "queries": 1,
+            "mean": 0.5,
+            "quartiles": [0.5, 0.5, 0.5],
+        }
+    ] * 3
+
+
+def test_summaries_where_nothing_is_scored():
+    (summary,) = summaries([_measured(lower=None, upper=None, truth=None)])
+    assert (summary.queries, summary.errors.scored, summary.widths.mean) == (1, 0, None)
+    assert summary.public()["quartiles"] is None
+
+
+def test_bounds_as_numbers():
+    assert as_fraction(date(1970, 1, 3)) == 2
+    assert as_fraction(datetime(1969, 12, 31, 23, 59, 59, 500_000)) == Fraction(-1, 2)  # noqa: DTZ001
+    assert as_fraction(Decimal("0.1")) == Fraction(1, 10)
+    assert as_fraction(None) is None
+    with pytest.raises(TypeError, match="str"):
+        as_fraction("a")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "range", "aggregate": "avg", "spans": [5]},
+        {"kind": "range", "aggregate": "median", "over": "age", "spans": [5]},
+        {"kind": "range", "aggregate": "avg", "over": "age", "spans": [0]},
+        {"kind": "arbitrary", "aggregate": "avg", "selected": []},
+        {"kind": "arbitrary", "aggregate": "avg", "selected": [5], "over": "age"},
+        {"kind": "other", "aggregate": "avg"},
+    ],
+)
+def test_wrong_workloads_are_refused(wrong):
+    with pytest.raises(ValidationError):
+        _workloads(wrong)
