@@ -46,6 +46,12 @@ class KEAnonymity(PrivacyModel):
         lowest, highest = units[counts.value[counts.starts]], units[counts.value[ends]]
         return {"k": ends - counts.starts + 1, "e": highest - lowest}
 
+    def distinct(self, groups: Groups) -> int | None:
+        """The fewest distinct sensitive values of any group, ordered or not."""
+        counts = self._counts(groups)
+        ends = np.append(counts.starts[1:], len(counts.group))
+        return int((ends - counts.starts).min()) if len(groups) else None
+
     def check(self, groups: Groups) -> Verdict:
         """Whether every group has k distinct values and a range of e."""
         counts = self._counts(groups)

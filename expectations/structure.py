@@ -212,18 +212,22 @@ class CanonicalOrder:
 def published(
     schema: pa.Schema,
     rows: int,
-    forbidden: Iterable[str],
     canonical: Callable[[pa.Table], bool],
+    forbidden: Iterable[str] = (),
     besides: Iterable[str] = ("group_id",),
 ) -> tuple[Rule, ...]:
-    """Everything that must hold of a table published with this schema (nulls where nullable)."""
+    """Everything that must hold of a table published with this schema (nulls where nullable).
+
+    Forbidden names are known only to whoever publishes: without them there is no such rule.
+    """
+    withheld = tuple(forbidden)
     return (
         OrderedColumns(tuple(schema.names)),
         ColumnTypes(tuple((field.name, field.type) for field in schema)),
         NotEmpty(),
         RowCount(rows),
         *(NotNull(field.name) for field in schema if not field.nullable),
-        ForbiddenColumns(tuple(forbidden)),
+        *([ForbiddenColumns(withheld)] if withheld else []),
         NoRowNumber(tuple(besides)),
         CanonicalOrder(canonical),
     )

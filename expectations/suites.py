@@ -42,7 +42,11 @@ os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import great_expectations as gx
-    from great_expectations.data_context.types.base import ProgressBarsConfig
+    from great_expectations.data_context.types.base import (
+        DataContextConfig,
+        InMemoryStoreBackendDefaults,
+        ProgressBarsConfig,
+    )
     from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
     from great_expectations.expectations.expectation import BatchExpectation
     from great_expectations.expectations.metrics.metric_provider import metric_value
@@ -342,7 +346,12 @@ def _outcome(one: Any) -> Outcome:
 
 def _context(documents: Path | None) -> Any:
     with _discreet("Great Expectations"):
-        context: Any = gx.get_context(mode="ephemeral")
+        context: Any = gx.get_context(
+            mode="ephemeral",
+            project_config=DataContextConfig(
+                store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
+            ),
+        )
         context.variables.progress_bars = ProgressBarsConfig(globally=False)
         if documents is not None:
             documents.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -15,14 +15,11 @@ from tasks.stages.anonymize import declaration
 def validate(candidate: Path, withheld: tuple[str, ...], name: str) -> Path:
     """Read the candidate back and let Great Expectations judge it; whatever fails is refused."""
     from expectations.judged import require
-    from expectations.structure import ForbiddenColumns
     from expectations.suites import judge  # imports Great Expectations, which takes seconds
 
     declared = declaration(candidate)
     tables = read_tables(declared, candidate / "data")
-    rules = {
-        table: (*known, ForbiddenColumns(withheld)) for table, known in structure(declared).items()
-    }
+    rules = structure(declared, withheld)
     documents = private_directory(candidate.parent / "great-expectations")
     judged = judge(name, tables, rules, promised(declared, tables), documents)
     create_table_artifact(

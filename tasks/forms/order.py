@@ -24,7 +24,7 @@ def canonical(table: pa.Table) -> pa.Table:
     order = np.argsort(rank * (int(group.max(initial=0)) + 1) + renamed, kind="stable")
     ids = pa.array(renamed[order].astype(np.int64))
     where = table.column_names.index(GROUP_ID)
-    return table.take(pa.array(order)).set_column(where, GROUP_ID, ids)
+    return table.take(pa.array(order)).set_column(where, table.schema.field(where), ids)
 
 
 def is_canonical(table: pa.Table) -> bool:

@@ -3,14 +3,16 @@
 Everything else in a release is a function of the published tables and of this.
 """
 
-from typing import Annotated, Literal
+import hashlib
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from expectations.promises import Promise
 from tasks.forms.parameters import FormParameters
 from tasks.microdata.schema import ColumnType
 from tasks.partitions.parameters import PartitionParameters
+from tasks.release.canonical import canonical_json
 
 Format = Literal["parquet", "csv"]
 
@@ -41,6 +43,19 @@ class RowCounts(_Frozen):
     fakes: int
 
 
+def _listed(columns: dict[str, DeclaredColumn]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, **column.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        for name, column in columns.items()
+    ]
+
+
+def _by_name(columns: Any) -> Any:
+    if not isinstance(columns, list):
+        return columns
+    return {column["name"]: {k: v for k, v in column.items() if k != "name"} for column in columns}
+
+
 class Terms(_Frozen):
     """What a spec says that may be published: the same for every version of an unchanged spec."""
 
@@ -48,7 +63,9 @@ class Terms(_Frozen):
     title: str
     unit: Annotated[Literal["row", "identifier"], Field(description="whom a row is about")]
     versions: Literal["disjoint", "accepted-risk"]
-    columns: dict[str, DeclaredColumn]
+    columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
+        dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_listed)
+    ]
     strata: tuple[str, ...]
     promises: tuple[Promise, ...]
     partition: PartitionParameters
@@ -58,6 +75,11 @@ class Terms(_Frozen):
     def named(self, *roles: str) -> list[str]:
         """The published columns that have one of these roles, in order."""
         return [name for name, column in self.columns.items() if column.role in roles]
+
+    def digest(self) -> str:
+        """What tells these terms from others."""
+        terms = self.model_dump(mode="json", by_alias=True, include=set(Terms.model_fields))
+        return hashlib.sha256(canonical_json(terms)).hexdigest()
 
 
 class Declared(Terms):

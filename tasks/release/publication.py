@@ -80,9 +80,12 @@ def publish(
         if number is not None:
             return Published(line.public / number, existed=True)
         number = _next(line)
-        staging = _stage(line, candidate, declared)
-        known = _intend(line, number, staging, identity)
-        appear(staging, line.public / number)
+        try:
+            staging = stage(line, candidate, declared)
+            known = _intend(line, number, staging, identity)
+            appear(staging, line.public / number)
+        finally:
+            _sweep(line)
         _record(line, number, known, time)
         return Published(line.public / number, existed=False)
 
@@ -128,7 +131,7 @@ def _next(line: Line) -> str:
     return f"{max(taken, default=0) + 1:04d}"
 
 
-def _stage(line: Line, candidate: Path, declared: Declared) -> Path:
+def stage(line: Line, candidate: Path, declared: Declared) -> Path:
     """A whole release beside its place, which passed the check that everyone can run."""
     staging = line.public / f"{_STAGING}{secrets.token_hex(8)}"
     staging.mkdir()
@@ -174,8 +177,7 @@ def _record(line: Line, number: str, known: Known, time: str) -> None:
 
 def _recover(line: Line) -> None:
     """Finish or forget what a killed run began, and sweep what it staged."""
-    for staging in line.public.glob(f"{_STAGING}*"):
-        shutil.rmtree(staging)
+    _sweep(line)
     pending = read_state(line.private).pending
     if pending is None:
         return
@@ -186,6 +188,11 @@ def _recover(line: Line) -> None:
         return
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": None}))
+
+
+def _sweep(line: Line) -> None:
+    for staging in line.public.glob(f"{_STAGING}*"):
+        shutil.rmtree(staging)
 
 
 def _made(place: Path) -> str:

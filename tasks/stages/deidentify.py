@@ -12,7 +12,7 @@ from tasks.stages.stage import new_stage, note, noted
 
 
 def write_deidentified(
-    ingested: Path, terms: Terms, unit: str | None, line: Path, spec: str, run: Path
+    ingested: Path, terms: Terms, unit: str | None, line: Path, run: Path
 ) -> Path:
     """Keep the columns to be published, and the identity of what they are of.
 
@@ -21,7 +21,6 @@ def write_deidentified(
         terms: what will be declared.
         unit: the identifier that is the unit, None where rows are.
         line: the line's private directory.
-        spec: the digest of the terms.
         run: the run's directory.
     """
     secret = line_key(line)
@@ -30,7 +29,7 @@ def write_deidentified(
     stage = new_stage(run, "deidentified")
     save(shown, stage)
     note(stage, "counts", noted(ingested, "counts"))
-    note(stage, "identity", {"rows": fingerprint(shown, secret), "spec": spec})
+    note(stage, "identity", {"rows": fingerprint(shown, secret), "spec": terms.digest()})
     if unit is not None:
         np.save(stage / "units.npy", unit_hashes(microdata[unit], secret))
     return stage

@@ -1,6 +1,5 @@
-import datetime
 import math
-from decimal import Decimal
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 from hypothesis import given
@@ -24,15 +23,15 @@ def test_floats_are_the_nearest_on_the_safe_side(number):
 
 
 def test_other_values_are_written_as_they_are():
-    day = datetime.date(2020, 2, 29)
+    day = date(2020, 2, 29)
     assert Bounds(2**70, None, Fraction(1, 3)).document() == {
         "lower": 2**70,
         "upper": None,
         "estimate": 1 / 3,
     }
-    assert Bounds(day, datetime.datetime(2020, 1, 1, 12), None).document() == {
+    assert Bounds(day, datetime(2020, 1, 1, 12, tzinfo=UTC), None).document() == {
         "lower": "2020-02-29",
-        "upper": "2020-01-01T12:00:00",
+        "upper": "2020-01-01T12:00:00+00:00",
         "estimate": None,
     }
     assert Bounds("a", True).document() == {"lower": "a", "upper": True, "estimate": None}

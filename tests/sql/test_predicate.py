@@ -2,10 +2,11 @@ import datetime
 
 import pyarrow as pa
 import pytest
+import sqlglot
 from sqlglot import exp
 
 from expectations.errors import QueryError
-from tasks.sql.predicate import MAX_LIST, parse_predicate
+from tasks.sql.predicate import MAX_LIST, check_predicate, parse_predicate
 from tasks.sql.session import fetch, session
 
 COLUMNS = {
@@ -25,7 +26,11 @@ ROWS = pa.table(
         "age": [30, 40, None],
         "Name": ["ann", "Bo;b", None],
         "born": [datetime.date(1990, 1, 1), datetime.date(1980, 5, 5), None],
-        "seen": [datetime.datetime(2020, 1, 1, 8), datetime.datetime(2020, 1, 1, 9), None],
+        "seen": [
+            datetime.datetime.fromisoformat("2020-01-01 08:00:00"),
+            datetime.datetime.fromisoformat("2020-01-01 09:00:00"),
+            None,
+        ],
         "vip": [True, False, None],
         "x": [0.5, -1.5, None],
     }
@@ -91,7 +96,7 @@ def test_columns_get_their_exact_names():
         ("TRY_CAST('2020-01-01' AS DATE) = born", "the function TRY_CAST"),
         ("born = DATE '2020-02-30'", "a DATE"),
         ("born = DATE 'today'", "a DATE"),
-        ("seen = TIMESTAMPTZ '2020-01-01'", "a TIMESTAMP"),
+        ("seen = TIMESTAMPTZ '2020-01-01'", "a CAST"),
         ("CASE WHEN vip THEN vip END", "the function CASE"),
         ("age IN (SELECT 1)", "IN with QUERY"),
         ("age IN ()", "IN takes"),
@@ -151,7 +156,7 @@ def test_columns_get_their_exact_names():
     ],
 )
 def test_everything_else_is_refused_in_one_line(predicate, named):
-    with pytest.raises(QueryError, match=".*") as refused:
+    with pytest.raises(QueryError) as refused:
         parse_predicate(predicate, COLUMNS)
     message = str(refused.value)
     assert any(part in message for part in named.split("|")), message
@@ -175,10 +180,6 @@ def test_long_chains_of_connectors_are_no_nesting():
 
 
 def test_the_given_tree_is_left_as_it_is():
-    import sqlglot
-
-    from tasks.sql.predicate import check_predicate
-
     tree = sqlglot.parse_one("NAME = 'a'", read="duckdb")
     check_predicate(tree, COLUMNS)
     assert tree.sql() == "NAME = 'a'"

@@ -27,9 +27,8 @@ def test_tables_in_memory_and_in_files_are_seen_alike(file):
 
 
 def test_each_session_has_its_own_database(file):
-    with session({"a": ROWS}), session({"b": file}) as other:
-        with pytest.raises(QueryError):
-            fetch(other, exp.select("*").from_("a"))
+    with session({"a": ROWS}), session({"b": file}) as other, pytest.raises(QueryError):
+        fetch(other, exp.select("*").from_("a"))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +51,7 @@ def test_each_session_has_its_own_database(file):
     ],
 )
 def test_nothing_else_can_be_reached(attempt, file):
-    ROWS_OF_THIS_PROCESS = ROWS  # noqa: F841, N806 -- a replacement scan would find it
+    ROWS_OF_THIS_PROCESS = ROWS  # noqa: F841 -- a replacement scan would find it
     with session({"a": ROWS, "b": file}) as connection, pytest.raises(duckdb.Error):
         connection.execute(attempt)
 

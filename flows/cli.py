@@ -1,0 +1,201 @@
+"""The `sfumato` command. Each subcommand imports what it needs: most must start fast."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from expectations.errors import Fault, SfumatoError, SpecError
+from flows import show
+
+_FORMAT = click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+
+
+def main() -> None:
+    """Run the command and exit with its code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command; 0 done, 1 fault, 2 wrong spec, input or query, 3 promise not kept."""
+    try:
+        cli.main(args=arguments, prog_name="sfumato", standalone_mode=False)
+    except SfumatoError as error:
+        show.failure(str(error))
+        return error.exit_code
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        show.failure(error.format_message())
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        show.failure("interrupted")
+        return 1
+    except Exception as error:  # noqa: BLE001 - messages of others may quote the data
+        show.failure(f"{type(error).__name__}: a bug, or a fault of the machine")
+        return Fault.exit_code
+    return 0
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sfumato", prog_name="sfumato")
+def cli() -> None:
+    """Publish microdata with promises that anyone can check, and ask it with guaranteed bounds."""
+
+
+@cli.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key")
+def release(spec: Path, settings: tuple[str, ...]) -> None:
+    """Publish the next version of a release line; the last line of output is its directory."""
+    click.echo(_release(spec, settings))
+
+
+@cli.command()
+@click.option("--rows", type=click.IntRange(min=1000), default=40_000, hidden=True)
+def demo(rows: int) -> None:
+    """Release UCI Adult's capital losses here, and ask the release two queries."""
+    from flows.demo import SPEC, find_source, questions
+    from tasks.query.answer import answer
+    from tasks.release.opened import open_release
+
+    os.environ.setdefault("SFUMATO_WORK", str(Path(".sfumato").absolute()))
+    found = find_source(os.environ, Path.cwd(), rows)
+    show.say(found.described)
+    published = _release(SPEC, (*found.settings, f"publish.uri={Path('releases').absolute()}"))
+    opened = open_release(Path(published))
+    for question in questions():
+        click.echo(f"\n{question}\n")
+        show.answered(answer(opened, question))
+    show.say(f"open {Path(published) / 'index.html'} to read the release's page")
+    click.echo(published)
+
+
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--qi", required=True, metavar="A,B,…", help="the quasi-identifiers")
+@click.option("--sensitive", metavar="S", help="the sensitive attribute")
+@click.option("--columns", metavar="A,B,…", help="names, for a CSV file without a header")
+@click.option("--null", "nulls", multiple=True, help="a text that means a missing value")
+@_FORMAT
+def measure(
+    file: Path,
+    qi: str,
+    sensitive: str | None,
+    columns: str | None,
+    nulls: tuple[str, ...],
+    format_: str,
+) -> None:
+    """Measure every privacy model on a CSV or Parquet table, as it is."""
+    from tasks.stages.measure import measured
+
+    header = tuple(columns.split(",")) if columns else None
+    document = measured(file, qi.split(","), sensitive, header, nulls)
+    show.document(document, format_)
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--digest", help="the digest that the publisher announced")
+def check(directory: Path, digest: str | None) -> None:
+    """Verify a published release from its files alone."""
+    from tasks.release.check import check as check_release
+    from tasks.release.promised import numbers
+
+    for promise, verdict in check_release(directory, digest):
+        click.echo(
+            f"{promise.parameters()['model']} holds in all {verdict.groups} groups: "
+            f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
+        )
+    click.echo(f"{directory}: every file is what the published tables give")
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("sql")
+@click.option("--rewrite", "dialect", type=click.Choice(["duckdb"]), help="print the SQL instead")
+@_FORMAT
+def query(directory: Path, sql: str, dialect: str | None, format_: str) -> None:
+    """Ask a release; every number comes with bounds that surely contain the truth."""
+    from tasks.query.answer import answer, document
+    from tasks.query.rewrite import rewrite
+    from tasks.release.opened import open_release
+
+    opened = open_release(directory)
+    if dialect is not None:
+        click.echo(rewrite(sql, opened.declared).sql)
+    elif format_ == "json":
+        show.document(document(answer(opened, sql)), "json")
+    else:
+        show.answered(answer(opened, sql))
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--spec", required=True, type=click.Path(path_type=Path))
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key")
+@_FORMAT
+def evaluate(directory: Path, spec: Path, settings: tuple[str, ...], format_: str) -> None:
+    """Measure a release's accuracy on the spec's workloads, against the original."""
+    from flows.evaluation import evaluate_again
+
+    show.document({"widths": evaluate_again(directory, spec, _overrides(settings))}, format_)
+
+
+@cli.command()
+def schema() -> None:
+    """Print the JSON Schema of the release spec."""
+    from flows.spec import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2))
+
+
+def _release(spec: Path, settings: tuple[str, ...]) -> str:
+    """Run the flow in this process and return the published directory."""
+    from flows.environment import quiet
+    from flows.plan import plan_run
+
+    overrides = _overrides(settings)
+    plan_run(spec, overrides)  # a wrong spec is told before a server is started
+    quiet()
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
+    with show.stages() as listener:
+        from flows.release import release as flow
+        from tasks.private.progress import listening
+
+        with listening(listener), _unheard():
+            return flow(str(spec), overrides)
+
+
+def _overrides(settings: tuple[str, ...]) -> Any:
+    from flows.spec import read_overrides
+
+    pairs = [setting.partition("=") for setting in settings]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise SpecError(f"--set {name}: not of the form key=value")
+    return read_overrides({name: value for name, _, value in pairs})
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Prefect logs a failed flow with its traceback; the command says it in one line instead."""
+    import logging
+
+    names = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine", "prefect")
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+

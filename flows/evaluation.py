@@ -1,0 +1,38 @@
+"""Evaluating a published version again, apart from the run that published it."""
+
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from expectations.errors import InputError
+from flows.plan import plan_run
+from flows.spec import Overrides
+from tasks.microdata.randomness import operating_system
+from tasks.microdata.source import ingest
+from tasks.private.failure import sanitised
+from tasks.private.line import fingerprint, read_state
+from tasks.private.workdir import line_key
+from tasks.stages.evaluate import evaluate_release
+
+
+def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[dict[str, Any]]:
+    """Measure a version on the spec's workloads, against the original.
+
+    Raises:
+        InputError: where the version is not one of this line, or of another source.
+    """
+    plan = plan_run(spec, overrides)
+    version, line = directory.resolve(), plan.line
+    if version.parent != line.public.resolve():
+        raise InputError(f"{directory}: is not a version of the spec's line, {line.public}")
+    with sanitised("evaluate"):
+        source = ingest(
+            plan.spec.source, plan.spec.columns, plan.spec.nulls, plan.base, environ
+        )
+        original = source.microdata.keep(source.microdata[name] for name in plan.terms.columns)
+        known = read_state(line.private).versions.get(version.name)
+        if known is None or known.rows != fingerprint(original, line_key(line.private)):
+            raise InputError(f"{directory}: was not made of this source")
+        return evaluate_release(
+            version, original, plan.spec.evaluate, line, operating_system, lambda _done, _of: None
+        )
