@@ -1,5 +1,6 @@
 """The `sfumato` command. Each subcommand imports what it needs: most must start fast."""
 
+import atexit
 import json
 import os
 import sys
@@ -17,8 +18,16 @@ _FORMAT = click.option("--format", "format_", type=click.Choice(["text", "json"]
 
 
 def main() -> None:
-    """Run the command and exit with its code."""
-    sys.exit(run(sys.argv[1:]))
+    """Run the command and exit with its code.
+
+    The interpreter is left without its finalization, in which DuckDB's bindings print pages about
+    objects that Prefect's threads still hold; exit handlers (the embedded server's) do run.
+    """
+    code = run(sys.argv[1:])
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -128,7 +137,7 @@ def query(directory: Path, sql: str, dialect: str | None, format_: str) -> None:
 
     opened = open_release(directory)
     if dialect is not None:
-        click.echo(rewrite(sql, opened.declared).sql)
+        click.echo(rewrite(sql, opened.declared).sql(dialect))
     elif format_ == "json":
         show.document(document(answer(opened, sql)), "json")
     else:
@@ -197,5 +206,3 @@ def _unheard() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-
-

@@ -68,7 +68,7 @@ def _is_adult(content: bytes) -> bool:
 
 def _downloaded(place: Path) -> bool:
     try:
-        with urllib.request.urlopen(_ADDRESS, timeout=_SECONDS) as response:  # noqa: S310
+        with urllib.request.urlopen(_ADDRESS, timeout=_SECONDS) as response:
             content = response.read()
     except (urllib.error.URLError, OSError):
         return False

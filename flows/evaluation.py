@@ -26,9 +26,7 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[di
     if version.parent != line.public.resolve():
         raise InputError(f"{directory}: is not a version of the spec's line, {line.public}")
     with sanitised("evaluate"):
-        source = ingest(
-            plan.spec.source, plan.spec.columns, plan.spec.nulls, plan.base, environ
-        )
+        source = ingest(plan.spec.source, plan.spec.columns, plan.spec.nulls, plan.base, environ)
         original = source.microdata.keep(source.microdata[name] for name in plan.terms.columns)
         known = read_state(line.private).versions.get(version.name)
         if known is None or known.rows != fingerprint(original, line_key(line.private)):

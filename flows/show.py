@@ -46,7 +46,9 @@ def answered(answer: "Answer") -> None:
     Console().print(table)
     kind = "guaranteed bounds" if answer.guaranteed else "estimates without guarantee"
     left_out = ", ".join(f"{n} {why}" for why, n in answer.not_represented.items() if n)
-    click.echo(f"{kind} over the represented rows{f'; not represented: {left_out}' if left_out else ''}")
+    click.echo(
+        f"{kind} over the represented rows{f'; not represented: {left_out}' if left_out else ''}"
+    )
 
 
 @contextmanager
@@ -58,7 +60,11 @@ def stages() -> Iterator["Listener"]:
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True)) as progress:
         waiting = progress.add_task("starting Prefect", total=1)
         running: dict[str, Any] = {}

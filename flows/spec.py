@@ -94,7 +94,6 @@ class ReleaseSpec(_Part):
             for promise in self.promises
         )
 
-
     def terms(self) -> Terms:
         """What of this spec a release declares."""
         published = {
@@ -138,14 +137,14 @@ class PublishOverrides(_Part):
 
 
 class Overrides(_Part):
-    """What a single run may change; promises, roles, partition and form change in the spec alone."""
+    """What one run may change; promises, roles, partition and form change in the spec alone."""
 
     source: SourceOverrides = SourceOverrides()
     publish: PublishOverrides = PublishOverrides()
     evaluate: Evaluation | None = None
-    approval: Annotated[
-        Literal["required"] | None, Field(description="only towards required")
-    ] = None
+    approval: Annotated[Literal["required"] | None, Field(description="only towards required")] = (
+        None
+    )
 
 
 def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
@@ -235,7 +234,9 @@ class _StrictLoader(yaml.SafeLoader):
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for key in keys:
             if keys.count(key) > 1:
-                raise yaml.MarkedYAMLError(problem=f"key {key!r} twice", problem_mark=node.start_mark)
+                raise yaml.MarkedYAMLError(
+                    problem=f"key {key!r} twice", problem_mark=node.start_mark
+                )
         return super().construct_mapping(node, deep)
 
 
@@ -279,7 +280,7 @@ def _names(spec: ReleaseSpec) -> None:
 
 def _roles(spec: ReleaseSpec) -> None:
     for role in ("quasi-identifier", "sensitive"):
-        if not spec.named(role):  # type: ignore[arg-type]
+        if not spec.named(role):
             raise ValueError(f"columns: none has role {role}")
     for name in spec.strata:
         if name not in spec.named("quasi-identifier", "insensitive"):
@@ -315,7 +316,9 @@ def _scopes(spec: ReleaseSpec) -> None:
     protected = {p.sensitive for p in spec.scoped() if isinstance(p, KEAnonymity)}
     for name in sensitive:
         if name not in protected and spec.columns[name].unprotected is None:
-            raise ValueError(f"promises: none protects {name!r}, and it gives no `unprotected` reason")
+            raise ValueError(
+                f"promises: none protects {name!r}, and it gives no `unprotected` reason"
+            )
 
 
 def _combination(spec: ReleaseSpec) -> None:

@@ -1,6 +1,8 @@
 """The task that compares the published bounds with the truth."""
 
 from pathlib import Path
+from typing import cast
+from uuid import UUID
 
 from prefect.artifacts import (
     create_markdown_artifact,
@@ -21,7 +23,7 @@ from tasks.stages.evaluate import evaluate_release
 @private_task()
 def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Line) -> Path:
     """Ask the workloads' queries of a version; a truth outside its bounds withdraws it."""
-    progress = create_progress_artifact(0.0, key=f"{line.name}-evaluation")
+    progress = cast(UUID, create_progress_artifact(0.0, key=f"{line.name}-evaluation"))
     shown = 0
 
     def tell(done: int, of: int) -> None:
@@ -33,7 +35,5 @@ def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Li
 
     original = load(deidentified)
     widths = evaluate_release(release, original, evaluation, line, operating_system, tell)
-    create_markdown_artifact(
-        summary(open_release(release), widths), key=f"{line.name}-summary"
-    )
+    create_markdown_artifact(summary(open_release(release), widths), key=f"{line.name}-summary")
     return release

@@ -1,4 +1,4 @@
-"""What every task of a run has in common: nothing cached, nothing kept, nothing said of the data."""
+"""What every task has in common: nothing cached, nothing kept, nothing said of the data."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -29,8 +29,7 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
             with stage(name), sanitised(name):
                 return function(*args, **kwargs)
 
-        return task(
-            guarded,
+        made: Callable[[Callable[P, R]], Callable[P, R]] = task(
             name=name,
             cache_policy=NO_CACHE,
             persist_result=False,
@@ -39,6 +38,7 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
             retry_delay_seconds=5,
             retry_condition_fn=_is_fault,
         )
+        return made(guarded)
 
     return decorate
 

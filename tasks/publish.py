@@ -6,7 +6,8 @@ from pathlib import Path
 from prefect.artifacts import create_link_artifact
 
 from tasks.policy import private_task
-from tasks.release.publication import Line, publish as publish_version
+from tasks.release.publication import Line
+from tasks.release.publication import publish as publish_version
 from tasks.stages.anonymize import declaration
 from tasks.stages.deidentify import identity
 
@@ -19,7 +20,5 @@ def publish(candidate: Path, deidentified: Path, line: Line) -> Path:
         line, candidate / "data", declaration(candidate), identity(deidentified), now
     )
     page = published.directory / "index.html"
-    create_link_artifact(
-        page.absolute().as_uri(), "The release's page", key=f"{line.name}-page"
-    )
+    create_link_artifact(page.absolute().as_uri(), "The release's page", key=f"{line.name}-page")
     return published.directory

@@ -29,7 +29,7 @@ def canonical(table: pa.Table) -> pa.Table:
 
 def is_canonical(table: pa.Table) -> bool:
     """Whether the rows and group ids are as `canonical` would have them."""
-    return canonical(table).equals(table)
+    return bool(canonical(table).equals(table))
 
 
 def _ranks(keys: np.ndarray) -> np.ndarray:

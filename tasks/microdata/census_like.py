@@ -9,12 +9,34 @@ import pyarrow.csv
 
 _VALUES: Mapping[str, tuple[Sequence[str], Sequence[float]]] = {
     "workclass": (
-        ["Private", "Self-emp-not-inc", "Local-gov", "State-gov", "Self-emp-inc", "Federal-gov", "?"],
+        [
+            "Private",
+            "Self-emp-not-inc",
+            "Local-gov",
+            "State-gov",
+            "Self-emp-inc",
+            "Federal-gov",
+            "?",
+        ],
         [70, 8, 6, 4, 4, 3, 5],
     ),
     "education": (
-        ["HS-grad", "Some-college", "Bachelors", "Masters", "Assoc-voc", "11th", "Assoc-acdm",
-         "10th", "7th-8th", "Prof-school", "9th", "Doctorate", "12th", "5th-6th"],
+        [
+            "HS-grad",
+            "Some-college",
+            "Bachelors",
+            "Masters",
+            "Assoc-voc",
+            "11th",
+            "Assoc-acdm",
+            "10th",
+            "7th-8th",
+            "Prof-school",
+            "9th",
+            "Doctorate",
+            "12th",
+            "5th-6th",
+        ],
         [32, 22, 16, 5, 4, 4, 3, 3, 2, 2, 2, 1, 1, 1],
     ),
     "marital-status": (
@@ -22,16 +44,29 @@ _VALUES: Mapping[str, tuple[Sequence[str], Sequence[float]]] = {
         [46, 33, 14, 3, 3],
     ),
     "occupation": (
-        ["Prof-specialty", "Craft-repair", "Exec-managerial", "Adm-clerical", "Sales",
-         "Other-service", "Machine-op-inspct", "Transport-moving", "Handlers-cleaners",
-         "Farming-fishing", "Tech-support", "Protective-serv"],
+        [
+            "Prof-specialty",
+            "Craft-repair",
+            "Exec-managerial",
+            "Adm-clerical",
+            "Sales",
+            "Other-service",
+            "Machine-op-inspct",
+            "Transport-moving",
+            "Handlers-cleaners",
+            "Farming-fishing",
+            "Tech-support",
+            "Protective-serv",
+        ],
         [14, 14, 14, 13, 12, 11, 7, 5, 4, 3, 3, 2],
     ),
     "relationship": (
-        ["Husband", "Not-in-family", "Own-child", "Unmarried", "Wife"], [40, 26, 16, 11, 5]
+        ["Husband", "Not-in-family", "Own-child", "Unmarried", "Wife"],
+        [40, 26, 16, 11, 5],
     ),
     "race": (
-        ["White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other"], [85, 10, 3, 1, 1]
+        ["White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other"],
+        [85, 10, 3, 1, 1],
     ),
     "sex": (["Male", "Female"], [67, 33]),
     "native-country": (

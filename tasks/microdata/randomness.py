@@ -12,7 +12,7 @@ Randomness = Callable[[int], np.ndarray]
 
 
 def operating_system(n: int) -> np.ndarray:
-    """n keys from the operating system: what is published is drawn from here and nowhere else."""
+    """N keys from the operating system: what is published is drawn from here and nowhere else."""
     return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
 
 

@@ -1,4 +1,4 @@
-"""What a steward declares of a source and of its columns: the parts of a spec that ingestion reads."""
+"""What a steward declares of a source and its columns: what ingestion reads of a spec."""
 
 from typing import Annotated, Literal, Self
 

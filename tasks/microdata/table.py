@@ -45,9 +45,7 @@ class Column:
         used[codes] = True
         used = used[:-1]
         renumbered = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
-        return replace(
-            self, values=self.values.filter(pa.array(used)), codes=renumbered[codes]
-        )
+        return replace(self, values=self.values.filter(pa.array(used)), codes=renumbered[codes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +102,7 @@ def save(microdata: Microdata, directory: Path) -> None:
     """Write codes and dictionaries into an existing private directory."""
     names = [column.name for column in microdata.columns]
     codes = pa.table([pa.array(column.codes) for column in microdata.columns], names=names)
-    values = pa.table(
-        [_as_one_list(column.values) for column in microdata.columns], names=names
-    )
+    values = pa.table([_as_one_list(column.values) for column in microdata.columns], names=names)
     pq.write_table(codes, directory / "codes.parquet")
     pq.write_table(values, directory / "values.parquet")
     roles = {"rows": microdata.rows, "roles": {c.name: c.role for c in microdata.columns}}

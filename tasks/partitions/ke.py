@@ -164,7 +164,7 @@ def _assign(
     below = np.append(0, np.cumsum(np.bincount(codes, minlength=values)))
     first = np.searchsorted(bounds, below[:-1], side="right") - 1
     last = np.searchsorted(bounds, below[1:] - 1, side="right") - 1
-    group = first[codes]
+    group: np.ndarray = first[codes]
     shared = np.flatnonzero((first < last)[codes])
     order = shared[np.lexsort((randomness(len(shared)), codes[shared]))]
     ordered = codes[order]

@@ -30,9 +30,9 @@ def sanitised(stage: str) -> Iterator[None]:
 
 
 def _kind(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno in errno.errorcode:
-        return f"{type(error).__name__} {errno.errorcode[error.errno]}"
-    return type(error).__name__
+    name = type(error).__name__
+    code = errno.errorcode.get(error.errno or 0) if isinstance(error, OSError) else None
+    return name if code is None else f"{name} {code}"
 
 
 def _place(traceback: TracebackType | None) -> str:

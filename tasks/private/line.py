@@ -45,7 +45,7 @@ class LineState(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class Identity:
-    """What a release is of: rows and spec as digests, units as sorted keyed hashes (n × 32 bytes)."""
+    """What a release is of: rows and spec as digests, units as sorted keyed 32-byte hashes."""
 
     rows: str
     spec: str
@@ -56,14 +56,18 @@ def fingerprint(microdata: Microdata, secret: bytes) -> str:
     """A keyed digest of a table's rows as a multiset: their order makes no difference."""
     digest = hmac.new(secret, digestmod=hashlib.sha256)
     for column in microdata.columns:
-        described = [column.name, str(column.values.type), [str(v) for v in column.values.to_pylist()]]
+        described = [
+            column.name,
+            str(column.values.type),
+            [str(v) for v in column.values.to_pylist()],
+        ]
         digest.update(json.dumps(described).encode())
     digest.update(_sorted_rows(microdata))
     return digest.hexdigest()
 
 
 def _sorted_rows(microdata: Microdata) -> bytes:
-    """The rows' codes in ascending order: packed where one integer holds a row, else side by side."""
+    """The rows' codes in ascending order: packed where an integer holds a row, else in parts."""
     sizes = [column.category()[1] for column in microdata.columns]
     if math.prod(sizes) < 2**63:
         return np.sort(key(microdata.columns, microdata.rows)[0]).astype("<i8").tobytes()

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from sqlglot import exp
 
 from expectations.errors import InputError
@@ -21,7 +22,7 @@ from expectations.exact import is_number
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Column, Microdata, encode, key
 from tasks.query.answer import ask, published
-from tasks.query.help_table import help_table
+from tasks.query.help_table import help_name
 from tasks.query.question import TABLE, Aggregate, Question
 from tasks.query.scores import Measured, Summary, summaries
 from tasks.query.truth import as_fraction, helped, truth_of
@@ -106,9 +107,9 @@ def _queries(
     aggregate = Aggregate(workload.aggregate, sensitive, "asked")
     _require_answer(aggregate, release)
     if isinstance(workload, RangeWorkload):
-        return _Ranges(connection, release, aggregate, encoded(microdata, workload.over), original)
-    columns = release.declared.named("quasi-identifier")
-    return _Selections(microdata, columns, aggregate, original)
+        over = encode(workload.over, "quasi-identifier", microdata[workload.over])
+        return _Ranges(connection, release, aggregate, over, original)
+    return _Selections(release, microdata, aggregate, original)
 
 
 def _require_answer(aggregate: Aggregate, release: Release) -> None:
@@ -138,11 +139,6 @@ def _measured(
         over=over,
         ratios=ratios or workload.aggregate == "count",
     )
-
-
-def encoded(microdata: pa.Table, name: str) -> Column:
-    """A published column with its distinct values ascending."""
-    return encode(name, "quasi-identifier", microdata[name])
 
 
 class _Ranges:
@@ -185,17 +181,20 @@ class _Selections:
 
     def __init__(
         self,
+        release: Release,
         microdata: pa.Table,
-        columns: Sequence[str],
         aggregate: Aggregate,
         original: Microdata,
     ) -> None:
+        declared = release.declared
+        columns = declared.named("quasi-identifier")
         self._function = aggregate.function
         self._group = microdata["group_id"].to_numpy()
         self._vector, self._original = _vectors(microdata, columns, original)
         self._size = np.bincount(self._vector)
-        sensitive = aggregate.sensitive or original.with_roles("sensitive")[0].name
-        self._helped = helped(help_table(microdata, sensitive), self._function)
+        sensitive = aggregate.sensitive or declared.named("sensitive")[0]
+        helping = published(release, [sensitive])[help_name(sensitive)]
+        self._helped = helped(pq.read_table(helping), self._function)
         self._truth = truth_of(original[sensitive], self._function)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:

@@ -81,13 +81,15 @@ class Summary:
 
     def public(self) -> dict[str, Any]:
         """What may be known: nothing here depends on a truth."""
-        quartiles = self.widths.quartiles
+        lower, median, upper = self.widths.quartiles or (None, None, None)
         return {
             "workload": self.workload,
             "level": self.level,
             "queries": self.queries,
             "mean": self.widths.mean,
-            "quartiles": None if quartiles is None else list(quartiles),
+            "lower_quartile": lower,
+            "median": median,
+            "upper_quartile": upper,
         }
 
 

@@ -18,8 +18,8 @@ from tasks.release.declared import Declared
 from tasks.release.files import write_release
 from tasks.release.manifest import digest
 from tasks.release.opened import MANIFEST, Release, open_release
-from tasks.release.software import software
 from tasks.release.promised import Judgement, judgements, promised, require
+from tasks.release.software import software
 from tasks.release.tables import read_tables
 
 
@@ -95,12 +95,18 @@ def _same_bytes(directory: Path, again: Path, declared: Declared, *, vouched: bo
     for name in sorted([*different, *failed]):
         if other and vouched:
             continue
-        hint = f"; it was made with {', '.join(other)}: install that, or give the digest" if other else ""
+        hint = (
+            f"; it was made with {', '.join(other)}: install that, or give the digest"
+            if other
+            else ""
+        )
         raise PromiseError(f"{name}: is not what the published tables give{hint}")
 
 
 def _tree(directory: Path) -> Sequence[str]:
-    return [path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()]
+    return [
+        path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()
+    ]
 
 
 def _other_software(declared: Declared) -> list[str]:

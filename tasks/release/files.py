@@ -4,11 +4,11 @@ import shutil
 from pathlib import Path
 
 from tasks.forms.form import Tables
+from tasks.forms.registry import FORMS
 from tasks.query.help_table import help_name, help_table
 from tasks.query.ready_sql import duckdb_script
 from tasks.release.canonical import canonical_json
 from tasks.release.declared import Declared
-from tasks.forms.registry import FORMS
 from tasks.release.manifest import files, manifest
 from tasks.release.opened import MANIFEST
 from tasks.release.promised import Judgement, judgements, observed, promised, validation
@@ -52,9 +52,7 @@ def _content(
     return PageContent(
         declared=declared,
         verdicts=verdicts,
-        groups=form.groups(
-            tables, declared.named("quasi-identifier"), declared.named("sensitive")
-        ),
+        groups=form.groups(tables, declared.named("quasi-identifier"), declared.named("sensitive")),
         files=tuple(
             PublishedFile(path.as_posix(), (directory / path).stat().st_size)
             for path in files(directory)

@@ -22,12 +22,10 @@ _MEDIA = {
 }
 
 
-def manifest(
-    directory: Path, declared: Declared, observed: list[dict[str, Any]]
-) -> dict[str, Any]:
+def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]) -> dict[str, Any]:
     """Describe every file in a release directory, and seal the description with its digest."""
     tables = schemas(declared)
-    document = {
+    document: dict[str, Any] = {
         "$schema": _PROFILE,
         "name": declared.name,
         "title": declared.title,

@@ -45,4 +45,6 @@ def open_release(directory: Path) -> Release:
     except FileNotFoundError:
         raise InputError(f"{directory}: no release here ({MANIFEST} is missing)") from None
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError, OSError) as error:
-        raise InputError(f"{directory}: {MANIFEST} is not a release's ({type(error).__name__})") from None
+        raise InputError(
+            f"{directory}: {MANIFEST} is not a release's ({type(error).__name__})"
+        ) from None

@@ -50,9 +50,7 @@ def require(judged: Sequence[Judgement]) -> None:
             )
 
 
-def structure(
-    declared: Declared, withheld: Sequence[str] = ()
-) -> Mapping[str, tuple[Rule, ...]]:
+def structure(declared: Declared, withheld: Sequence[str] = ()) -> Mapping[str, tuple[Rule, ...]]:
     """What must hold of each published table besides the promises; none of `withheld` is in it."""
     return {
         name: published(schema, declared.rows.published, is_canonical, withheld)

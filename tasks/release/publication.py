@@ -119,7 +119,9 @@ def _require_disjoint(line: Line, state: LineState, record: Record, identity: Id
     earlier = sorted({*record.versions, *state.versions})
     unknown = [n for n in earlier if n not in state.versions or not state.versions[n].units]
     if unknown:
-        raise PromiseError(f"{rule} cannot be checked: the units of {unknown[0]} are not known here")
+        raise PromiseError(
+            f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
+        )
     common = int(np.isin(identity.units, read_units(line.private, earlier)).sum())
     if common:
         raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
@@ -127,7 +129,9 @@ def _require_disjoint(line: Line, state: LineState, record: Record, identity: Id
 
 def _next(line: Line) -> str:
     taken = [int(p.name) for p in line.public.iterdir() if p.name.isdigit()]
-    taken += [int(n) for n in (*read_record(line.public).versions, *read_state(line.private).versions)]
+    taken += [
+        int(n) for n in (*read_record(line.public).versions, *read_state(line.private).versions)
+    ]
     return f"{max(taken, default=0) + 1:04d}"
 
 

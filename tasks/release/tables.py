@@ -34,7 +34,7 @@ def arrow_type(column: DeclaredColumn) -> pa.DataType:
 
 
 def schemas(declared: Declared) -> dict[str, pa.Schema]:
-    """The schema of every published table, by its name; nullable only where nulls are a category."""
+    """The schema of every published table by its name; nullable where nulls are a category."""
     fields = [
         pa.field(name, arrow_type(column), column.nulls)
         for name, column in declared.columns.items()

@@ -13,9 +13,7 @@ from tasks.release.tables import write_tables
 from tasks.stages.stage import new_stage, note, noted
 
 
-def write_candidate(
-    deidentified: Path, terms: Terms, run: Path, randomness: Randomness
-) -> Path:
+def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Randomness) -> Path:
     """Write the tables to be judged, and what they would declare.
 
     Raises:

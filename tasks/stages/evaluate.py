@@ -1,4 +1,4 @@
-"""Evaluate: how wide the published bounds are, and whether the truth is inside every one of them."""
+"""Evaluate: how wide the published bounds are, and whether each contains the truth."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -46,5 +46,5 @@ def evaluate_release(
 
 
 def public_summary(measured: list[Measured]) -> list[dict[str, Any]]:
-    """Per workload and level the number of queries and the relative widths: nothing of the truth."""
+    """Per workload and level the queries and the relative widths: nothing of the truth."""
     return [summary.public() for summary in summaries(measured)]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def measured(
         "k": int(groups.sizes.min()) if len(groups) else None,
     }
     if sensitive:
-        document["ke"] = _ke(KEAnonymity(k=1, e=0, sensitive=sensitive), groups)
+        document["ke"] = _ke(KEAnonymity(k=1, e=Decimal(0), sensitive=sensitive), groups)
     return document
 
 

@@ -212,7 +212,9 @@ def test_public_summaries_say_nothing_of_the_truth():
             "level": 5,
             "queries": 1,
             "mean": 0.5,
-            "quartiles": [0.5, 0.5, 0.5],
+            "lower_quartile": 0.5,
+            "median": 0.5,
+            "upper_quartile": 0.5,
         }
     ] * 3
 
@@ -220,7 +222,7 @@ def test_public_summaries_say_nothing_of_the_truth():
 def test_summaries_where_nothing_is_scored():
     (summary,) = summaries([_measured(lower=None, upper=None, truth=None)])
     assert (summary.queries, summary.errors.scored, summary.widths.mean) == (1, 0, None)
-    assert summary.public()["quartiles"] is None
+    assert summary.public()["median"] is None
 
 
 def test_bounds_as_numbers():
@@ -246,3 +248,25 @@ def test_bounds_as_numbers():
 def test_wrong_workloads_are_refused(wrong):
     with pytest.raises(ValidationError):
         _workloads(wrong)
+
+
+def test_what_analysts_use_is_what_is_measured(published, tmp_path):
+    release, original = published
+    (tmp_path / "data").mkdir()
+    (tmp_path / "sql").mkdir()
+    moved = Published(tmp_path, release.declared)
+    microdata = release.table("microdata")
+    pq.write_table(microdata, moved.path("microdata"))
+    for name in SENSITIVE:
+        table = help_table(microdata, name)
+        if name == "loss":
+            wrong = pa.array([v + 10**9 for v in table["l_sum"].to_pylist()])
+            table = table.set_column(table.column_names.index("l_sum"), "l_sum", wrong)
+        pq.write_table(table, tmp_path / "sql" / f"{help_name(name)}.parquet")
+    asked = {"aggregate": "sum", "of": "loss", "queries": 2}
+    measured = _evaluate(
+        (moved, original),
+        {"kind": "range", "over": "age", "spans": [5], **asked},
+        {"kind": "arbitrary", "selected": [5], **asked},
+    )
+    assert not any(query.inside for query in measured)

@@ -1,155 +1,137 @@
-"""What is not allowed is refused in one line that names it and repeats no literal."""
+"""What may not be asked, and that a refusal is one line that tells nothing of the data."""
 
 import pytest
 
 from expectations.errors import QueryError
-from tasks.query.question import read_question
 from tasks.query.rewrite import rewrite
 from tests.query.worlds import CENSUS, declare
 
-ASKED = "SELECT SUM(loss) FROM microdata"
-REFUSED = {
-    # statements and sources
-    f"{ASKED}; DROP TABLE microdata": None,
-    f"{ASKED}; {ASKED}": None,
-    f"{ASKED} -- comment": "comments",
-    f"{ASKED} /* comment */": "comments",
-    "DROP TABLE microdata": None,
-    "COPY microdata TO 'secret'": None,
-    "ATTACH 'secret' AS stolen": None,
-    "PRAGMA database_list": None,
-    "INSTALL httpfs": None,
-    "SET threads = 1": None,
-    "INSERT INTO microdata VALUES (1)": None,
-    "CREATE TABLE t AS SELECT SUM(loss) FROM microdata": None,
-    "SELECT SUM(loss) FROM read_parquet('secret')": "microdata",
-    "SELECT SUM(loss) FROM 'secret.parquet'": "microdata",
-    "SELECT SUM(loss) FROM other": "microdata",
-    "SELECT SUM(loss) FROM main.microdata": "DB",
-    "SELECT SUM(loss) FROM microdata AS m": "ALIAS",
-    "SELECT SUM(loss) FROM (SELECT * FROM microdata)": "SUBQUERY",
-    "SELECT SUM(loss)": "microdata",
-    "SELECT SUM(loss) FROM microdata, microdata": "join",
-    "SELECT SUM(loss) FROM microdata JOIN microdata USING (age)": "join",
-    "SELECT SUM(loss) FROM microdata TABLESAMPLE 10%": None,
-    "FROM microdata": None,
-    "": None,
-    ";": None,
-    "SELECT": None,
-    "gibberish": None,
-    # clauses
-    "SELECT DISTINCT SUM(loss) FROM microdata": "DISTINCT",
-    f"{ASKED} GROUP BY age HAVING SUM(loss) > 1": "HAVING",
-    f"{ASKED} ORDER BY 1": "ORDER BY",
-    f"{ASKED} LIMIT 1": "LIMIT",
-    f"{ASKED} OFFSET 1": "OFFSET",
-    f"{ASKED} QUALIFY TRUE": "QUALIFY",
-    f"{ASKED} UNION ALL {ASKED}": "UNION",
-    f"{ASKED} EXCEPT {ASKED}": "EXCEPT",
-    f"WITH t AS ({ASKED}) {ASKED}": "WITH",
-    f"({ASKED})": None,
-    f"{ASKED} GROUP BY 1": "GROUP BY",
-    f"{ASKED} GROUP BY ALL": None,
-    f"{ASKED} GROUP BY ROLLUP (age)": None,
-    f"{ASKED} GROUP BY age + 1": "GROUP BY",
-    # what is selected
-    "SELECT * FROM microdata": "STAR",
-    "SELECT microdata.* FROM microdata": None,
-    "SELECT 1 FROM microdata": "LITERAL",
-    "SELECT age FROM microdata": "age",
-    "SELECT age FROM microdata GROUP BY age": "aggregate",
-    "SELECT age, SUM(loss) FROM microdata": "age",
-    "SELECT loss, SUM(loss) FROM microdata": "loss",
-    "SELECT SUM(loss), SUM(loss) FROM microdata": "sum",
-    "SELECT SUM(loss) AS a, MIN(loss) AS A FROM microdata": "called",
-    "SELECT SUM(DISTINCT loss) FROM microdata": "DISTINCT",
-    "SELECT COUNT(DISTINCT loss) FROM microdata": "DISTINCT",
-    "SELECT SUM(loss + 1) FROM microdata": "ADD",
-    "SELECT SUM(loss) + 1 FROM microdata": "ADD",
-    "SELECT SUM(loss) OVER () FROM microdata": "WINDOW",
-    "SELECT SUM(loss) FILTER (WHERE age > 1) FROM microdata": "FILTER",
-    "SELECT MEDIAN(loss) FROM microdata": "MEDIAN",
-    "SELECT STDDEV(loss) FROM microdata": "STDDEV",
-    "SELECT ARG_MAX(loss, age) FROM microdata": None,
-    "SELECT MIN(loss, 2) FROM microdata": None,
-    "SELECT getenv('HOME') FROM microdata": "function",
-    "SELECT (SELECT SUM(loss) FROM microdata) FROM microdata": "SUBQUERY",
-    "SELECT SUM(word) FROM microdata": "word",
-    "SELECT AVG(seen) FROM microdata": "seen",
-    "SELECT SUM(nothing) FROM microdata": "nothing",
-    "SELECT SUM(group_id) FROM microdata": "group_id",
-    "SELECT SUM(age) FROM microdata": "plain SQL",
-    "SELECT MAX(vip) FROM microdata": "plain SQL",
-    # conditions
-    f"{ASKED} WHERE loss > 424242": "loss",
-    f"{ASKED} WHERE age > 1 AND NOT (LOSS IS NULL)": "loss",
-    f"{ASKED} WHERE word LIKE 'secret%'": "word",
-    f"{ASKED} GROUP BY loss": "loss",
-    f"{ASKED} WHERE group_id = 424242": "group_id",
-    f"{ASKED} WHERE age": None,
-    f"{ASKED} WHERE age = 'secret'": "comparable",
-    f"{ASKED} WHERE day > 'secret'": "comparable",
-    f"{ASKED} WHERE age IN (SELECT age FROM microdata)": None,
-    f"{ASKED} WHERE EXISTS (SELECT 1)": None,
-    f"{ASKED} WHERE age > (SELECT MAX(age) FROM microdata)": "SUBQUERY",
-    f"{ASKED} WHERE sex = upper('secret')": "UPPER",
-    f"{ASKED} WHERE CASE WHEN TRUE THEN TRUE END": "CASE",
-    f"{ASKED} WHERE CAST(age AS VARCHAR) = 'secret'": "CAST",
-    f"{ASKED} WHERE age = ?": "PLACEHOLDER",
-    f"{ASKED} WHERE age = $1": None,
-    f"{ASKED} WHERE age = random()": None,
-    f"{ASKED} WHERE sex = current_setting('secret')": "function",
-    f"{ASKED} WHERE microdata.age = 1": "table",
-    f"{ASKED} WHERE nothing = 424242": "nothing",
-    f"{ASKED} WHERE ＡＧＥ = 424242": "ＡＧＥ",
-    f"{ASKED} WHERE sex = 'secret": None,
-    f"{ASKED} WHERE sex = \u2018typed\u2019": "unknown column",
-    f"{ASKED} WHERE sex = '\ud800'": "UTF-8",
-    f"{ASKED} WHERE age IN ({', '.join(['424242'] * 1001)})": "1,000",
-    f"{ASKED} WHERE {'(' * 3000}TRUE{')' * 3000}": "deep",
-    f"{ASKED} WHERE {'NOT ' * 3000}TRUE": "deep",
-    f"{ASKED} WHERE age = {'-' * 1}{'(' * 500}1{')' * 500}": "deep",
-    f"{ASKED} WHERE sex = '{'x' * 100_000}'": "100,000",
-    "SELECT " + "SUM(" * 3000 + "loss" + ")" * 3000 + " FROM microdata": None,
-}
+REFUSED = [
+    ("SELECT * FROM microdata", "STAR"),
+    ("FROM microdata", "STAR"),
+    ("SELECT microdata.* FROM microdata", "STAR"),
+    ("SELECT COLUMNS('a') FROM microdata", "COLUMNS"),
+    ("SELECT age FROM microdata", "not grouped by"),
+    ("SELECT age, COUNT(*) FROM microdata", "not grouped by"),
+    ("SELECT age FROM microdata GROUP BY age", "no aggregate"),
+    ("SELECT 1 FROM microdata", "LITERAL"),
+    ("SELECT loss FROM microdata", "column 'loss' is sensitive"),
+    ("SELECT loss, COUNT(*) FROM microdata GROUP BY loss", "GROUP BY cannot use it"),
+    ("SELECT COUNT(*) FROM microdata WHERE loss > 5", "WHERE cannot use it"),
+    ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR NOT (loss = 5)", "'loss' is sensitive"),
+    ("SELECT SUM(seen) FROM microdata", "SUM takes numbers"),
+    ("SELECT AVG(word) FROM microdata", "AVG takes numbers"),
+    ("SELECT SUM(age) FROM microdata", "plain SQL on the published table"),
+    ("SELECT MAX(sex) FROM microdata", "plain SQL on the published table"),
+    ("SELECT COUNT(sex) FROM microdata", "IS NOT NULL"),
+    ("SELECT COUNT(income) FROM microdata", "unknown column 'income'"),
+    ("SELECT COUNT(*) FROM microdata WHERE income = 1", "unknown column 'income'"),
+    ("SELECT COUNT(*) FROM microdata GROUP BY income", "unknown column 'income'"),
+    ("SELECT COUNT(*) FROM microdata WHERE group_id = 1", "unknown column 'group_id'"),
+    ("SELECT COUNT(DISTINCT loss) FROM microdata", "DISTINCT"),
+    ("SELECT SUM(DISTINCT loss) FROM microdata", "DISTINCT"),
+    ("SELECT DISTINCT COUNT(*) FROM microdata", "DISTINCT"),
+    ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) > 1", "HAVING"),
+    ("SELECT COUNT(*) FROM microdata ORDER BY 1", "ORDER BY"),
+    ("SELECT COUNT(*) FROM microdata LIMIT 1", "LIMIT"),
+    ("SELECT COUNT(*) FROM microdata OFFSET 1", "OFFSET"),
+    ("SELECT COUNT(*) FROM microdata QUALIFY TRUE", "QUALIFY"),
+    ("SELECT COUNT(*) FROM microdata WINDOW w AS ()", "WINDOW"),
+    ("SELECT SUM(loss) OVER () FROM microdata", "WINDOW"),
+    ("SELECT SUM(loss) FILTER (WHERE age > 1) FROM microdata", "FILTER"),
+    ("SELECT MAX(loss ORDER BY age) FROM microdata", "ORDER"),
+    ("SELECT MIN(loss, 2) FROM microdata", "MIN"),
+    ("SELECT COUNT(1) FROM microdata", "LITERAL"),
+    ("SELECT COUNT() FROM microdata", "nothing"),
+    ("SELECT COUNT(* EXCLUDE (age)) FROM microdata", "EXCEPT"),
+    ("SELECT SUM(loss + 1) FROM microdata", "ADD"),
+    ("SELECT SUM(loss) / COUNT(*) FROM microdata", "DIV"),
+    ("SELECT SUM(loss)::INT FROM microdata", "CAST"),
+    ("SELECT MEDIAN(loss) FROM microdata", "MEDIAN"),
+    ("SELECT SUMMARIZE(loss) FROM microdata", "unknown function"),
+    ("SELECT COUNT(*) FROM microdata GROUP BY 1", "GROUP BY takes columns"),
+    ("SELECT COUNT(*) FROM microdata GROUP BY age + 1", "GROUP BY takes columns"),
+    ("SELECT COUNT(*) FROM microdata GROUP BY ALL", "GROUP BY ALL"),
+    ("SELECT COUNT(*) FROM microdata GROUP BY ROLLUP (age)", "ROLLUP"),
+    ("SELECT COUNT(*) FROM microdata GROUP BY GROUPING SETS ((age))", "GROUPING"),
+    ("SELECT COUNT(*)", "no table"),
+    ("SELECT COUNT(*) FROM help_loss", "the table is microdata"),
+    ("SELECT COUNT(*) FROM main.microdata", "DB"),
+    ("SELECT COUNT(*) FROM microdata AS m", "ALIAS"),
+    ("SELECT COUNT(*) FROM microdata TABLESAMPLE 10%", "SAMPLE"),
+    ("SELECT COUNT(*) FROM microdata, help_loss", "a join"),
+    ("SELECT COUNT(*) FROM microdata JOIN help_loss USING (group_id)", "a join"),
+    ("SELECT COUNT(*) FROM microdata NATURAL JOIN microdata", "a join"),
+    ("SELECT COUNT(*) FROM (SELECT * FROM microdata)", "SUBQUERY"),
+    ("SELECT COUNT(*) FROM microdata WHERE age = (SELECT 1)", "SUBQUERY"),
+    ("SELECT COUNT(*) FROM microdata WHERE EXISTS (FROM microdata)", "EXISTS"),
+    ("SELECT (SELECT COUNT(*) FROM microdata)", "no table"),
+    ("WITH microdata AS (SELECT 1) SELECT COUNT(*) FROM microdata", "WITH"),
+    ("SELECT COUNT(*) FROM microdata UNION SELECT COUNT(*) FROM microdata", "UNION"),
+    ("SELECT COUNT(*) FROM microdata EXCEPT SELECT 1", "EXCEPT"),
+    ("SELECT COUNT(*) FROM microdata; SELECT 1", "one thing at a time"),
+    ("SELECT COUNT(*) FROM microdata; DROP VIEW microdata", "cannot be parsed"),
+    ("SELECT COUNT(*) INTO t FROM microdata", "INTO"),
+    ("SELECT COUNT(*) FROM microdata FOR UPDATE", "FOR UPDATE"),
+    ("SELECT COUNT(*) FROM microdata -- all of them", "comments"),
+    ("SELECT COUNT(*) /* ; */ FROM microdata", "comments"),
+    ("SELECT COUNT(*) FROM read_parquet('data/microdata.parquet')", "and no other"),
+    ("SELECT COUNT(*) FROM 'data/microdata.parquet'", "and no other"),
+    ("SELECT COUNT(*) FROM read_text('/etc/passwd')", "table"),
+    ("SELECT read_text('/etc/passwd') FROM microdata", "function"),
+    ("COPY microdata TO '/tmp/out.csv'", "cannot be parsed"),
+    ("ATTACH '/tmp/other.db'", "cannot be parsed"),
+    ("PRAGMA database_list", "cannot be parsed"),
+    ("INSTALL httpfs", "cannot be parsed"),
+    ("SET threads = 1", "cannot be parsed"),
+    ("DELETE FROM microdata", "cannot be parsed"),
+    ("DESCRIBE microdata", "not allowed"),
+    ("VALUES (1)", "VALUES"),
+    ("SELECT COUNT(*) FROM microdata WHERE", "cannot be parsed|nothing"),
+    ("SELEC COUNT(*) FROM microdata", "cannot be parsed"),
+    ("", "nothing is asked"),
+    ("SELECT COUNT(*) AS a, SUM(loss) AS A FROM microdata", "called 'a'"),
+    ("SELECT SUM(loss), SUM(loss) FROM microdata", "called 'sum(loss)'"),
+    ('SELECT age AS "x_lower", SUM(loss) AS x FROM microdata GROUP BY age', "called 'x_lower'"),
+    (f"SELECT COUNT(*) FROM microdata WHERE age IN ({'1,' * 1000}1)", "1,000 literals"),
+    (f"SELECT COUNT(*) FROM microdata WHERE {'(' * 9000}vip{')' * 9000}", "nested too deep"),
+    (f"SELECT {'(' * 9000}COUNT(*){')' * 9000} FROM microdata", "nested too deep"),
+    (f"SELECT COUNT(*) FROM {'(SELECT * FROM ' * 3000}microdata{')' * 3000}", "nested too deep"),
+    (f"SELECT {'COUNT(*), ' * 12000} COUNT(*) FROM microdata", "100,000 characters"),
+    ('SELECT COUNT(*) FROM microdata WHERE "а\ng\u202ee" = 1', r"\u202e"),
+    ("SELECT COUNT(*) FROM microdata WHERE ag\u0435 = 1", "unknown column"),
+]
 
 
-@pytest.mark.parametrize("sql", REFUSED, ids=lambda sql: ascii(sql[:70]))
-def test_refused(sql):
+@pytest.mark.parametrize(("query", "named"), REFUSED, ids=range(len(REFUSED)))
+def test_everything_else_is_refused_in_one_line(query, named):
     with pytest.raises(QueryError) as refused:
-        rewrite(sql, CENSUS)
-    said = str(refused.value)
+        rewrite(query, CENSUS)
+    message = str(refused.value)
+    assert any(part in message for part in named.split("|")), message
     assert refused.value.exit_code == 2
-    assert said
-    assert len(said.splitlines()) == 1
-    assert len(said) < 200
-    assert "secret" not in said
-    assert "424242" not in said
-    assert (REFUSED[sql] or "") in said
+    assert refused.value.__cause__ is None
+    assert message.isprintable()
+    assert len(message) < 200
 
 
-def test_names_that_break_lines_are_escaped():
-    with pytest.raises(QueryError) as refused:
-        rewrite('SELECT SUM("a\nb\u2028c") FROM microdata', CENSUS)
-    assert len(str(refused.value).splitlines()) == 1
+def test_literals_are_not_repeated():
+    for query in (
+        "SELECT COUNT(*) FROM microdata WHERE age = 'secret'",
+        "SELECT COUNT(*) FROM microdata WHERE sex = 'secret",
+        "SELECT COUNT(*) FROM microdata WHERE sex = 'secret' 'x' OR",
+        "SELECT 'secret' FROM microdata",
+    ):
+        with pytest.raises(QueryError) as refused:
+            rewrite(query, CENSUS)
+        assert "secret" not in str(refused.value)
 
 
 def test_other_forms_have_no_bounds():
-    with pytest.raises(QueryError, match="split"):
-        rewrite(ASKED, declare("split", **CENSUS.columns))
+    with pytest.raises(QueryError, match="form split"):
+        rewrite("SELECT COUNT(*) FROM microdata", declare(form="split"))
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "select sum(LOSS) from MICRODATA where AGE between 1 and 2",
-        'SELECT "sum"(loss) FROM "microdata"',
-        'SELECT SUM(loss) AS "it\'s; --" FROM microdata',
-        "SELECT COUNT(*), COUNT(loss), AVG(loss), MIN(word), MAX(seen) FROM microdata GROUP BY day",
-        f"{ASKED} WHERE vip AND NOT sex = 'm' OR age * 2 - 1 >= -3 AND day < DATE '2020-02-03'",
-        f"{ASKED} WHERE {' OR '.join(['age = 1'] * 300)}",
-        f"{ASKED};",
-    ],
-)
-def test_allowed(sql):
-    assert read_question(sql, CENSUS).aggregates
+def test_many_bounds_of_one_query_are_allowed():
+    many = ", ".join(f"SUM(loss) AS a{i}" for i in range(2000))
+    assert len(rewrite(f"SELECT {many} FROM microdata", CENSUS).tree.expressions) == 4000

@@ -1,0 +1,74 @@
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tasks.query.answer import answer_on
+from tasks.query.ready_sql import duckdb_script
+from tests.query.releases import write
+from tests.query.worlds import column, declare, with_help
+
+LOSSES = declare(
+    sex=column("quasi-identifier", "string", nulls=True),
+    loss=column("sensitive", "integer"),
+    day=column("sensitive", "date"),
+)
+TABLE = pa.table(
+    {
+        "sex": ["f", "f", "m", None],
+        "loss": [1, 2, 3, 4],
+        "day": pa.array([1, 2, 3, 4], pa.date32()),
+        "group_id": [0, 1, 0, 1],
+    }
+)
+
+
+def run(release, script, monkeypatch):
+    """The script's results, as DuckDB gives them in the release's directory."""
+    monkeypatch.chdir(release.directory)
+    with duckdb.connect() as connection:
+        results = [connection.execute(statement) for statement in duckdb.extract_statements(script)]
+        return [result.fetchall() for result in results[-1:]], connection.execute(
+            "SELECT count(*) FROM microdata JOIN help_loss USING (group_id)"
+        ).fetchone()
+
+
+def test_the_script_runs_in_the_directory_of_the_release(tmp_path, monkeypatch):
+    release = write(tmp_path / "release", TABLE, LOSSES)
+    (by_sex,), joined = run(release, duckdb_script(LOSSES), monkeypatch)
+    query = "SELECT sex, COUNT(*), AVG(loss) FROM microdata GROUP BY sex"
+    expected = {
+        (
+            row["sex"],
+            *(float(side) for name in ("count(*)", "avg(loss)") for side in sides(row[name])),
+        )
+        for row in answer_on(with_help(TABLE, "loss"), LOSSES, query).rows
+    }
+    assert {tuple(row) for row in by_sex} == expected
+    assert joined == (8,)
+
+
+def sides(bounds):
+    return bounds.lower, bounds.upper
+
+
+def test_the_script_is_a_function_of_what_is_declared():
+    script = duckdb_script(LOSSES)
+    assert script == duckdb_script(LOSSES.model_copy(deep=True))
+    assert script.count("CREATE OR REPLACE VIEW") == 3
+    assert "/" not in script.replace("data/", "").replace("sql/", "").replace(" / SUM", "")
+
+
+@pytest.mark.parametrize("type_", ["date", "string", "timestamp", "boolean"])
+def test_columns_without_sums_have_examples_too(type_):
+    declared = declare(age=column("quasi-identifier", "integer"), s=column("sensitive", type_))
+    assert "MAX(help_s.u_max)" in duckdb_script(declared)
+
+
+def test_names_cannot_leave_their_comments():
+    name = "a\nDROP VIEW microdata; --"
+    declared = declare(s=column("sensitive", "integer"))
+    columns = {name: column("quasi-identifier", "string"), **declared.columns}
+    script = duckdb_script(declared.model_copy(update={"columns": columns, "title": "x\n; y"}))
+    statements = duckdb.extract_statements(script)
+    assert len(statements) == 4
+    assert not any(str(each.query).lstrip().startswith("DROP") for each in statements)
