@@ -69,14 +69,16 @@ def release(spec: Path, settings: tuple[str, ...]) -> None:
 @click.option("--rows", type=click.IntRange(min=1000), default=40_000, hidden=True)
 def demo(rows: int) -> None:
     """Release UCI Adult's capital losses here, and ask the release two queries."""
-    from flows.demo import SPEC, find_source, questions
+    from flows.demo import find_source, questions
     from tasks.query.answer import answer
     from tasks.release.opened import open_release
 
     os.environ.setdefault("SFUMATO_WORK", str(Path(".sfumato").absolute()))
     found = find_source(os.environ, Path.cwd(), rows)
     show.say(found.described)
-    published = _release(SPEC, (*found.settings, f"publish.uri={Path('releases').absolute()}"))
+    published = _release(
+        found.spec, (*found.settings, f"publish.uri={Path('releases').absolute()}")
+    )
     opened = open_release(Path(published))
     for question in questions():
         click.echo(f"\n{question}\n")

@@ -1,11 +1,14 @@
 """What the demonstration releases, wherever it finds it: UCI Adult, or rows that look like it."""
 
 import hashlib
+import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import yaml
 
 from tasks.microdata.census_like import write_census_like
 from tasks.private.durable import write_atomically
@@ -18,9 +21,10 @@ _SECONDS = 10
 
 @dataclass(frozen=True)
 class Found:
-    """Where the data are, said in words and as settings of the release."""
+    """What to release, said in words, as a spec and as settings of the run."""
 
     described: str
+    spec: Path
     settings: tuple[str, ...]
 
 
@@ -35,15 +39,7 @@ def find_source(environ: Mapping[str, str], here: Path, rows: int) -> Found:
             return _adult(place)
     if _downloaded(cached):
         return _adult(cached)
-    generated = _cache(environ) / f"census-like-{rows}.data"
-    if not generated.exists():
-        generated.parent.mkdir(parents=True, exist_ok=True)
-        write_census_like(generated, rows, seed=1994)
-    return Found(
-        f"NOT REAL DATA: UCI Adult was not found and could not be downloaded; "
-        f"{rows:,} census-like rows were generated in {generated}",
-        (f"source.uri={generated.absolute()}", "source.sha256=null"),
-    )
+    return _generated(_cache(environ) / f"census-like-{rows}", rows)
 
 
 def questions() -> tuple[str, ...]:
@@ -55,7 +51,25 @@ def questions() -> tuple[str, ...]:
 
 
 def _adult(place: Path) -> Found:
-    return Found(f"data: UCI Adult, {place}", (f"source.uri={place.absolute()}",))
+    return Found(f"data: UCI Adult, {place}", SPEC, (f"source.uri={place.absolute()}",))
+
+
+def _generated(directory: Path, rows: int) -> Found:
+    """Rows about nobody, and a spec whose name and title say so."""
+    data = directory / "census-like.data"
+    if not data.exists():
+        shutil.copytree(SPEC.parent, directory, dirs_exist_ok=True)
+        write_census_like(data, rows, seed=1994)
+    spec = yaml.safe_load(SPEC.read_text(encoding="utf-8"))
+    spec |= {"name": "census-like", "title": f"NOT REAL DATA: {rows:,} generated census-like rows"}
+    place = directory / "census-like.yaml"
+    place.write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
+    return Found(
+        "NOT REAL DATA: UCI Adult was not found and could not be downloaded; "
+        f"{rows:,} census-like rows were generated in {data}",
+        place,
+        (f"source.uri={data.absolute()}", "source.sha256=null"),
+    )
 
 
 def _cache(environ: Mapping[str, str]) -> Path:

@@ -51,14 +51,9 @@ def evaluate(
     randomness: Randomness,
     progress: Callable[[int, int], None],
 ) -> list[Measured]:
-    """Ask the queries of all workloads; `progress` hears how many of how many are done.
+    """Ask the queries of all workloads, drawn at random; `progress` hears how many are done.
 
-    Args:
-        release: what was published.
-        original: the represented rows before anonymization, with columns of the same names.
-        workloads: what to ask, in order.
-        randomness: which queries are drawn.
-        progress: called after each query.
+    `original` are the represented rows before anonymization, with columns of the same names.
 
     Raises:
         InputError: where a file of the release is missing, or a column cannot be aggregated.

@@ -71,15 +71,7 @@ def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
     if is_number(column.values.type):
         whole = pa.types.is_integer(column.values.type)
         columns |= _sums(exact(column.values, sensitive), rows, whole, sensitive)
-    positions = {
-        "l_min": rows.start,
-        "u_min": rows.mirrored,
-        "l_max": np.arange(len(rows.codes)),
-        "u_max": rows.end - 1,
-    }
-    for name, position in positions.items():
-        columns[name] = column.values.take(pa.array(rows.codes[position]))
-    return pa.table(columns)
+    return pa.table(columns | _extremes(column.values, rows))
 
 
 def _sorted(group: np.ndarray, codes: np.ndarray, values: int) -> _Sorted:
@@ -89,6 +81,17 @@ def _sorted(group: np.ndarray, codes: np.ndarray, values: int) -> _Sorted:
     ends = np.append(starts[1:], len(ordered))[: len(starts)]
     sizes = ends - starts
     return _Sorted(ordered, by_value, np.repeat(starts, sizes), np.repeat(ends, sizes))
+
+
+def _extremes(values: pa.Array, rows: _Sorted) -> dict[str, pa.Array]:
+    """The least and the greatest minimum and maximum of `hits` values of each group."""
+    positions = {
+        "l_min": rows.start,
+        "u_min": rows.mirrored,
+        "l_max": np.arange(len(rows.codes)),
+        "u_max": rows.end - 1,
+    }
+    return {name: values.take(pa.array(rows.codes[at])) for name, at in positions.items()}
 
 
 def _sums(numbers: Exact, rows: _Sorted, whole: bool, name: str) -> dict[str, pa.Array]:

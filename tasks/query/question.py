@@ -6,6 +6,7 @@
 where s is a sensitive column, and all other columns are published as they are.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -164,7 +165,9 @@ def _condition(select: exp.Select, declared: Terms) -> exp.Expression | None:
 def _shown(node: exp.Expr, declared: Terms, group_by: tuple[str, ...]) -> GroupColumn | Aggregate:
     alias = node.alias if isinstance(node, exp.Alias) else None
     inner = node.this if isinstance(node, exp.Alias) else node
-    if isinstance(inner, exp.Column) and not isinstance(inner.this, exp.Star):
+    if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and inner.is_star):
+        raise QueryError("not allowed: SELECT *")
+    if isinstance(inner, exp.Column):
         name = _exact_column(inner, declared, "SELECT")
         if name not in group_by:
             raise QueryError(f"column {shown(name)} is selected but not grouped by")
@@ -216,10 +219,10 @@ def _require_distinct(question: Question) -> None:
     for item in question.shown:
         written += [item.label] if isinstance(item, GroupColumn) else sides(item.label)
     for names in (labels, written):
-        folded = [name.casefold() for name in names]
-        twice = [name for name in names if folded.count(name.casefold()) > 1]
-        if twice:
-            raise QueryError(f"two columns of the answer are called {shown(twice[0])}: use AS")
+        counted = Counter(name.casefold() for name in names)
+        for name in names:
+            if counted[name.casefold()] > 1:
+                raise QueryError(f"two columns of the answer are called {shown(name)}: use AS")
 
 
 def sides(label: str) -> tuple[str, str]:

@@ -62,14 +62,15 @@ def rewrite(sql: str, declared: Terms) -> Rewritten:
 
 def bounds_query(question: Question) -> exp.Select:
     """The query that returns the bounds."""
-    query, keys = exp.select().from_(_SELECTED), _keys(question)
+    keys, columns = _keys(question), []
     for item in question.shown:
         if isinstance(item, GroupColumn):
-            query = query.select(_named(keys[item.name], item.label))
+            columns.append(_named(keys[item.name], item.label))
         else:
             lower, upper = sides(item.label)
-            query = query.select(_named(_bound(item, "l", bool(keys)), lower))
-            query = query.select(_named(_bound(item, "u", bool(keys)), upper))
+            columns.append(_named(_bound(item, "l", bool(keys)), lower))
+            columns.append(_named(_bound(item, "u", bool(keys)), upper))
+    query = exp.select(*columns).from_(_SELECTED)
     for name in question.helped_by:
         query = query.join(help_name(name), using=[_GROUP_ID, _HITS])
     return query.group_by(*keys.values()).with_(_SELECTED, as_=_selected(question))

@@ -6,6 +6,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from expectations.errors import QueryError
 
 MAX_CHARACTERS = 100_000
+_DUCKDB = Dialect.get_or_raise("duckdb")
 
 
 def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
@@ -16,13 +17,12 @@ def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
     """
     if len(text) > MAX_CHARACTERS:
         raise QueryError(f"a query may have at most {MAX_CHARACTERS:,} characters")
-    duckdb = Dialect.get_or_raise("duckdb")
     try:
         text.encode("utf-8")
-        tokens = duckdb.tokenize(text)
+        tokens = _DUCKDB.tokenize(text)
         if any(token.comments for token in tokens):
             raise QueryError("comments are not allowed")
-        trees = duckdb.parser().parse_into(kind, tokens, text)
+        trees = _DUCKDB.parser().parse_into(kind, tokens, text)
     except UnicodeEncodeError:
         raise QueryError("not UTF-8 text") from None
     except SqlglotError as error:

@@ -36,10 +36,8 @@ def test_averages_are_bounded_as_in_the_paper():
 
 
 def test_labels_are_aliases_or_the_text_in_lower_case():
-    (row, *_) = ask(
-        'SELECT sex AS "S", SUM(LOSS), Count(*), COUNT(Age), MAX(loss) AS Most '
-        "FROM microdata GROUP BY SEX"
-    )
+    aggregates = "SUM(LOSS), Count(*), COUNT(Age), MAX(loss) AS Most"
+    (row, *_) = ask(f'SELECT sex AS "S", {aggregates} FROM microdata GROUP BY SEX')
     assert list(row) == ["S", "sum(loss)", "count(*)", "count(age)", "Most"]
 
 

@@ -26,10 +26,11 @@ TABLE = pa.table(
         "loss": [(i * 7) % 11 - 3 for i in range(ROWS)],
         "capital-loss": [1000 - (i * i) % 17 for i in range(ROWS)],
         "seen": [datetime.date(2021, 1, 1 + (i * 5) % 28) for i in range(ROWS)],
+        "word": [("b", "ä", "a")[i % 3] for i in range(ROWS)],
         "group_id": [i % 5 for i in range(ROWS)],
     }
 )
-TABLES = with_help(TABLE, "loss", "capital-loss", "seen")
+TABLES = with_help(TABLE, "loss", "capital-loss", "seen", "word")
 
 
 def read(path: Path) -> tuple[str, str]:

@@ -14,4 +14,4 @@ SELECT
   COALESCE(SUM(selected.hits), 0) AS "count(*)_upper",
   COALESCE(SUM(selected.hits), 0) AS "count(loss)_lower",
   COALESCE(SUM(selected.hits), 0) AS "count(loss)_upper"
-FROM selected;
+FROM selected

@@ -22,4 +22,4 @@ SELECT
 FROM selected
 GROUP BY
   selected."age",
-  selected."sex";
+  selected."sex"

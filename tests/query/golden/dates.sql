@@ -16,4 +16,4 @@ SELECT
   MAX(help_seen.u_max) AS "last_upper"
 FROM selected
 JOIN help_seen
-  USING (group_id, hits);
+  USING (group_id, hits)

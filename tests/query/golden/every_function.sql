@@ -22,4 +22,4 @@ SELECT
   MAX(help_loss.u_max) AS "max(loss)_upper"
 FROM selected
 JOIN help_loss
-  USING (group_id, hits);
+  USING (group_id, hits)

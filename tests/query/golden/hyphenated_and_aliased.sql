@@ -19,4 +19,4 @@ FROM selected
 JOIN help_capital_loss
   USING (group_id, hits)
 GROUP BY
-  selected."sex";
+  selected."sex"

@@ -20,4 +20,4 @@ SELECT
   MIN(help_loss.u_min) AS "min(loss)_upper"
 FROM selected
 JOIN help_loss
-  USING (group_id, hits);
+  USING (group_id, hits)

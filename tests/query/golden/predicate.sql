@@ -18,4 +18,4 @@ SELECT
   SUM(help_loss.u_sum) / SUM(selected.hits) AS "avg(loss)_upper"
 FROM selected
 JOIN help_loss
-  USING (group_id, hits);
+  USING (group_id, hits)

@@ -22,4 +22,4 @@ JOIN help_loss
 JOIN help_capital_loss
   USING (group_id, hits)
 JOIN help_word
-  USING (group_id, hits);
+  USING (group_id, hits)

@@ -23,4 +23,4 @@ JOIN help_loss
   USING (group_id, hits)
 GROUP BY
   selected."age",
-  selected."vip";
+  selected."vip"

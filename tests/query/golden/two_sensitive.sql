@@ -20,4 +20,4 @@ FROM selected
 JOIN help_seen
   USING (group_id, hits)
 JOIN help_loss
-  USING (group_id, hits);
+  USING (group_id, hits)

@@ -1,0 +1,129 @@
+"""Time and peak memory of each stage, each in a process of its own, without Prefect."""
+
+import multiprocessing
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv
+import yaml
+
+from flows.plan import plan_run
+from flows.spec import read_overrides
+from tasks.microdata.census_like import write_census_like
+
+SPEC = Path(__file__).parents[2] / "deployments" / "releases" / "adult-capital-loss.yaml"
+
+
+def main() -> None:
+    """Print a line per stage for UCI Adult and for a million rows, all with a loss."""
+    with tempfile.TemporaryDirectory() as folder:
+        adult = Path(os.environ.get("SFUMATO_DATA", "../shared/data")) / "adult" / "adult.data"
+        if adult.is_file():
+            measure("UCI Adult", adult, Path(folder) / "adult")
+        generated = Path(folder) / "generated.data"
+        write_census_like(generated, 1_000_000, seed=1, share_with_loss=1.0)
+        measure("1,000,000 generated rows", generated, Path(folder) / "generated")
+
+
+def measure(title: str, data: Path, folder: Path) -> None:
+    """Run the stages one after another on one source."""
+    folder.mkdir()
+    os.environ["SFUMATO_WORK"] = str(folder / "work")
+    settings = {
+        "source.uri": str(data.absolute()),
+        "source.sha256": "null",
+        "publish.uri": str(folder / "releases"),
+    }
+    baseline = read_baseline(data)
+    print(f"{title} (pyarrow reads the file in {baseline:.2f} s CPU)")
+    for stage in (ingest, deidentify, verify, anonymize, validate, publish, evaluate):
+        wall, cpu, peak = apart(stage, settings, folder)
+        print(f"  {stage.__name__:<12} {wall:7.2f} s   {cpu:7.2f} s CPU   {peak:7.0f} MB peak")
+
+
+def apart(stage: Callable[..., Any], settings: dict[str, str], folder: Path) -> Any:
+    """Wall and CPU seconds of a stage in a fresh process, and the process's peak memory."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(timed, (stage, settings, folder))
+
+
+def timed(stage: Callable[..., Any], settings: dict[str, str], folder: Path) -> Any:
+    """Run a stage here."""
+    plan = plan_run(SPEC, read_overrides(settings))
+    wall, cpu = time.perf_counter(), time.process_time()
+    stage(plan, folder)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return time.perf_counter() - wall, time.process_time() - cpu, peak
+
+
+def read_baseline(data: Path) -> float:
+    """CPU seconds in which PyArrow alone reads the file."""
+    header = yaml.safe_load(SPEC.read_text())["source"]["csv"]["header"]
+    start = time.process_time()
+    pyarrow.csv.read_csv(data, read_options=pyarrow.csv.ReadOptions(column_names=header))
+    return time.process_time() - start
+
+
+def ingest(plan: Any, run: Path) -> None:
+    from tasks.stages.ingest import write_ingested
+
+    write_ingested(plan.spec.source, plan.spec.columns, plan.spec.nulls, plan.base, run)
+
+
+def deidentify(plan: Any, run: Path) -> None:
+    from tasks.stages.deidentify import write_deidentified
+
+    write_deidentified(run / "ingested", plan.terms, plan.unit, plan.line.private, run)
+
+
+def verify(plan: Any, run: Path) -> None:
+    from tasks.stages.verify import stakes
+
+    stakes(run / "deidentified", plan.terms)
+
+
+def anonymize(plan: Any, run: Path) -> None:
+    from tasks.microdata.randomness import operating_system
+    from tasks.stages.anonymize import write_candidate
+
+    write_candidate(run / "deidentified", plan.terms, run, operating_system)
+
+
+def validate(plan: Any, run: Path) -> None:
+    from expectations.judged import require
+    from expectations.suites import judge
+    from tasks.release.promised import promised, structure
+    from tasks.release.tables import read_tables
+    from tasks.stages.anonymize import declaration
+
+    declared = declaration(run / "candidate")
+    tables = read_tables(declared, run / "candidate" / "data")
+    rules, promises = structure(declared, plan.withheld), promised(declared, tables)
+    require(judge(plan.line.name, tables, rules, promises, run / "great-expectations"))
+
+
+def publish(plan: Any, run: Path) -> None:
+    from tasks.release.publication import publish as publish_version
+    from tasks.stages.anonymize import declaration
+    from tasks.stages.deidentify import identity
+
+    candidate = run / "candidate"
+    known = identity(run / "deidentified")
+    publish_version(plan.line, candidate / "data", declaration(candidate), known, "now")
+
+
+def evaluate(plan: Any, run: Path) -> None:
+    from tasks.microdata.randomness import operating_system
+    from tasks.microdata.table import load
+    from tasks.stages.evaluate import evaluate_release
+
+    original = load(run / "deidentified")
+    version = sorted(plan.line.public.glob("[0-9]*"))[-1]
+    workloads = plan.spec.evaluate
+    evaluate_release(version, original, workloads, plan.line, operating_system, lambda *_: None)
