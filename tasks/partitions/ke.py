@@ -100,14 +100,24 @@ def minimum_sum(
         return None
     # Two runs can share a value, three cannot: where in its copies they part makes no difference.
     copies = np.minimum(counts, 2)
-    points = np.repeat(values - values[0], copies)
-    cost = np.zeros(len(points) + 1, dtype=points.dtype)
+    points = values - values[0]
+    if copies.max() > 1:
+        points = np.repeat(points, copies)
+    cost = np.empty(len(points) + 1, dtype=points.dtype)
+    cost[0] = 0
     runs, start = np.zeros((2, len(points) + 1), dtype=np.int32)
     scan = _compiled() if len(points) >= _WORTH_COMPILING and points.dtype != object else _scan
     scan(points, k, e, cost, runs, start)
-    positions = np.repeat(np.cumsum(counts) - counts, copies)
-    positions[1:] += points[1:] == points[:-1]
-    return np.append(positions[_starts(start)], counts.sum()), int(cost[-1])
+    return _bounds(_starts(start), copies, counts), int(cost[-1])
+
+
+def _bounds(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Where runs begin in the whole multiset, given where they begin among the first copies."""
+    ends = np.cumsum(copies)
+    value = np.searchsorted(ends, starts, side="right")
+    inner = starts - (ends[value] - copies[value])
+    below = np.cumsum(counts)
+    return np.append(below[value] - counts[value] + inner, below[-1])
 
 
 def _scan(

@@ -37,6 +37,7 @@ _ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
     **{kind: frozenset({"this", "expression"}) for kind in (*_COMPARISONS, *_ARITHMETIC)},
     **{kind: frozenset({"this", "expression", "negate"}) for kind in (exp.Like, exp.ILike)},
     **{kind: frozenset({"this"}) for kind in (exp.Not, exp.Paren, exp.Neg, exp.Column)},
+    exp.Div: frozenset({"this", "expression", "typed", "safe"}),
     exp.Between: frozenset({"this", "low", "high"}),
     exp.In: frozenset({"this", "expressions"}),
     exp.Literal: frozenset({"this", "is_string"}),

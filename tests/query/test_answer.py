@@ -4,6 +4,7 @@ import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -277,6 +278,7 @@ def test_asking_starts_neither_prefect_nor_great_expectations_nor_pandas(tmp_pat
         capture_output=True,
         text=True,
         check=False,
+        cwd=Path(__file__).parents[2],
     )
     assert ran.returncode == 0, ran.stderr
     assert "62.5" in ran.stdout
