@@ -1,5 +1,6 @@
 """The partition of least sum of ranges is optimal, and keeps the promise everywhere."""
 
+import itertools
 import random
 
 import numpy as np
@@ -61,8 +62,8 @@ def least_by_recurrence(values, k, e):
 def assert_is_valid_cut(values, k, e, found):
     ordered = sorted(values)
     bounds, cost = found
-    groups = [ordered[i:j] for i, j in zip(bounds, bounds[1:], strict=False)]
-    assert sum(groups, []) == ordered
+    groups = [ordered[i:j] for i, j in itertools.pairwise(bounds)]
+    assert list(itertools.chain(*groups)) == ordered
     assert all(valid(group, k, e) for group in groups)
     assert sum(max(group) - min(group) for group in groups) == cost
 

@@ -1,0 +1,73 @@
+"""Killed anywhere, a run leaves the old version or the new one whole, and the next run succeeds."""
+
+import signal
+
+import pytest
+
+from tasks.release.check import check
+from tasks.release.versions import read_record
+
+POINTS = [
+    "after:tasks.ingest:write_ingested",
+    "after:tasks.deidentify:write_deidentified",
+    "before:tasks.verify:standing",
+    "after:tasks.anonymize:write_candidate",
+    "before:tasks.validate:read_tables",
+    "before:tasks.release.publication:stage",
+    "after:tasks.release.publication:stage",
+    "before:tasks.release.publication:appear",
+    "after:tasks.release.publication:appear",
+    "before:tasks.evaluate:evaluate_release",
+]
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def versions(small):
+    line = small.folder / "public" / "wages"
+    return sorted(p for p in line.glob("*") if p.is_dir()) if line.exists() else []
+
+
+@pytest.fixture
+def start(prefect_api, tmp_path):
+    from prefect_server import start as start_apart
+
+    return lambda *args, **kwargs: start_apart(prefect_api, tmp_path, *args, **kwargs)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_at(point, small, start):
+    killed = start("release", str(small.spec), stop=point)
+    _, said = killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL, said
+    seen = [v for v in versions(small) if v.name.isdigit()]
+    assert len(seen) == (point in POINTS[-2:])
+    for version in seen:
+        assert check(version)
+    again = start("release", str(small.spec))
+    out, said = again.communicate(timeout=120)
+    assert again.returncode == 0, said
+    assert out.splitlines()[-1] == str(small.folder / "public" / "wages" / "0001")
+    (version,) = versions(small)
+    assert check(version)
+    assert read_record(version.parent).versions["0001"].accuracy
+    runs = small.folder.parent / "work" / "wages" / "runs"
+    assert [p for p in runs.iterdir() if p.is_dir()] == []
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_two_runs_at_once(same, small, start):
+    from small_line import people
+
+    small.write(people(), versions="accepted-risk")
+    other = small.folder / "other.csv"
+    other.write_text((small.folder / "people.csv").read_text().replace("IDENT-1,", "IDENT-x,"))
+    if not same:
+        other.write_text("\n".join(other.read_text().splitlines()[:-5]) + "\n")
+    changes = () if same else ("--set", "source.uri=other.csv")
+    runs = [start("release", str(small.spec)), start("release", str(small.spec), *changes)]
+    said = [run.communicate(timeout=120) for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], said
+    found = versions(small)
+    assert [v.name for v in found] == (["0001"] if same else ["0001", "0002"])
+    for version in found:
+        assert check(version)

@@ -1,0 +1,302 @@
+"""What a spec may say: every refusal names the place and the rule on one line."""
+
+import copy
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from expectations.errors import SpecError
+from flows.spec import json_schema, read_overrides, read_spec
+
+ADULT = Path(__file__).parents[2] / "deployments" / "releases" / "adult-capital-loss.yaml"
+
+SPEC = {
+    "version": 1,
+    "name": "wages",
+    "title": "Wages of a town",
+    "source": {"uri": "people.csv"},
+    "columns": {
+        "person": {"role": "identifier", "unit": True},
+        "age": {"role": "quasi-identifier", "type": "integer"},
+        "town": {"role": "quasi-identifier"},
+        "wage": {"role": "sensitive", "type": "integer"},
+    },
+    "promises": [{"model": "ke-anonymity", "k": 3, "e": 10}],
+    "partition": {"method": "ke"},
+    "form": {"method": "permuted"},
+    "publish": {"uri": "public"},
+}
+ABSENT = object()
+
+
+def changed(changes):
+    """The small spec with dotted keys set, or taken away."""
+    document = copy.deepcopy(SPEC)
+    for dotted, value in changes.items():
+        *parents, last = dotted.split("/")
+        place = document
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        if value is ABSENT:
+            del place[last]
+        else:
+            place[last] = value
+    return document
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, overrides=None):
+        path = tmp_path / "wages.yaml"
+        path.write_text(text if isinstance(text, str) else yaml.safe_dump(text), encoding="utf-8")
+        return read_spec(path, overrides)
+
+    return read
+
+
+def refusal(call, *arguments):
+    with pytest.raises(SpecError) as caught:
+        call(*arguments)
+    message = str(caught.value)
+    assert caught.value.exit_code == 2
+    assert len(message.splitlines()) == 1
+    assert caught.value.__cause__ is None
+    return message
+
+
+def test_adult_reads():
+    spec = read_spec(ADULT)
+    assert spec.named("sensitive") == ["capital-loss"]
+    assert len(spec.named("quasi-identifier")) == 8
+    ((promise,), terms) = spec.scoped(), spec.terms()
+    assert (promise.k, promise.e, promise.sensitive) == (5, 500, "capital-loss")
+    assert list(promise.quasi_identifiers) == spec.named("quasi-identifier")
+    assert terms.unit == "row"
+    assert [*terms.columns] == [*spec.named("quasi-identifier"), "capital-loss"]
+
+
+def test_the_small_spec_reads(read):
+    assert read(SPEC).terms().unit == "identifier"
+
+
+KE = SPEC["promises"][0]
+K = {"model": "k-anonymity", "k": 3}
+RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "reason"),
+    [
+        ({"colour": "red"}, "colour: ", "Extra inputs"),
+        ({"source/colour": "red"}, "source.colour: ", "Extra inputs"),
+        ({"columns/age/colour": "red"}, "columns.age.colour: ", "Extra inputs"),
+        ({"promises": [{**KE, "l": 2}]}, "promises.0.l: ", "nexpected keyword|Extra inputs"),
+        ({"promises": [{**KE, "model": "magic"}]}, "promises.0", "does not match|expected tags"),
+        ({"version": 2}, "version: ", "should be 1"),
+        ({"name": ABSENT}, "name: ", "Field required"),
+        ({"name": "Wages"}, "name: ", "match pattern"),
+        ({"name": "../wages"}, "name: ", "match pattern"),
+        ({"name": "wages-"}, "name: ", "match pattern"),
+        ({"name": "wages\n"}, "name: ", "match pattern"),
+        ({"name": "w" * 64}, "name: ", "at most 63"),
+        ({"title": "two\nlines"}, "title: ", "match pattern"),
+        ({"columns/age/role": "quasi"}, "columns.age.role: ", "Input should be"),
+        ({"promises": []}, "promises: ", "at least 1"),
+        ({"promises": [KE, K]}, "promises.1: ", "k-anonymity means nothing in form permuted"),
+        ({"promises": [{**KE, "k": 0}]}, "promises.0.k: ", "greater than"),
+        ({"promises": [{**KE, "e": -1}]}, "promises.0.e: ", "greater than"),
+        (
+            {"columns/bonus": {"role": "sensitive", "type": "integer"},
+             "promises": [{**KE, "sensitive": "wage"}]},
+            "promises: ", "none protects 'bonus'",
+        ),
+        (
+            {"columns/bonus": {"role": "sensitive", "unprotected": "public anyway"},
+             "promises": [{**KE, "sensitive": "wage"}]},
+            "form: ", "publishes one sensitive column",
+        ),
+        (
+            {"promises": [{**KE, "quasi-identifiers": ["age"]}]},
+            "promises: ", "no promise covers the quasi-identifier 'town'",
+        ),
+        (
+            {"promises": [{**KE, "quasi-identifiers": ["person"]}]},
+            "promises.0: ", "'person' is no quasi-identifier",
+        ),
+        ({"promises": [{**KE, "sensitive": "age"}]}, "promises.0: ", "'age' is no sensitive"),
+        ({"columns/wage/role": "drop"}, "columns: ", "none has role sensitive"),
+        ({"columns/wage/type": "string"}, "promises: ", "ordered values, not type string"),
+        ({"columns/wage/type": "boolean"}, "promises: ", "ordered values, not type boolean"),
+        ({"columns/group_id": {"role": "drop"}}, "columns.group_id: ", "reserved"),
+        ({"columns/Count": {"role": "drop"}}, "columns.Count: ", "reserved"),
+        ({"columns/group-id": {"role": "drop"}}, "columns.group-id: ", "no safe name"),
+        ({"columns/été": {"role": "drop"}, "columns/_t_": {"role": "drop"}},
+         "columns._t_: ", "collides with 'été'"),
+        ({"columns/Age": {"role": "drop"}}, "columns.Age: ", "collides with 'age'"),
+        ({"columns/": {"role": "drop"}}, "columns.'': ", "looks like a path"),
+        ({"columns/..": {"role": "drop"}}, "columns.'..': ", "looks like a path"),
+        ({"columns/a\nb": {"role": "drop"}}, r"columns.'a\nb': ", "looks like a path"),
+        ({"columns/a\\b": {"role": "drop"}}, r"columns.'a\\b': ", "looks like a path"),
+        ({"columns/日本": {"role": "drop"}}, "columns.日本: ", "no safe name"),
+        ({"columns/person/unit": False}, "unit: ", "say `row`"),
+        ({"unit": "row"}, "unit: ", "contradicts unit: true"),
+        ({"unit": "age"}, "unit: ", "'age' is no identifier"),
+        ({"columns/age/unit": True}, "columns.age: ", "only an identifier can be the unit"),
+        ({"columns/tax": {"role": "identifier", "unit": True}}, "columns: ", "both have unit"),
+        ({"columns/age/repeat": "keep-one"}, "columns.age: ", "only a unit can repeat"),
+        ({"columns/person/hierarchy": "h.csv"}, "columns.person: ", "hierarchy: means nothing"),
+        ({"columns/town/hierarchy": {"intervals": [5]}}, "columns.town: ", "need type integer"),
+        ({"columns/age/hierarchy": {"intervals": [5, 12]}}, "columns.age.hierarchy",
+         "proper multiple"),
+        ({"columns/age/unprotected": "why"}, "columns.age: ", "only a sensitive column"),
+        ({"columns/wage/nulls": "category"}, "columns.wage: ", "cannot publish nulls"),
+        ({"nulls": "category"}, "columns.wage: ", "null policy of its own"),
+        ({"strata": ["wage"]}, "strata: ", "'wage' is no quasi-identifier"),
+        ({"approval": "required"}, "approval: ", "no step at which a release is approved"),
+        ({"approval": "perhaps"}, "approval: ", "Input should be"),
+        ({"publish/formats": ["csv"]}, "publish: ", "parquet must be among them"),
+        ({"publish/formats": []}, "publish.formats: ", "at least 1"),
+        ({"publish/formats": ["parquet", "parquet"]}, "publish: ", "named twice"),
+        ({"publish/formats": ["parquet", "xlsx"]}, "publish.formats.1: ", "Input should be"),
+        ({"partition/objective": "max"}, "partition.objective: ", "Input should be"),
+        ({"form/method": "generalized"}, "form.method: ", "Input should be"),
+        ({"retain": -1}, "retain: ", "greater than or equal"),
+        ({"source/sha256": "abc"}, "source.sha256: ", "match pattern"),
+        (
+            {"evaluate/workloads": [{**RANGE, "over": "person"}]},
+            "evaluate.workloads.0: ", "'person' is no quasi-identifier",
+        ),
+        (
+            {"evaluate/workloads": [RANGE, {**RANGE, "over": "town"}]},
+            "evaluate.workloads.1: ", "'town' has no ranges",
+        ),
+        (
+            {"evaluate/workloads": [{**RANGE, "of": "age"}]},
+            "evaluate.workloads.0: ", "'age' is no sensitive",
+        ),
+        (
+            {"evaluate/workloads": [RANGE], "columns/wage/type": "date"},
+            "evaluate.workloads.0: ", "no avg of 'wage'",
+        ),
+        ({"evaluate/workloads": [{**RANGE, "spans": [0]}]}, "evaluate.workloads.0.spans.0: ",
+         "greater than 0"),
+    ],
+)
+def test_refusals(read, tmp_path, changes, path, reason):
+    message = refusal(read, changed(changes))
+    prefix = f"{tmp_path / 'wages.yaml'}: "
+    assert message.startswith(prefix)
+    assert any(part.startswith(path) for part in message.removeprefix(prefix).split("; "))
+    assert re.search(reason, message)
+
+
+def test_path_like_name(read):
+    document = copy.deepcopy(SPEC)
+    document["columns"]["../etc/passwd"] = {"role": "drop"}
+    assert "looks like a path" in refusal(read, document)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("name: a\nname: b\n", "line 1: not YAML (key 'name' twice)"),
+        ("columns:\n  age: {role: drop, role: sensitive}\n", "line 2: not YAML (key 'role' twice)"),
+        ("columns: [\n", "not YAML"),
+        ("name: \x00\n", "not YAML"),
+        ("- a\n- b\n", "not a mapping of keys"),
+        ("", "not a mapping of keys"),
+        ("a: !!python/object:os.system {}\n", "not YAML"),
+    ],
+)
+def test_not_a_spec(read, text, reason):
+    assert reason in refusal(read, text)
+
+
+def test_no_file_and_no_text(tmp_path):
+    assert "cannot be read" in refusal(read_spec, tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"name: \xe9\n")
+    assert "not UTF-8" in refusal(read_spec, tmp_path / "latin.yaml")
+
+
+def test_many_errors_are_still_one_line(read):
+    message = refusal(read, {f"key{i}": i for i in range(20)})
+    assert "more)" in message
+
+
+def test_a_key_with_a_line_break_is_still_one_line(read):
+    refusal(read, changed({"a\nb": 1}))
+
+
+def test_a_date_that_is_none_is_no_yaml(read):
+    refusal(read, "name: 2001-99-99\n")
+
+
+def test_overrides_change_source_publish_and_evaluate(read):
+    overrides = read_overrides(
+        {
+            "source.uri": "other.csv",
+            "source.where": "age > 18",
+            "publish.formats": "[parquet]",
+            "evaluate.workloads": "[{kind: arbitrary, aggregate: sum, selected: [10]}]",
+        }
+    )
+    spec = read(SPEC, overrides)
+    assert (spec.source.uri, spec.source.where) == ("other.csv", "age > 18")
+    assert (spec.publish.uri, spec.publish.formats) == ("public", ("parquet",))
+    assert spec.evaluate.workloads[0].aggregate == "sum"
+    assert spec.promises == read(SPEC).promises
+
+
+def test_no_override_changes_nothing(read):
+    assert read(SPEC, read_overrides({})) == read(SPEC)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("promises", "[]"),
+        ("promises.0.k", "1"),
+        ("columns.age.role", "drop"),
+        ("partition.method", "ke"),
+        ("form.method", "permuted"),
+        ("versions", "accepted-risk"),
+        ("unit", "row"),
+        ("name", "other"),
+        ("source.format", "parquet"),
+        ("source.uri", "[1]"),
+        ("publish.formats", "[xlsx]"),
+        ("approval", "none"),
+    ],
+)
+def test_other_overrides_are_refused(name, value):
+    message = refusal(read_overrides, {name: value})
+    assert message.startswith(f"--set {name.split('.')[0]}")
+    assert "only source, publish, evaluate and approval" in message
+
+
+def test_an_override_that_is_no_yaml():
+    assert "not YAML" in refusal(read_overrides, {"source.uri": "[1"})
+
+
+def test_overrides_of_a_whole_and_of_its_part():
+    refusal(read_overrides, {"source": "x", "source.uri": "y"})
+
+
+def test_overridden_specs_follow_the_same_rules(read):
+    assert "parquet must be among them" in refusal(
+        read, SPEC, read_overrides({"publish.formats": "[csv]"})
+    )
+    assert "no step" in refusal(read, SPEC, read_overrides({"approval": "required"}))
+
+
+def test_json_schema_describes_the_specs():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    for document in (SPEC, yaml.safe_load(ADULT.read_text(encoding="utf-8"))):
+        assert list(validator.iter_errors(document)) == []
+    for wrong in ({"colour": 1}, {"name": "Wages"}, {"columns/age/role": "x"}, {"version": 2}):
+        assert list(validator.iter_errors(changed(wrong)))
