@@ -27,7 +27,9 @@ def start(address: str, work: Path, *arguments: str, stop: str | None = None) ->
     """Start the command apart; with `stop` it kills itself at that point."""
     home = work / "home"
     home.mkdir(parents=True, exist_ok=True)
-    driver = ["tests/faults/stop_at.py", stop] if stop else ["-c", "import flows.cli as c; c.main()"]
+    driver = (
+        ["tests/faults/stop_at.py", stop] if stop else ["-c", "import flows.cli as c; c.main()"]
+    )
     command = [sys.executable, *driver, *arguments]
     environment = {
         **{k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")},

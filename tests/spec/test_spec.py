@@ -50,7 +50,7 @@ def changed(changes):
 def read(tmp_path):
     def read(text, overrides=None):
         path = tmp_path / "wages.yaml"
-        path.write_text(text if isinstance(text, str) else yaml.safe_dump(text), encoding="utf-8")
+        path.write_text(text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
         return read_spec(path, overrides)
 
     return read
@@ -108,22 +108,30 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"promises": [{**KE, "k": 0}]}, "promises.0.k: ", "greater than"),
         ({"promises": [{**KE, "e": -1}]}, "promises.0.e: ", "greater than"),
         (
-            {"columns/bonus": {"role": "sensitive", "type": "integer"},
-             "promises": [{**KE, "sensitive": "wage"}]},
-            "promises: ", "none protects 'bonus'",
+            {
+                "columns/bonus": {"role": "sensitive", "type": "integer"},
+                "promises": [{**KE, "sensitive": "wage"}],
+            },
+            "promises: ",
+            "none protects 'bonus'",
         ),
         (
-            {"columns/bonus": {"role": "sensitive", "unprotected": "public anyway"},
-             "promises": [{**KE, "sensitive": "wage"}]},
-            "form: ", "publishes one sensitive column",
+            {
+                "columns/bonus": {"role": "sensitive", "unprotected": "public anyway"},
+                "promises": [{**KE, "sensitive": "wage"}],
+            },
+            "form: ",
+            "publishes one sensitive column",
         ),
         (
             {"promises": [{**KE, "quasi-identifiers": ["age"]}]},
-            "promises: ", "no promise covers the quasi-identifier 'town'",
+            "promises: ",
+            "no promise covers the quasi-identifier 'town'",
         ),
         (
             {"promises": [{**KE, "quasi-identifiers": ["person"]}]},
-            "promises.0: ", "'person' is no quasi-identifier",
+            "promises.0: ",
+            "'person' is no quasi-identifier",
         ),
         ({"promises": [{**KE, "sensitive": "age"}]}, "promises.0: ", "'age' is no sensitive"),
         ({"columns/wage/role": "drop"}, "columns: ", "none has role sensitive"),
@@ -132,8 +140,11 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"columns/group_id": {"role": "drop"}}, "columns.group_id: ", "reserved"),
         ({"columns/Count": {"role": "drop"}}, "columns.Count: ", "reserved"),
         ({"columns/group-id": {"role": "drop"}}, "columns.group-id: ", "no safe name"),
-        ({"columns/été": {"role": "drop"}, "columns/_t_": {"role": "drop"}},
-         "columns._t_: ", "collides with 'été'"),
+        (
+            {"columns/été": {"role": "drop"}, "columns/_t_": {"role": "drop"}},
+            "columns._t_: ",
+            "collides with 'été'",
+        ),
         ({"columns/Age": {"role": "drop"}}, "columns.Age: ", "collides with 'age'"),
         ({"columns/": {"role": "drop"}}, "columns.'': ", "looks like a path"),
         ({"columns/..": {"role": "drop"}}, "columns.'..': ", "looks like a path"),
@@ -148,8 +159,11 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"columns/age/repeat": "keep-one"}, "columns.age: ", "only a unit can repeat"),
         ({"columns/person/hierarchy": "h.csv"}, "columns.person: ", "hierarchy: means nothing"),
         ({"columns/town/hierarchy": {"intervals": [5]}}, "columns.town: ", "need type integer"),
-        ({"columns/age/hierarchy": {"intervals": [5, 12]}}, "columns.age.hierarchy",
-         "proper multiple"),
+        (
+            {"columns/age/hierarchy": {"intervals": [5, 12]}},
+            "columns.age.hierarchy",
+            "proper multiple",
+        ),
         ({"columns/age/unprotected": "why"}, "columns.age: ", "only a sensitive column"),
         ({"columns/wage/nulls": "category"}, "columns.wage: ", "cannot publish nulls"),
         ({"nulls": "category"}, "columns.wage: ", "null policy of its own"),
@@ -166,22 +180,29 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"source/sha256": "abc"}, "source.sha256: ", "match pattern"),
         (
             {"evaluate/workloads": [{**RANGE, "over": "person"}]},
-            "evaluate.workloads.0: ", "'person' is no quasi-identifier",
+            "evaluate.workloads.0: ",
+            "'person' is no quasi-identifier",
         ),
         (
             {"evaluate/workloads": [RANGE, {**RANGE, "over": "town"}]},
-            "evaluate.workloads.1: ", "'town' has no ranges",
+            "evaluate.workloads.1: ",
+            "'town' has no ranges",
         ),
         (
             {"evaluate/workloads": [{**RANGE, "of": "age"}]},
-            "evaluate.workloads.0: ", "'age' is no sensitive",
+            "evaluate.workloads.0: ",
+            "'age' is no sensitive",
         ),
         (
             {"evaluate/workloads": [RANGE], "columns/wage/type": "date"},
-            "evaluate.workloads.0: ", "no avg of 'wage'",
+            "evaluate.workloads.0: ",
+            "no avg of 'wage'",
         ),
-        ({"evaluate/workloads": [{**RANGE, "spans": [0]}]}, "evaluate.workloads.0.spans.0: ",
-         "greater than 0"),
+        (
+            {"evaluate/workloads": [{**RANGE, "spans": [0]}]},
+            "evaluate.workloads.0.spans.0: ",
+            "greater than 0",
+        ),
     ],
 )
 def test_refusals(read, tmp_path, changes, path, reason):

@@ -1,0 +1,213 @@
+"""The flow as its watchers see it: versions, artifacts, exit codes; and what nobody may see."""
+
+import json
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from flows.cli import run
+from tasks.release.check import check
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.fixture
+def start(prefect_api, tmp_path):
+    from prefect_server import start as start_apart
+
+    def finish(*args):
+        process = start_apart(prefect_api, tmp_path, *args)
+        out, said = process.communicate(timeout=120)
+        return process.returncode, out, said
+
+    return finish
+
+
+def stored(address):
+    """Everything that the server tells of flows, tasks, states, logs, artifacts and events."""
+    import httpx
+
+    kinds = ["flow_runs", "task_runs", "logs", "artifacts", "flow_run_states"]
+    texts = []
+    with httpx.Client(base_url=address, timeout=30) as client:
+        for kind in kinds[:4]:
+            for offset in range(0, 2000, 200):
+                body = {"limit": 200, "offset": offset}
+                answer = client.post(f"/{kind}/filter", json=body)
+                assert answer.status_code == 200, answer.text
+                texts.append(answer.text)
+                if len(answer.json()) < 200:
+                    break
+        for flow_run in client.post("/flow_runs/filter", json={"limit": 200}).json():
+            states = client.get("/flow_run_states/", params={"flow_run_id": flow_run["id"]})
+            texts.append(states.text)
+    return "".join(texts)
+
+
+def artifacts(address):
+    import httpx
+
+    found = httpx.post(f"{address}/artifacts/filter", json={"limit": 200}).json()
+    return {artifact["key"]: artifact for artifact in found}
+
+
+def everything_in(directory):
+    """Every byte below a directory, and every Parquet value, dictionary and statistic decoded."""
+    for path in sorted(p for p in directory.rglob("*") if p.is_file()):
+        yield str(path), path.read_bytes().decode("latin-1")
+        if path.suffix == ".parquet":
+            file = pq.ParquetFile(path)
+            yield str(path), str(file.metadata.metadata)
+            for name, column in zip(file.schema_arrow.names, file.read().columns, strict=True):
+                yield f"{path} {name}", str(column.to_pylist())
+            for i in range(file.metadata.num_row_groups):
+                group = file.metadata.row_group(i)
+                for j in range(group.num_columns):
+                    yield f"{path} statistics", str(group.column(j).statistics)
+            texts = [f.name for f in file.schema_arrow if str(f.type) == "string"]
+            for column in pq.read_table(path, columns=texts, read_dictionary=texts).columns:
+                for chunk in column.chunks:
+                    yield f"{path} dictionary", str(chunk.dictionary.to_pylist())
+
+
+def test_publishes_and_shows_what_watchers_need(small, start, prefect_api):
+    code, out, said = start("release", str(small.spec))
+    assert code == 0, said
+    version = small.folder / "public" / "wages" / "0001"
+    assert out.splitlines()[-1] == str(version)
+    assert check(version)
+    shown = artifacts(prefect_api)
+    keys = {"wages-at-stake", "wages-promises", "wages-page", "wages-evaluation", "wages-summary"}
+    assert keys <= set(shown)
+    promises = json.loads(shown["wages-promises"]["data"])
+    assert all(row["holds"] for row in promises)
+    assert "expect_ke_anonymity" in {row["expectation"] for row in promises}
+    assert version.as_uri() in shown["wages-page"]["data"]
+    assert '"name":"wages 20' in stored(prefect_api).replace('"name": "', '"name":"')
+    code, out, _ = start("release", str(small.spec))
+    assert (code, out.splitlines()[-1]) == (0, str(version))
+
+
+def test_a_promise_that_cannot_be_kept_publishes_nothing(small, start):
+    from small_line import people
+
+    hard = [{"model": "ke-anonymity", "k": 3, "e": 100_000}]
+    small.write(people(), promises=hard)
+    code, out, said = start("release", str(small.spec))
+    assert code == 3
+    assert out == ""
+    (line,) = [text for text in said.splitlines() if text.startswith("sfumato:")]
+    assert "cannot be kept: required k=3, e=100000" in line
+    assert list((small.folder / "public" / "wages").glob("[0-9]*")) == []
+    runs = small.folder.parent / "work" / "wages" / "runs"
+    assert [p for p in runs.iterdir() if p.is_dir()] == []
+
+
+CANARIES = {
+    "identifier": "CANARYidentifier",
+    "dropped column": "CANARYnote",
+    "filtered row": "CANARYyoung",
+    "row with a null": "CANARYnull",
+}
+
+
+def test_what_must_not_survive_is_nowhere(small, start, prefect_api):
+    from small_line import people
+
+    rows = people()
+    for row in rows:
+        row["person"] = f"CANARYidentifier{row['person']}"
+        row["note"] = "CANARYnote"
+        row["town"] = {"1.5": "CANARYyoung", "": "CANARYnull"}.get(row["wage"], row["town"])
+    small.write(rows)
+    code, out, said = start("release", str(small.spec))
+    assert code == 0, said
+    seen = [("output", out + said), ("server", stored(prefect_api))]
+    seen += everything_in(small.folder / "public")
+    seen += everything_in(small.folder.parent / "home")
+    seen += everything_in(small.folder.parent / "work")
+    assert len(seen) > 30
+    for what, canary in CANARIES.items():
+        assert [place for place, text in seen if canary in text] == [], what
+
+
+def test_sensitive_values_are_in_tables_and_private_files_alone(small, start, prefect_api):
+    from small_line import people
+
+    rows = people()
+    for i, row in enumerate(rows[:60]):
+        row["wage"] = f"{7310 + 7 * (i % 20)}.9173"
+    small.write(rows)
+    code, out, said = start("release", str(small.spec))
+    assert code == 0, said
+    for text in (out, said, stored(prefect_api)):
+        assert ".9173" not in text
+    public = small.folder / "public" / "wages"
+    for place, text in everything_in(public):
+        if "/data/" not in place and "/sql/" not in place and "index.html" not in place:
+            assert ".9173" not in text, place
+
+
+def test_a_bad_cell_is_named_by_place_and_never_shown(small, start, prefect_api):
+    from small_line import people
+
+    rows = people()
+    rows[4]["wage"] = "CANARYcell"
+    small.write(rows)
+    code, out, said = start("release", str(small.spec))
+    assert code == 2
+    assert "people.csv: row 5: column 'wage': not a decimal" in said
+    home = small.folder.parent / "home"
+    texts = [out, said, stored(prefect_api), *(text for _, text in everything_in(home))]
+    assert not any("CANARYcell" in text for text in texts)
+
+
+def test_commands_on_a_release(small, capsys):
+    version = str(small.publish("one").directory)
+    assert run(["check", version]) == 0
+    assert run(["query", version, "SELECT AVG(wage) FROM microdata", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert document["guaranteed"] is True
+    assert document["rows"][0]["avg(wage)"]["lower"] <= document["rows"][0]["avg(wage)"]["upper"]
+    assert run(["query", version, "DROP TABLE microdata"]) == 2
+    assert run(["query", version, "SELECT COUNT(*) FROM microdata", "--rewrite", "duckdb"]) == 0
+    assert run(["evaluate", version, "--spec", str(small.spec), "--format", "json"]) == 0
+    source = str(small.folder / "people.csv")
+    capsys.readouterr()
+    measure = ["measure", source, "--qi", "age,town", "--sensitive", "wage", "--format", "json"]
+    assert run(measure) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 62
+    assert run(["schema"]) == 0
+    assert run(["check", str(small.folder)]) == 2
+    assert run(["release", str(small.folder / "none.yaml")]) == 2
+    assert run(["release", str(small.spec), "--set", "promises=[]"]) == 2
+    assert all(text.startswith("sfumato: ") for text in capsys.readouterr().err.splitlines())
+
+
+@pytest.mark.parametrize("module", ["query.answer", "release.check", "stages.measure"])
+def test_reading_commands_start_without_the_orchestrator(module):
+    code = (
+        f"import sys, flows.cli, tasks.{module}; "
+        "print([m for m in ('prefect', 'great_expectations', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_task_keeps_a_result():
+    from prefect.cache_policies import NO_CACHE
+
+    from flows.release import release
+    from tasks.anonymize import anonymize
+    from tasks.deidentify import deidentify
+    from tasks.evaluate import evaluate
+    from tasks.ingest import ingest
+    from tasks.publish import publish
+    from tasks.validate import validate
+    from tasks.verify import verify
+
+    tasks = (ingest, deidentify, verify, anonymize, validate, publish, evaluate)
+    assert all(task.cache_policy == NO_CACHE for task in tasks)
+    assert all(task.persist_result is False for task in (*tasks, release))

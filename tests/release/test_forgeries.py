@@ -1,0 +1,247 @@
+"""A forger may recompute hashes, sizes, counts and digest: what does not follow is refused."""
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from expectations.errors import PromiseError
+from tasks.release.canonical import canonical_json
+from tasks.release.check import check
+from tasks.release.files import write_release
+from tasks.release.manifest import digest, manifest
+from tasks.release.opened import MANIFEST, open_release
+from tasks.release.tables import read_tables
+
+
+@pytest.fixture
+def forged(release, tmp_path):
+    """A copy that may be changed."""
+    copy = tmp_path / "forged"
+    shutil.copytree(release, copy, copy_function=shutil.copyfile)
+    return copy
+
+
+def sealed(document):
+    document["sfumato"]["digest"] = digest(document)
+    return canonical_json(document)
+
+
+def reseal(directory):
+    """List every file with its true size and hash, and seal the manifest anew."""
+    opened = open_release(directory)
+    document = manifest(directory, opened.declared, opened.manifest["sfumato"]["observed"])
+    (directory / MANIFEST).write_bytes(sealed(document))
+
+
+def edit(directory, change):
+    """Change the manifest and seal it again."""
+    document = json.loads((directory / MANIFEST).read_bytes())
+    change(document)
+    (directory / MANIFEST).write_bytes(sealed(document))
+
+
+def rebuilt(directory, **terms):
+    """The whole release anew under changed terms."""
+    declared = open_release(directory).declared
+    tables = read_tables(declared, directory / "data")
+    shutil.rmtree(directory)
+    write_release(directory, tables, declared.model_copy(update=terms))
+    return json.loads((directory / MANIFEST).read_bytes())["sfumato"]["digest"]
+
+
+def flips(content):
+    step = max(1, len(content) // 5)
+    for offset in sorted({0, len(content) - 1, *range(step // 2, len(content), step)}):
+        for mask in (0x01, 0x20, 0xFF):
+            changed = bytearray(content)
+            changed[offset] ^= mask
+            yield bytes(changed)
+
+
+def files(directory):
+    return sorted(p.relative_to(directory) for p in directory.rglob("*") if p.is_file())
+
+
+def test_any_byte_of_any_file_however_resealed(forged):
+    seal, tried = (forged / MANIFEST).read_bytes(), 0
+    for name in files(forged):
+        original = (forged / name).read_bytes()
+        for changed in flips(original):
+            (forged / name).write_bytes(changed)
+            if name.name != MANIFEST:
+                reseal(forged)
+            with pytest.raises(PromiseError):
+                check(forged)
+            (forged / MANIFEST).write_bytes(seal)
+            tried += 1
+        (forged / name).write_bytes(original)
+    assert tried > 100
+    assert check(forged)
+
+
+OBSERVED = "observed"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["sfumato"][OBSERVED][0]["observed"].update(k=99),
+        lambda d: d["sfumato"][OBSERVED][0].update(groups=1),
+        lambda d: d["sfumato"].update(observed=[]),
+        lambda d: d["sfumato"].update(extra="CANARY"),
+        lambda d: d.update(extra="CANARY"),
+        lambda d: d["sfumato"].update(title="Another title"),
+        lambda d: d.update(title="Another title"),
+        lambda d: d["sfumato"]["promises"][0].update(k=4),
+        lambda d: d["sfumato"]["promises"][0].update(k=60),
+        lambda d: d["sfumato"].update(promises=[]),
+        lambda d: d["sfumato"]["rows"].update(published=59),
+        lambda d: d["sfumato"]["rows"].update(read=61),
+        lambda d: d["sfumato"]["rows"].update(suppressed=-1, read=61),
+        lambda d: d["sfumato"]["columns"].reverse(),
+        lambda d: d["sfumato"]["columns"].pop(),
+        lambda d: d["sfumato"].update(formats=["parquet"]),
+        lambda d: d["sfumato"].update(strata=["CANARY"]),
+        lambda d: d["sfumato"]["promises"][0].update({"quasi-identifiers": ["CANARY"]}),
+        lambda d: d["sfumato"]["promises"][0].update(sensitive="CANARY"),
+        lambda d: d["resources"][0].update(bytes=1),
+        lambda d: d["resources"][0].update(hash="sha256:" + "0" * 64),
+        lambda d: d["resources"].reverse(),
+        lambda d: d["resources"].pop(),
+        lambda d: d.update(resources="CANARY"),
+        lambda d: d["sfumato"].update(columns="CANARY"),
+    ],
+)
+def test_a_manifest_that_says_something_else(forged, change):
+    edit(forged, change)
+    with pytest.raises(PromiseError):
+        check(forged)
+
+
+def test_weaker_terms_rebuilt_throughout_have_another_digest(forged, release):
+    announced = json.loads((release / MANIFEST).read_bytes())["sfumato"]["digest"]
+    (promise,) = open_release(release).declared.promises
+    own = rebuilt(forged, promises=(type(promise)(**{**vars(promise), "k": 2}),))
+    assert check(forged, own)
+    with pytest.raises(PromiseError, match="announced"):
+        check(forged, announced)
+
+
+@pytest.mark.parametrize("resealed", [False, True])
+@pytest.mark.parametrize("name", ["extra.json", "data/extra.parquet", "sql/.hidden.sql"])
+def test_a_file_added(forged, name, resealed):
+    shutil.copyfile(forged / "validation.json", forged / name)
+    if resealed:
+        reseal(forged)
+    with pytest.raises(PromiseError, match="does not belong"):
+        check(forged)
+
+
+def test_a_link_added(forged):
+    (forged / "data" / "extra").symlink_to(forged / "data")
+    with pytest.raises(PromiseError, match="regular file"):
+        check(forged)
+
+
+def rewrite(directory, table, **options):
+    path = directory / "data" / "microdata.parquet"
+    options = {
+        "version": "2.6", "data_page_version": "1.0", "compression": "zstd",
+        "compression_level": 3, "row_group_size": 1 << 20, "store_schema": False, **options,
+    }
+    pq.write_table(table, path, **options)
+    reseal(directory)
+    return path
+
+
+@pytest.fixture
+def table(forged):
+    return read_tables(open_release(forged).declared, forged / "data")["microdata"]
+
+
+def test_rewritten_as_it_was_it_is_accepted(forged, table):
+    rewrite(forged, table)
+    assert check(forged)
+
+
+def test_a_value_hidden_in_a_dictionary(forged, table):
+    where = table.column_names.index("town")
+    encoded = table["town"].combine_chunks().dictionary_encode()
+    dictionary = pa.concat_arrays([encoded.dictionary, pa.array(["CANARY"])])
+    hidden = pa.DictionaryArray.from_arrays(encoded.indices, dictionary)
+    path = rewrite(forged, table.set_column(where, "town", hidden))
+    found = pq.read_table(path, read_dictionary=["town"])["town"].combine_chunks().dictionary
+    assert "CANARY" in found.to_pylist()
+    assert pq.read_table(path)["town"].equals(table["town"])
+    with pytest.raises(PromiseError, match=r"microdata\.parquet: is not what"):
+        check(forged)
+
+
+def test_metadata_of_the_file_or_of_a_column(forged, table):
+    for schema, stored in (
+        (table.schema.with_metadata({"person": "CANARY"}), False),
+        (table.schema.with_metadata({"person": "CANARY"}), True),
+        (table.schema.set(0, table.schema.field(0).with_metadata({"p": "CANARY"})), True),
+    ):
+        rewrite(forged, table.cast(schema), store_schema=stored)
+        with pytest.raises(PromiseError, match=r"microdata\.parquet"):
+            check(forged)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"compression": "none"},
+        {"row_group_size": 20},
+        {"use_dictionary": False},
+        {"write_statistics": False},
+        {"data_page_version": "2.0"},
+        {"sorting_columns": [pq.SortingColumn(0)]},
+    ],
+)
+def test_the_same_table_written_otherwise(forged, table, options):
+    rewrite(forged, table, **options)
+    with pytest.raises(PromiseError, match=r"microdata\.parquet: is not what"):
+        check(forged)
+
+
+def test_a_canary_column(forged, table):
+    rewrite(forged, table.append_column("person", pa.array(["CANARY"] * table.num_rows)))
+    with pytest.raises(PromiseError, match="columns or types"):
+        check(forged)
+
+
+def made_with_other_software(directory):
+    declared = open_release(directory).declared
+    return rebuilt(directory, software={**declared.software, "pyarrow": "0.0.1"})
+
+
+def test_made_with_other_software(forged):
+    announced = made_with_other_software(forged)
+    assert check(forged, announced)
+    page = forged / "index.html"
+    page.write_bytes(page.read_bytes() + b" ")
+    reseal(forged)
+    with pytest.raises(PromiseError, match=r"pyarrow 0\.0\.1"):
+        check(forged)
+    with pytest.raises(PromiseError, match="announced"):
+        check(forged, announced)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["index.html", "validation.json", "sql/duckdb.sql", "sql/help_wage.parquet",
+     "data/microdata.csv", "data/microdata.parquet"],
+)
+def test_the_announced_digest_vouches_for_bytes_of_other_software(forged, name):
+    announced = made_with_other_software(forged)
+    path = forged / name
+    if path.name == "microdata.parquet":
+        pq.write_table(pq.read_table(path), path, compression="none", store_schema=False)
+    else:
+        path.write_bytes(path.read_bytes() + b"CANARY")
+    with pytest.raises(PromiseError):
+        check(forged, announced)
