@@ -176,9 +176,11 @@ def read_overrides(settings: Mapping[str, str]) -> Overrides:
         place = document
         for parent in parents:
             place = place.setdefault(parent, {})
+            if not isinstance(place, dict):
+                raise SpecError(f"--set {name}: {parent} is set as a whole, too")
         try:
             place[last] = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):
             raise SpecError(f"--set {name}: the value is not YAML") from None
     try:
         return Overrides.model_validate(document)
@@ -197,7 +199,7 @@ def readable(error: ValidationError, document: Any) -> str:
     """What is wrong, each with the path of its key, on one line."""
     found = [f"{_path(e['loc'], document)}{_rule(e['msg'])}" for e in error.errors()]
     more = f" (and {len(found) - 4} more)" if len(found) > 4 else ""
-    return "; ".join(found[:4]) + more
+    return " ".join("; ".join(found[:4]).split()) + more
 
 
 def _path(location: tuple[int | str, ...], document: Any) -> str:
@@ -210,7 +212,7 @@ def _path(location: tuple[int | str, ...], document: Any) -> str:
             or i == len(location) - 1
         )
         if known:
-            kept.append(str(part))
+            kept.append(str(part) if str(part).isprintable() else repr(part))
             here = _child(here, part)
     return ".".join(kept) + ": " if kept else ""
 
@@ -250,7 +252,7 @@ def _read_yaml(path: Path) -> Any:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise SpecError(f"{path}: line {line}: not YAML ({error.problem})") from None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):  # 2001-99-99 is no date
         raise SpecError(f"{path}: not YAML") from None
 
 

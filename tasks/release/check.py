@@ -10,15 +10,15 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from expectations.errors import InputError, PromiseError
+from expectations.errors import InputError, PromiseError, SfumatoError
 from tasks.forms.form import Tables
 from tasks.forms.order import is_canonical
 from tasks.release.canonical import read_canonical
 from tasks.release.declared import Declared
 from tasks.release.files import write_release
-from tasks.release.manifest import digest
+from tasks.release.manifest import digest, manifest
 from tasks.release.opened import MANIFEST, Release, open_release
-from tasks.release.promised import Judgement, judgements, promised, require
+from tasks.release.promised import Judgement, judgements, observed, promised, require
 from tasks.release.software import software
 from tasks.release.tables import read_tables
 
@@ -35,7 +35,16 @@ def check(directory: Path, announced: str | None = None) -> tuple[Judgement, ...
         PromiseError: where anything is not as it must be.
     """
     release = _sealed(directory, announced)
-    declared = release.declared
+    try:
+        return _verified(release, vouched=announced is not None)
+    except SfumatoError:
+        raise
+    except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
+        raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
+
+
+def _verified(release: Release, *, vouched: bool) -> tuple[Judgement, ...]:
+    declared, directory = release.declared, release.directory
     tables = read_tables(declared, directory / "data")
     judged = judgements(promised(declared, tables))
     require(judged)
@@ -44,7 +53,9 @@ def check(directory: Path, announced: str | None = None) -> tuple[Judgement, ...
     with tempfile.TemporaryDirectory() as scratch:
         again = Path(scratch) / "release"
         write_release(again, tables, declared)
-        _same_bytes(directory, again, declared, vouched=announced is not None)
+        _same_bytes(directory, again, declared, vouched=vouched)
+    if manifest(directory, declared, observed(judged)) != release.manifest:
+        raise PromiseError(f"{MANIFEST}: is not what the files give")
     return judged
 
 

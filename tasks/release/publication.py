@@ -95,7 +95,7 @@ def _decide(line: Line, identity: Identity, versions: str) -> str | None:
     for number, known in sorted(state.versions.items()):
         if (known.rows, known.spec) == (identity.rows, identity.spec):
             return _still_there(line, number, record)
-    if (record.versions or state.versions) and versions != "accepted-risk":
+    if (record.versions or state.versions or _directories(line)) and versions != "accepted-risk":
         _require_disjoint(line, state, record, identity)
     return None
 
@@ -116,7 +116,7 @@ def _require_disjoint(line: Line, state: LineState, record: Record, identity: Id
     rule = "the source or the spec changed, and versions: disjoint"
     if identity.units is None:
         raise PromiseError(f"{rule} cannot be checked without a unit (unit: row)")
-    earlier = sorted({*record.versions, *state.versions})
+    earlier = sorted({*record.versions, *state.versions, *_directories(line)})
     unknown = [n for n in earlier if n not in state.versions or not state.versions[n].units]
     if unknown:
         raise PromiseError(
@@ -127,8 +127,12 @@ def _require_disjoint(line: Line, state: LineState, record: Record, identity: Id
         raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
 
 
+def _directories(line: Line) -> list[str]:
+    return [path.name for path in line.public.iterdir() if path.name.isdigit()]
+
+
 def _next(line: Line) -> str:
-    taken = [int(p.name) for p in line.public.iterdir() if p.name.isdigit()]
+    taken = [int(number) for number in _directories(line)]
     taken += [
         int(n) for n in (*read_record(line.public).versions, *read_state(line.private).versions)
     ]

@@ -1,4 +1,4 @@
-"""Run the command, and die by SIGKILL before or after a named function: `before:module:function`."""
+"""Run the command, and die before or after a named function: `before:module:function`."""
 
 import importlib
 import os

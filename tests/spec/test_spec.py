@@ -50,7 +50,10 @@ def changed(changes):
 def read(tmp_path):
     def read(text, overrides=None):
         path = tmp_path / "wages.yaml"
-        path.write_text(text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
+        path.write_text(
+            text if isinstance(text, str) else yaml.safe_dump(text, sort_keys=False),
+            encoding="utf-8",
+        )
         return read_spec(path, overrides)
 
     return read
@@ -297,8 +300,9 @@ def test_other_overrides_are_refused(name, value):
     assert "only source, publish, evaluate and approval" in message
 
 
-def test_an_override_that_is_no_yaml():
-    assert "not YAML" in refusal(read_overrides, {"source.uri": "[1"})
+@pytest.mark.parametrize("value", ["[1", "2001-99-99"])
+def test_an_override_that_is_no_yaml(value):
+    assert "not YAML" in refusal(read_overrides, {"source.uri": value})
 
 
 def test_overrides_of_a_whole_and_of_its_part():
