@@ -20,7 +20,7 @@ from tasks.forms.parameters import FormParameters
 from tasks.microdata.schema import ColumnSpec, NullPolicy, Role, Source
 from tasks.partitions.parameters import PartitionParameters
 from tasks.query.workloads import Evaluation
-from tasks.release.declared import DeclaredColumn, Format, Terms
+from tasks.release.declared import DeclaredColumn, Format, LineName, Terms, Title
 
 _RESERVED = frozenset({"group_id", "count", "lower", "upper"})
 _ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
@@ -50,8 +50,8 @@ class ReleaseSpec(_Part):
     """A release line: what is read, what is promised, how it is kept, where it appears."""
 
     version: Literal[1]
-    name: Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
-    title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    name: LineName
+    title: Title
     source: Source
     nulls: NullPolicy = "refuse"
     columns: Annotated[dict[str, ColumnSpec], Field(min_length=1)]

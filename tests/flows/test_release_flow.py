@@ -49,8 +49,9 @@ def stored(address):
 def artifacts(address):
     import httpx
 
-    found = httpx.post(f"{address}/artifacts/filter", json={"limit": 200}).json()
-    return {artifact["key"]: artifact for artifact in found}
+    latest = {"limit": 50, "sort": "CREATED_DESC"}
+    found = httpx.post(f"{address}/artifacts/filter", json=latest).json()
+    return {artifact["key"]: artifact for artifact in reversed(found)}
 
 
 def everything_in(directory):

@@ -84,7 +84,7 @@ class Small:
         ingested = write_ingested(spec.source, spec.columns, spec.nulls, plan.base, run)
         deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run)
         stakes(deidentified, plan.terms)
-        write_candidate(deidentified, plan.terms, run, seeded(len(name)))
+        write_candidate(deidentified, plan.terms, run, seeded(sum(name.encode())))
         return plan, run
 
     def publish(self, name: str) -> Published:

@@ -1,0 +1,103 @@
+"""Nothing passes that was not evaluated exactly as expected."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from expectations.errors import PromiseError
+from expectations.judged import Expected, Judged, Outcome, admitted, examine, expected, require
+from expectations.k_anonymity import KAnonymity
+from expectations.structure import NotEmpty, RowCount
+
+K = expected(KAnonymity(k=2, quasi_identifiers=("age",)))
+ROWS = expected(RowCount(3))
+WANTED = [ROWS, K]
+GX_NAMES = Expected(K.type, {"model": "k-anonymity", "k": 2, "quasi_identifiers": ["age"]})
+GOOD = [
+    Outcome(GX_NAMES, raised=False, passed=True, observed={"k": 2, "groups": 4, "failing": 0}),
+    Outcome(ROWS, raised=False, passed=True, observed=3),
+]
+
+
+def test_rows_stand_in_the_order_of_what_was_wanted():
+    assert admitted("microdata", WANTED, GOOD) == (
+        Judged("microdata", ROWS.type, {"value": 3}, True, 3),
+        Judged("microdata", K.type, K.parameters, True, GOOD[0].observed),
+    )
+
+
+def test_a_failed_expectation_is_a_row():
+    failed = [GOOD[0], replace(GOOD[1], passed=False, observed=4)]
+    rows = admitted("microdata", WANTED, failed)
+    assert [row.passed for row in rows] == [False, True]
+    with pytest.raises(PromiseError) as error:
+        require(rows)
+    assert str(error.value) == (
+        'microdata: expect_table_row_count_to_equal is broken: required {"value": 3}, observed 4'
+    )
+
+
+OTHER = replace(GOOD[1], expected=Expected(ROWS.type, {"value": 2}))
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        [],
+        GOOD[:1],
+        GOOD[1:],
+        [*GOOD, GOOD[0]],
+        [GOOD[0], GOOD[0]],
+        [GOOD[0], OTHER],
+        [replace(GOOD[0], raised=True), GOOD[1]],
+        [replace(GOOD[0], passed=None), GOOD[1]],
+        [replace(GOOD[0], observed=None), GOOD[1]],
+        [replace(GOOD[0], observed={}), GOOD[1]],
+        [replace(GOOD[0], observed={"k": None}), GOOD[1]],
+        [replace(GOOD[0], observed={"k": float("nan")}), GOOD[1]],
+        [GOOD[0], replace(GOOD[1], raised=True, passed=False)],
+    ],
+)
+def test_what_was_not_evaluated_is_refused(outcomes):
+    with pytest.raises(PromiseError, match="evaluated"):
+        admitted("microdata", WANTED, outcomes)
+
+
+def test_nothing_wanted_is_refused():
+    with pytest.raises(PromiseError, match="nothing is expected"):
+        admitted("microdata", [], [])
+
+
+def test_nothing_judged_is_refused():
+    with pytest.raises(PromiseError, match="nothing was judged"):
+        require([])
+
+
+TABLE = pa.table({"age": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("tables", "structure", "promised"),
+    [
+        ({"microdata": TABLE}, {}, True),
+        ({}, {"microdata": [NotEmpty()]}, True),
+        ({"microdata": TABLE}, {"microdata": []}, True),
+        ({"microdata": TABLE}, {"microdata": [NotEmpty()]}, False),
+    ],
+)
+def test_what_nothing_is_expected_of_is_refused(groups_of, tables, structure, promised):
+    promises = [(KAnonymity(k=1), groups_of([("g", 1)]))] if promised else []
+    with pytest.raises(PromiseError):
+        examine(tables, structure, promises)
+
+
+def test_a_release_is_examined_without_great_expectations(groups_of):
+    groups = groups_of([("g", 1), ("g", 2), ("h", 2)])
+    rows = examine({"microdata": TABLE}, {"microdata": [NotEmpty()]}, [(KAnonymity(k=2), groups)])
+    assert [(row.table, row.passed, row.observed) for row in rows] == [
+        ("microdata", True, 2),
+        ("groups", False, {"k": 1, "groups": 2, "failing": 1}),
+    ]
+    with pytest.raises(PromiseError, match=r"expect_k_anonymity is broken: .*\"k\": 1"):
+        require(rows)

@@ -1,0 +1,281 @@
+"""Great Expectations says what the models and rules say, or nothing passes."""
+
+import datetime as dt
+import logging
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from expectations import suites
+from expectations.errors import PromiseError
+from expectations.groups import count, numbers_of
+from expectations.judged import examine, require
+from expectations.k_anonymity import KAnonymity
+from expectations.ke_anonymity import KEAnonymity
+from expectations.model import Verdict
+from expectations.structure import (
+    CanonicalOrder,
+    ColumnTypes,
+    ForbiddenColumns,
+    NoRowNumber,
+    NotEmpty,
+    NotNull,
+    OrderedColumns,
+    RowCount,
+    published,
+)
+from expectations.suites import judge
+
+TABLE = pa.table({"age": [30, 40], "loss": [1, 2]})
+TABLES = {"microdata": TABLE}
+STRUCTURE = {"microdata": [NotEmpty()]}
+
+
+@pytest.fixture
+def kept(groups_of):
+    return [(KAnonymity(k=2), groups_of([("g", 1), ("g", 2)]))]
+
+
+def random_groups(seed: int):
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(1, 200))
+    digits = rng.integers(0, 1000, int(rng.integers(1, 12)))
+    values = sorted({Decimal(int(v)) / 10 for v in digits})
+    numbers = numbers_of(pa.array(values), False, "loss")
+    code = rng.integers(0, len(values), rows)
+    return count(
+        rng.integers(0, int(rng.integers(1, 9)), rows), 9, {"loss": (code, len(values), numbers)}
+    )
+
+
+def test_thousands_of_verdicts_are_those_of_the_models():
+    models = [
+        *(KAnonymity(k=k) for k in range(1, 40)),
+        *(KEAnonymity(k=k, e=f"{e}.{k}") for k in range(1, 9) for e in range(0, 60, 4)),
+    ]
+    promises = [(model, groups) for groups in map(random_groups, range(8)) for model in models]
+    judged = judge("line", TABLES, STRUCTURE, promises)
+    assert judged == examine(TABLES, STRUCTURE, promises)
+    passed = sum(row.passed for row in judged)
+    assert 200 < passed < len(judged) - 200
+
+
+def test_unmeasurable_promises_fail_as_they_do_without(groups_of):
+    promises = [
+        (KEAnonymity(k=1, e=0, sensitive="s"), groups_of([("g", "flu"), ("g", "cold")])),
+        (KAnonymity(k=1), count(np.array([], dtype=np.int64), 1, {})),
+    ]
+    judged = judge("line", TABLES, STRUCTURE, promises)
+    assert judged == examine(TABLES, STRUCTURE, promises)
+    assert [row.passed for row in judged] == [True, False, False]
+
+
+SHOWN = pa.table(
+    {
+        "n": pa.array([1, None, 2**53 + 1], pa.int64()),
+        "b": pa.array([True, None, False]),
+        "fee": pa.array([Decimal("1.10"), None, Decimal("12345678901234567890.12")]),
+        "day": pa.array([dt.date(1, 1, 1), None, dt.date(9999, 12, 31)]),
+        "at": pa.array([1_767_225_600_000_001, None, None], pa.timestamp("us")),
+        "x": pa.array([0.1, None, 1e300]),
+        "s": pa.array(["", None, "null"]),
+        "full": pa.array([1, 2, 3], pa.int8()),
+    }
+)
+
+
+def test_every_type_and_null_survives_the_way_into_great_expectations():
+    seen = []
+    rules = [CanonicalOrder(lambda table: seen.append(table) or True)]
+    judge("line", {"t": SHOWN}, {"t": rules}, [(KAnonymity(k=1), random_groups(1))])
+    assert all(table.equals(SHOWN) and table.schema == SHOWN.schema for table in seen)
+    assert seen
+
+
+def test_rules_judge_as_they_do_without(kept):
+    numbered = pa.table({"id": range(50), "SSN": range(0, 100, 2)})
+    rules = {
+        "t": [
+            *(NotNull(name) for name in SHOWN.column_names),
+            *(RowCount(n) for n in (0, 3, 4)),
+            NotEmpty(),
+            OrderedColumns(tuple(SHOWN.column_names)),
+            OrderedColumns(("n",)),
+            ColumnTypes(tuple((f.name, f.type) for f in SHOWN.schema)),
+            ColumnTypes((("n", pa.string()),)),
+            CanonicalOrder(lambda _: False),
+        ],
+        "u": [NoRowNumber(), NoRowNumber(("id",)), ForbiddenColumns(("ssn",)), NotEmpty()],
+        "empty": [NotEmpty(), RowCount(0), NoRowNumber(), NotNull("id")],
+    }
+    tables = {"t": SHOWN, "u": numbered, "empty": numbered.slice(0, 0)}
+    judged = judge("line", tables, rules, kept)
+    assert judged == examine(tables, rules, kept)
+    assert sum(row.passed for row in judged) == 11
+    with pytest.raises(PromiseError, match=r"t: expect_column_values_to_not_be_null is broken"):
+        require(judged)
+
+
+def test_a_whole_release_passes(kept):
+    rules = {"microdata": published(TABLE.schema, 2, lambda _: True, ["name"])}
+    judged = judge("adult-capital-loss", TABLES, rules, kept)
+    require(judged)
+    assert all(row.passed for row in judged)
+
+
+def test_a_promise_that_was_dropped_is_refused(kept, monkeypatch):
+    promises = [*kept, (KAnonymity(k=1), kept[0][1])]
+    whole = suites.gx.ExpectationSuite
+    monkeypatch.setattr(
+        suites.gx,
+        "ExpectationSuite",
+        lambda name, given: whole(name, given[:1] if "groups" in name else given),
+    )
+    with pytest.raises(PromiseError, match=r"groups: not evaluated exactly .*expect_k_anonymity"):
+        judge("line", TABLES, STRUCTURE, promises)
+
+
+def test_an_expectation_that_was_weakened_is_refused(kept, monkeypatch):
+    weaker = suites.ExpectKAnonymity(model="k-anonymity", k=1)
+    whole = suites.gx.ExpectationSuite
+    monkeypatch.setattr(
+        suites.gx,
+        "ExpectationSuite",
+        lambda name, given: whole(name, [weaker] if "groups" in name else given),
+    )
+    with pytest.raises(PromiseError, match="not evaluated exactly as expected"):
+        judge("line", TABLES, STRUCTURE, kept)
+
+
+def test_promises_on_several_groups_keep_their_order(groups_of, kept):
+    single = groups_of([("g", 1)])
+    promises = [*kept, (KAnonymity(k=2), single), *kept, (KAnonymity(k=1), single)]
+    judged = judge("line", TABLES, STRUCTURE, promises)
+    assert judged == examine(TABLES, STRUCTURE, promises)
+    assert [row.passed for row in judged] == [True, True, False, True, True]
+
+
+def test_a_missing_column_is_refused(kept):
+    with pytest.raises(PromiseError, match="microdata: expect_column_values_to_not_be_null could"):
+        judge("line", TABLES, {"microdata": [NotNull("sex")]}, kept)
+
+
+def test_a_column_that_is_there_twice_is_refused(kept):
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["age", "age"])
+    with pytest.raises(PromiseError):
+        judge("line", {"microdata": twice}, {"microdata": [NoRowNumber()]}, kept)
+
+
+def test_a_promise_on_an_attribute_that_is_not_there_is_refused(kept):
+    promises = [(KEAnonymity(k=1, e=0, sensitive="income"), kept[0][1])]
+    with pytest.raises(PromiseError, match="groups: expect_ke_anonymity could not be evaluated"):
+        judge("line", TABLES, STRUCTURE, promises)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    type: ClassVar[str] = "expect_the_unknown"
+
+    def parameters(self):
+        return {}
+
+    def observed(self, table):
+        return 0
+
+    def holds(self, table):
+        return True
+
+
+def test_a_rule_that_has_no_expectation_is_refused(kept):
+    with pytest.raises(PromiseError, match="microdata could not be evaluated"):
+        judge("line", TABLES, {"microdata": [Unknown()]}, kept)
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_a_model_that_met_no_number_is_refused_or_fails(kept, monkeypatch, value):
+    monkeypatch.setattr(
+        KAnonymity, "check", lambda self, _: Verdict({"k": self.k}, {"k": value}, 1, 0)
+    )
+    try:
+        judged = judge("line", TABLES, STRUCTURE, kept)
+    except PromiseError as error:
+        assert "expect_k_anonymity could not be evaluated" in str(error)
+    else:
+        with pytest.raises(PromiseError, match="expect_k_anonymity is broken"):
+            require(judged)
+
+
+SECRET = "CANARY-7f3a"
+NUMBER = 918273645546372819
+
+
+def betray(_: pa.Table) -> bool:
+    raise ValueError(f"cannot compare {SECRET} with {NUMBER}")
+
+
+@pytest.mark.parametrize("raising", [False, True])
+def test_no_value_of_the_data_is_returned_logged_or_written(
+    groups_of, tmp_path, capfd, caplog, raising
+):
+    caplog.set_level(logging.DEBUG)
+    names = [f"{SECRET}-{i}" for i in range(30)]
+    numbers = [NUMBER + 10**9 + i for i in range(29)] + [None]
+    table = pa.table({"name": names, "fee": numbers, "diagnosis": [*names[:-1], None]})
+    structure = {
+        "microdata": [
+            RowCount(1),
+            OrderedColumns(("age",)),
+            ColumnTypes((("age", pa.int8()),)),
+            *(NotNull(name) for name in table.column_names),
+            *([NotNull("missing")] if raising else []),
+            ForbiddenColumns(("NAME",)),
+            NoRowNumber(),
+            CanonicalOrder(betray if raising else lambda _: False),
+        ]
+    }
+    of_names = groups_of([(name, name) for name in names], name="diagnosis")
+    of_numbers = groups_of([("g", NUMBER), ("g", NUMBER + 4)], name="fee")
+    promises = [
+        (KAnonymity(k=5, quasi_identifiers=("name",)), of_names),
+        (KEAnonymity(k=5, e=3, sensitive="diagnosis"), of_names),
+        (KEAnonymity(k=5, e=3, sensitive="fee"), of_numbers),
+    ]
+    told = ""
+    try:
+        judged = judge("line", {"microdata": table}, structure, promises, tmp_path / "gx")
+        told += repr(judged)
+        require(judged)
+    except PromiseError as error:
+        assert error.__cause__ is None
+        assert error.__suppress_context__ or error.__context__ is None
+        told += str(error)
+    told += "".join(capfd.readouterr()) + caplog.text
+    written = [path for path in (tmp_path / "gx").rglob("*") if path.is_file()]
+    assert any(path.suffix == ".json" for path in written)
+    assert raising or any(path.suffix == ".html" for path in written)
+    told += "".join(path.read_text(encoding="utf-8", errors="replace") for path in written)
+    told += "".join(str(path) for path in written)
+    assert "expect_canonical_order" in told
+    for secret in (SECRET, str(NUMBER)[:10], str(NUMBER + 10**9)[:10]):
+        assert secret not in told
+
+
+def test_private_documents_say_what_was_promised_and_seen(kept, tmp_path):
+    directory = tmp_path / "private" / "gx"
+    judge("line", TABLES, STRUCTURE, kept, directory)
+    assert (directory.stat().st_mode & 0o777) == 0o700
+    assert (directory / "line.release.microdata.json").is_file()
+    pages = "".join(p.read_text(encoding="utf-8") for p in directory.rglob("*groups*.html"))
+    assert "every combination of quasi-identifiers is shown by at least 2 rows" in pages
+    assert "k = 2" in pages
+
+
+def test_great_expectations_is_silent_and_calls_nobody(kept, capfd):
+    judge("line", TABLES, STRUCTURE, kept)
+    assert capfd.readouterr() == ("", "")
+    assert os.environ["GX_ANALYTICS_ENABLED"] == "false"
