@@ -78,6 +78,14 @@ def test_thirty_columns_of_a_thousand_values_do_not_wrap():
     assert len(np.unique(key)) == len(set(zip(*(c.tolist() for c in columns), strict=True)))
 
 
+def test_sparse_codes_of_huge_cardinality_do_not_wrap():
+    first = np.array([0, 1, 2, 3, 4, 4], dtype=np.int64)
+    second = np.array([0, 0, 0, 0, 0, 2**62 - 1], dtype=np.int64)
+    key, bound = pack([first, second], [5, 2**62])
+    assert len(set(key.tolist())) == 6
+    assert bound <= 2**63
+
+
 def test_a_key_of_nothing_is_refused():
     with pytest.raises(ValueError, match="at least one column"):
         pack([], [])

@@ -261,6 +261,8 @@ def test_no_value_of_the_data_is_returned_logged_or_written(
     told += "".join(path.read_text(encoding="utf-8", errors="replace") for path in written)
     told += "".join(str(path) for path in written)
     assert "expect_canonical_order" in told
+    assert "unexpected_list" not in told
+    assert "unexpected_index" not in told
     for secret in (SECRET, str(NUMBER)[:10], str(NUMBER + 10**9)[:10]):
         assert secret not in told
 
