@@ -9,12 +9,15 @@ import filecmp
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from expectations.errors import InputError, PromiseError, SfumatoError
 from tasks.forms.form import Tables
 from tasks.forms.order import is_canonical
 from tasks.release.canonical import read_canonical
-from tasks.release.declared import Declared
+from tasks.release.declared import Declared, LineName, Title, Word
 from tasks.release.files import write_release
 from tasks.release.manifest import digest, manifest
 from tasks.release.opened import MANIFEST, Release, open_release
@@ -70,6 +73,8 @@ def _sealed(directory: Path, announced: str | None) -> Release:
         stated = document["sfumato"]["digest"]
         sealed = digest(document)
         release = open_release(directory)
+        for words, kind in _worded(release.declared):
+            kind.validate_python(words)
     except (InputError, ValueError, KeyError, TypeError, RecursionError):
         raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
     if stated != sealed:
@@ -77,6 +82,15 @@ def _sealed(directory: Path, announced: str | None) -> Release:
     if announced is not None and announced != sealed:
         raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
     return release
+
+
+def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
+    """What a forged manifest could put on a terminal, and what it must look like."""
+    return [
+        (declared.name, TypeAdapter(LineName)),
+        (declared.title, TypeAdapter(Title)),
+        (declared.software, TypeAdapter(dict[Word, Word])),
+    ]
 
 
 def _counts_agree(declared: Declared, tables: Tables) -> None:

@@ -17,7 +17,7 @@ from tasks.release.canonical import canonical_json
 Format = Literal["parquet", "csv"]
 LineName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
 Title = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-_Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$")]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$")]
 
 
 class _Frozen(BaseModel):
@@ -62,8 +62,8 @@ def _by_name(columns: Any) -> Any:
 class Terms(_Frozen):
     """What a spec says that may be published: the same for every version of an unchanged spec."""
 
-    name: LineName
-    title: Title
+    name: str
+    title: str
     unit: Annotated[Literal["row", "identifier"], Field(description="whom a row is about")]
     versions: Literal["disjoint", "accepted-risk"]
     columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
@@ -89,4 +89,4 @@ class Declared(Terms):
     """The terms of a release, and what it knows of its own making."""
 
     rows: RowCounts
-    software: dict[_Word, _Word]
+    software: dict[str, str]
