@@ -65,8 +65,7 @@ class Judged:
 def expected(rule: Rule | PrivacyModel) -> Expected:
     """A rule or a promise as an expectation."""
     if isinstance(rule, PrivacyModel):
-        parameters = rule.parameters()
-        return Expected(f"expect_{parameters['model'].replace('-', '_')}", parameters)
+        return Expected(f"expect_{rule.name.replace('-', '_')}", rule.parameters())
     return Expected(rule.type, rule.parameters())
 
 

@@ -11,15 +11,17 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from expectations.groups import Groups
-from expectations.model import PrivacyModel, Verdict
+from expectations.model import RECODED, PrivacyModel, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity(PrivacyModel):
     """Each group, the rows that show one vector of quasi-identifiers, has at least k rows."""
 
+    name: ClassVar[str] = "k-anonymity"
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = frozenset({"generalized", "suppressed"})
+    forms: ClassVar[frozenset[str]] = RECODED
+    protects: ClassVar[bool] = False
 
     model: Literal["k-anonymity"] = "k-anonymity"
     k: Annotated[int, Field(ge=1, description="smallest number of rows in a group")]

@@ -12,8 +12,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from expectations.errors import PromiseError
-from expectations.groups import Counts, Groups
-from expectations.model import ExactNumber, Number, PrivacyModel, Verdict, plain
+from expectations.groups import Groups
+from expectations.model import EXACT, RECODED, ExactNumber, Number, PrivacyModel, Verdict, plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +23,10 @@ class KEAnonymity(PrivacyModel):
     e has the unit of the sensitive attribute: days for dates, seconds for timestamps.
     """
 
+    name: ClassVar[str] = "ke-anonymity"
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = frozenset(
-        {"generalized", "suppressed", "permuted", "split", "ambiguous"}
-    )
+    forms: ClassVar[frozenset[str]] = RECODED | EXACT | {"ambiguous"}
+    protects: ClassVar[bool] = True
 
     model: Literal["ke-anonymity"] = "ke-anonymity"
     k: Annotated[int, Field(ge=1, description="smallest number of distinct sensitive values")]
@@ -38,23 +38,21 @@ class KEAnonymity(PrivacyModel):
         Raises:
             PromiseError: where the sensitive attribute has no order or holds nulls.
         """
-        counts = self._counts(groups)
+        counts = groups.of(self.sensitive)
         if counts.numbers is None:
             raise PromiseError(f"{self._title()} needs ordered values without nulls")
         ends = np.append(counts.starts[1:], len(counts.group)) - 1
         units = counts.numbers.units
         lowest, highest = units[counts.value[counts.starts]], units[counts.value[ends]]
-        return {"k": ends - counts.starts + 1, "e": highest - lowest}
+        return {"k": counts.distinct, "e": highest - lowest}
 
     def distinct(self, groups: Groups) -> int | None:
         """The fewest distinct sensitive values of any group, ordered or not."""
-        counts = self._counts(groups)
-        ends = np.append(counts.starts[1:], len(counts.group))
-        return int((ends - counts.starts).min()) if len(groups) else None
+        return int(groups.of(self.sensitive).distinct.min()) if len(groups) else None
 
     def check(self, groups: Groups) -> Verdict:
         """Whether every group has k distinct values and a range of e."""
-        counts = self._counts(groups)
+        counts = groups.of(self.sensitive)
         if counts.numbers is None or not len(groups):
             return Verdict(self._required(), {"k": None, "e": None}, len(groups), len(groups))
         scores = self.measure(groups)
@@ -78,12 +76,6 @@ class KEAnonymity(PrivacyModel):
 
     def _required(self) -> Mapping[str, Number]:
         return {"k": self.k, "e": Fraction(self.e)}
-
-    def _counts(self, groups: Groups) -> Counts:
-        if self.sensitive is None:
-            (counts,) = groups.sensitive.values()
-            return counts
-        return groups.sensitive[self.sensitive]
 
     def _title(self) -> str:
         return f"({self.k},{plain(self.e)})-anonymity of {self.sensitive!r}"

@@ -14,6 +14,9 @@ from expectations.groups import Groups
 
 Number = int | Fraction | None
 
+RECODED = frozenset({"generalized", "suppressed"})  # who looks alike is one group
+EXACT = frozenset({"permuted", "split"})  # exact quasi-identifiers beside grouped values
+
 
 def plain(number: Decimal | Number) -> int | str | None:
     """An exact number for JSON: an integer, or else the decimal or fraction as text."""
@@ -73,12 +76,15 @@ class Verdict:
 class PrivacyModel:
     """A privacy model with its parameters: a promise that groups keep or break.
 
-    `monotone` says that merging two groups that each keep the promise cannot break it; `forms` are
-    the forms of publication on which the model means something.
+    `name` tells the model from the others; `monotone` says that merging two groups that each keep
+    the promise cannot break it; `forms` are the forms of publication on which it means something;
+    `protects` says whether it keeps something about the sensitive attribute from being known.
     """
 
+    name: ClassVar[str]
     monotone: ClassVar[bool]
     forms: ClassVar[frozenset[str]]
+    protects: ClassVar[bool]
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
     sensitive: str | None = None
@@ -90,6 +96,15 @@ class PrivacyModel:
     def check(self, groups: Groups) -> Verdict:
         """Whether all groups keep the promise, decided in integers."""
         raise NotImplementedError
+
+    def feasible(self, coarsest: Groups) -> Verdict | None:
+        """Whether any grouping can keep the promise; None where only trying can tell.
+
+        Args:
+            coarsest: the groups of which all others are parts, one for each stratum. Where merging
+                cannot break the promise, it can be kept exactly if these keep it.
+        """
+        return self.check(coarsest) if self.monotone else None
 
     def parameters(self) -> dict[str, Any]:
         """The promise as it is written in a spec: its model, parameters and scope."""

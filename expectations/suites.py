@@ -20,7 +20,8 @@ import pandas as pd
 import pyarrow as pa
 
 from expectations.errors import PromiseError, SfumatoError
-from expectations.groups import Groups, from_frame, to_frame
+from expectations.frames import from_frame, to_frame
+from expectations.groups import Groups
 from expectations.judged import (
     GROUPS,
     Expected,

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from expectations.groups import Groups, count, numbers_of
+from expectations.counting import count
+from expectations.groups import Groups
 from tasks.forms.form import GROUP_ID, Tables
 from tasks.forms.order import canonical
 from tasks.forms.parameters import PermutedParameters
@@ -43,9 +44,5 @@ def groups(tables: Tables, quasi_identifiers: Sequence[str], sensitive: Sequence
     """Sizes and sensitive values per group_id; exact quasi-identifiers tell nothing more apart."""
     table = tables["microdata"]
     ids = encode(GROUP_ID, "insensitive", table[GROUP_ID])
-    counted = {}
-    for name in sensitive:
-        column = encode(name, "sensitive", table[name])
-        codes, size = column.category()
-        counted[name] = (codes, size, numbers_of(column.values, column.has_null, name))
+    counted = {name: encode(name, "sensitive", table[name]).coded() for name in sensitive}
     return count(ids.codes.astype(np.int64), len(ids.values), counted)

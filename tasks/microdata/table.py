@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from expectations.groups import pack
+from expectations.counting import Coded, numbers_of, pack
 from tasks.microdata.schema import Role
 
 
@@ -37,6 +37,14 @@ class Column:
         if self.has_null:
             return self.codes + 1, len(self.values) + 1
         return self.codes, len(self.values)
+
+    def coded(self) -> Coded:
+        """As a sensitive attribute to be counted: nulls are a value, and leave no order."""
+        codes, values = self.category()
+        labels = self.values
+        if self.has_null:
+            labels = pa.concat_arrays([pa.nulls(1, labels.type), labels])
+        return Coded(codes, values, numbers_of(self.values, self.has_null, self.name), labels)
 
     def take(self, rows: np.ndarray) -> "Column":
         """The column of some rows, its dictionary cut down to the values that they have."""

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from expectations.counting import count
 from expectations.errors import PromiseError
-from expectations.groups import Groups, count, numbers_of
+from expectations.groups import Groups
 from expectations.model import plain
-from tasks.microdata.table import Column, Microdata, key, load
+from tasks.microdata.table import Microdata, key, load
 from tasks.release.declared import Terms
 from tasks.release.promised import numbers
 from tasks.stages.stage import note
@@ -18,12 +17,7 @@ from tasks.stages.stage import note
 def grouped(microdata: Microdata, by: Sequence[str], sensitive: Sequence[str]) -> Groups:
     """The groups of rows that have equal values in the columns `by`."""
     keys, bound = key([microdata[name] for name in by], microdata.rows)
-    return count(keys, bound, {name: _counted(microdata[name]) for name in sensitive})
-
-
-def _counted(column: Column) -> tuple[np.ndarray, int, Any]:
-    codes, size = column.category()
-    return codes, size, numbers_of(column.values, column.has_null, column.name)
+    return count(keys, bound, {name: microdata[name].coded() for name in sensitive})
 
 
 def stakes(deidentified: Path, terms: Terms) -> list[dict[str, Any]]:

@@ -5,7 +5,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.groups import Groups, count, numbers_of
+from expectations.counting import Coded, count, numbers_of
+from expectations.groups import Groups
 
 Rows = Sequence[tuple[Hashable, Any]]
 
@@ -18,7 +19,9 @@ def _groups_of(rows: Rows, type_: pa.DataType | None = None, name: str = "s") ->
     numbers = numbers_of(pa.array(values, type_), None in shown, name)
     key = np.array([keys[key] for key, _ in rows], dtype=np.int64)
     code = np.array([codes[value] for _, value in rows], dtype=np.int64)
-    return count(key, max(len(keys), 1), {name: (code, len(values), numbers)})
+    return count(
+        key, max(len(keys), 1), {name: Coded(code, len(values), numbers, pa.array(values, type_))}
+    )
 
 
 @pytest.fixture(scope="session")

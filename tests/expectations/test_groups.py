@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from expectations.counting import Coded, count, dense, pack
 from expectations.errors import PromiseError
-from expectations.groups import Groups, count, dense, from_frame, pack, to_frame
+from expectations.frames import from_frame, to_frame
+from expectations.groups import Groups
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(-4, 4)), min_size=1, max_size=60)
 
@@ -107,7 +109,7 @@ def test_count_is_a_counter_of_pairs(rows, bound):
     spread = (bound - 1) // 9
     key = np.array([k * spread for k, _, _ in rows], dtype=np.int64)
     first, second = (np.array([r[i] for r in rows], dtype=np.int32) for i in (1, 2))
-    groups = count(key, bound, {"a": (first, 6, None), "b": (second, 4, None)})
+    groups = count(key, bound, {"a": Coded(first, 6), "b": Coded(second, 4)})
     keys = sorted({k for k, _, _ in rows})
     assert groups.sizes.tolist() == [sum(k == other for k, _, _ in rows) for other in keys]
     assert groups.rows == len(rows)
@@ -148,7 +150,7 @@ def test_a_frame_of_groups_is_those_groups_in_any_order(groups_of, rows, seed, n
 def test_a_frame_of_two_attributes():
     values = np.array([0, 1, 0, 2])
     groups = count(
-        np.array([0, 0, 1, 1]), 2, {"x": (values, 3, None), "group": (values[::-1], 3, None)}
+        np.array([0, 0, 1, 1]), 2, {"x": Coded(values, 3), "group": Coded(values[::-1], 3)}
     )
     assert same(from_frame(to_frame(groups)), groups)
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from expectations import suites
+from expectations.counting import Coded, count, numbers_of
 from expectations.errors import PromiseError
-from expectations.groups import count, numbers_of
 from expectations.judged import examine, require
 from expectations.k_anonymity import KAnonymity
 from expectations.ke_anonymity import KEAnonymity
@@ -49,7 +49,9 @@ def random_groups(seed: int):
     numbers = numbers_of(pa.array(values), False, "loss")
     code = rng.integers(0, len(values), rows)
     return count(
-        rng.integers(0, int(rng.integers(1, 9)), rows), 9, {"loss": (code, len(values), numbers)}
+        rng.integers(0, int(rng.integers(1, 9)), rows),
+        9,
+        {"loss": Coded(code, len(values), numbers)},
     )
 
 

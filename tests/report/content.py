@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from expectations.groups import Groups, count, numbers_of
+from expectations.counting import count
+from expectations.groups import Groups
 from expectations.promises import PROMISE
 from tasks.microdata.table import encode
 from tasks.release.declared import Declared
@@ -32,9 +33,7 @@ def seen(sizes: Sequence[int], sensitive: Mapping[str, pa.Array]) -> Groups:
     key = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
     counted = {}
     for name, values in sensitive.items():
-        column = encode(name, "sensitive", values)
-        numbers = numbers_of(column.values, column.has_null, name)
-        counted[name] = (*column.category(), numbers)
+        counted[name] = encode(name, "sensitive", values).coded()
     return count(key, len(sizes), counted)
 
 
