@@ -42,7 +42,8 @@ def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.
             key, bound = dense(key)
         if bound * values > _INT64:
             next_, values = dense(column)
-        key = key * values + next_.astype(np.int64)
+        key *= values
+        key += next_
         bound *= values
     return key, bound
 
@@ -75,7 +76,8 @@ def count(key: np.ndarray, bound: int, sensitive: Mapping[str, Coded]) -> Groups
 
 def _counts(key: np.ndarray, coded: Coded) -> Counts:
     values = max(coded.values, 1)
-    pairs = key * values + coded.codes
+    pairs = key * values
+    pairs += coded.codes
     pairs.sort()
     starts = _starts(pairs)
     group_key, value = np.divmod(pairs[starts], values)
@@ -119,6 +121,12 @@ def merge(groups: Groups, into: np.ndarray) -> Groups:
         None if groups.population is None else _merged_population(groups.population, into, number),
         {name: _merged_subdomains(s, into, number) for name, s in groups.subdomains.items()},
     )
+
+
+def merge_values(counts: Counts, into: np.ndarray) -> Counts:
+    """The counts of generalized values: `into` numbers for each value the one that it becomes."""
+    group, value, count = _added([counts.group, into[counts.value]], counts.count)
+    return Counts(group, value, count, int(into.max(initial=-1)) + 1, None)
 
 
 def _sums(key: np.ndarray, numbers: np.ndarray, length: int) -> np.ndarray:

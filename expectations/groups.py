@@ -53,6 +53,18 @@ class Counts:
         """How often each group shows its most frequent value."""
         return np.maximum.reduceat(self.count, self.starts) if len(self.group) else self.count
 
+    def tail(self, rank: int) -> np.ndarray:
+        """How many rows of each group show its `rank`-th most frequent value or a rarer one."""
+        before, ends = self._cumulated, self.starts + self.distinct
+        sums: np.ndarray = before[ends] - before[np.minimum(self.starts + rank - 1, ends)]
+        return sums
+
+    @cached_property
+    def _cumulated(self) -> np.ndarray:
+        """The running total of the counts, from the largest of each group on."""
+        ranked = self.count[np.lexsort((-self.count, self.group))]
+        return np.concatenate(([0], np.cumsum(ranked)))
+
     @cached_property
     def totals(self) -> np.ndarray:
         """How often each value is shown by all groups together (int64, one per value)."""

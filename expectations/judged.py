@@ -1,7 +1,7 @@
 """What was expected of a release and what was seen: the rows of its validation report.
 
-`judge` of `expectations.suites` makes these rows with Great Expectations, when a release is made;
-`examine` makes the same rows without it, from the same rules and models, when one is checked.
+`judge` of `expectations.suites.gate` makes these rows with Great Expectations, when a release is
+made; `examine` makes the same rows without it, from the same rules and models, when it is checked.
 """
 
 import json

@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from expectations.groups import Groups
 
-Number = int | Fraction | None
+Number = int | Fraction | float | None  # exact; a float is infinity, or not yet rounded to text
 
 RECODED = frozenset({"generalized", "suppressed"})  # who looks alike is one group
 EXACT = frozenset({"permuted", "split"})  # exact quasi-identifiers beside grouped values

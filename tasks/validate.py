@@ -15,7 +15,7 @@ from tasks.stages.anonymize import declaration
 def validate(candidate: Path, withheld: tuple[str, ...], name: str) -> Path:
     """Read the candidate back and let Great Expectations judge it; whatever fails is refused."""
     from expectations.judged import require
-    from expectations.suites import judge  # imports Great Expectations, which takes seconds
+    from expectations.suites.gate import judge  # imports Great Expectations, which takes seconds
 
     declared = declaration(candidate)
     tables = read_tables(declared, candidate / "data")

@@ -101,7 +101,7 @@ def anonymize(plan: Any, run: Path) -> None:
 
 def validate(plan: Any, run: Path) -> None:
     from expectations.judged import require
-    from expectations.suites import judge
+    from expectations.suites.gate import judge
     from tasks.release.promised import promised, structure
     from tasks.release.tables import read_tables
     from tasks.stages.anonymize import declaration

@@ -1,0 +1,57 @@
+"""Ratios of whole numbers compared exactly, in Python integers where int64 would overflow."""
+
+from fractions import Fraction
+
+import numpy as np
+
+_INT64 = 2**63 - 1
+
+
+def above(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
+    """Where numerator / denominator > bound; denominators are not negative, n / 0 is infinite.
+
+    >>> above(np.array([1, 2, 1]), np.array([3, 3, 0]), Fraction(1, 3)).tolist()
+    [False, True, True]
+    """
+    left, right = _scaled(numerators, denominators, bound)
+    over: np.ndarray = left > right
+    return over
+
+
+def below(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
+    """Where numerator / denominator < bound; denominators are not negative, n / 0 is infinite."""
+    left, right = _scaled(numerators, denominators, bound)
+    under: np.ndarray = left < right
+    return under
+
+
+def largest(numerators: np.ndarray, denominators: np.ndarray) -> Fraction | None:
+    """The largest numerator / denominator, None where there is none; denominators are positive."""
+    return _extreme(numerators, denominators, sign=1)
+
+
+def smallest(numerators: np.ndarray, denominators: np.ndarray) -> Fraction | None:
+    """The smallest numerator / denominator, None where there is none; denominators are positive."""
+    return _extreme(numerators, denominators, sign=-1)
+
+
+def _scaled(
+    numerators: np.ndarray, denominators: np.ndarray, bound: Fraction
+) -> tuple[np.ndarray, np.ndarray]:
+    most = max(_most(numerators) * bound.denominator, _most(denominators) * abs(bound.numerator))
+    if most > _INT64:
+        numerators, denominators = numerators.astype(object), denominators.astype(object)
+    return numerators * bound.denominator, denominators * bound.numerator
+
+
+def _most(numbers: np.ndarray) -> int:
+    return max(abs(int(numbers.max())), abs(int(numbers.min()))) if len(numbers) else 0
+
+
+def _extreme(numerators: np.ndarray, denominators: np.ndarray, sign: int) -> Fraction | None:
+    if not len(numerators):
+        return None
+    ratios = sign * (numerators / denominators).astype(np.float64)
+    tied = ratios >= ratios.max() - 1e-12 * abs(ratios.max())  # a quotient is off by far less
+    pairs = set(zip(numerators[tied].tolist(), denominators[tied].tolist(), strict=True))
+    return sign * max(sign * Fraction(n, d) for n, d in pairs)

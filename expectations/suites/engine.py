@@ -1,0 +1,107 @@
+"""Great Expectations, imported once and kept quiet, and what every expectation of ours shares.
+
+What holds is decided by the models and rules; the classes here carry them in and out.
+"""
+
+import inspect
+import json
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pandas as pd
+
+from expectations.errors import PromiseError, SfumatoError
+
+os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import great_expectations as gx
+    from great_expectations.data_context.types.base import (
+        DataContextConfig,
+        InMemoryStoreBackendDefaults,
+        ProgressBarsConfig,
+    )
+    from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
+    from great_expectations.expectations.expectation import BatchExpectation
+    from great_expectations.expectations.metrics.metric_provider import metric_value
+    from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
+    from great_expectations.expectations.registry import get_expectation_impl
+    from great_expectations.render.components import (
+        LegacyDiagnosticRendererType,
+        LegacyRendererType,
+        RenderedStringTemplateContent,
+    )
+    from great_expectations.render.renderer.renderer import renderer
+    from great_expectations.validator.metric_configuration import MetricConfiguration
+
+__all__ = [
+    "DataContextConfig",
+    "Described",
+    "InMemoryStoreBackendDefaults",
+    "MetricConfiguration",
+    "PandasExecutionEngine",
+    "ProgressBarsConfig",
+    "TableMetricProvider",
+    "discreet",
+    "frame_of",
+    "get_expectation_impl",
+    "gx",
+    "metric_value",
+]
+
+logging.getLogger("great_expectations").setLevel(logging.CRITICAL)  # its errors may quote values
+
+
+@contextmanager
+def discreet(doing: str) -> Iterator[None]:
+    """Let no message out but ours: others may quote values."""
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it was, it was not evaluated
+        raise PromiseError(f"{doing} could not be evaluated ({type(error).__name__})") from None
+
+
+def frame_of(execution_engine: Any, domain: Any) -> pd.DataFrame:
+    """The frame that is being validated."""
+    df: pd.DataFrame = execution_engine.get_compute_domain(domain, domain_type="table")[0]
+    return df
+
+
+class Described(BatchExpectation):
+    """An expectation that says in words what it asks for, and what was seen."""
+
+    @classmethod
+    def sentence(cls, asked: Mapping[str, Any]) -> str:
+        """What is asked for, in words."""
+        return f"{inspect.getdoc(cls)} {json.dumps(asked) if asked else ''}"
+
+    @classmethod
+    @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)
+    def _prescriptive_renderer(
+        cls, configuration: Any = None, result: Any = None, *_: Any, **__: Any
+    ) -> list[Any]:
+        kwargs = (configuration or result.expectation_config).kwargs
+        sentence = cls.sentence({k: v for k, v in kwargs.items() if k in cls.success_keys})
+        template = {"template": "$sentence", "params": {"sentence": sentence}}
+        kind = "string_template"
+        return [RenderedStringTemplateContent(content_block_type=kind, string_template=template)]
+
+    @classmethod
+    @renderer(renderer_type=LegacyDiagnosticRendererType.OBSERVED_VALUE)
+    def _diagnostic_observed_value_renderer(
+        cls,
+        configuration: Any = None,  # noqa: ARG003 - the name is Great Expectations'
+        result: Any = None,
+        *_: Any,
+        **__: Any,
+    ) -> str:
+        seen = ((result and result.result) or {}).get("observed_value")
+        if isinstance(seen, dict):
+            return ", ".join(f"{name} = {value}" for name, value in seen.items())
+        return "--" if seen is None else str(seen)

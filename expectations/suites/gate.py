@@ -1,0 +1,193 @@
+"""The gate that lets nothing unjudged pass: releases and sources, judged by Great Expectations.
+
+What holds is decided by the models and rules; whatever was not evaluated is refused.
+"""
+
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from expectations.frames import to_frame
+from expectations.judged import (
+    GROUPS,
+    Expected,
+    Judged,
+    Outcome,
+    Promised,
+    admitted,
+    expected,
+    refuse_unexpected,
+)
+from expectations.structure import Rule
+from expectations.suites import promises as _promises  # noqa: F401 - registers expectations
+from expectations.suites.engine import (
+    DataContextConfig,
+    InMemoryStoreBackendDefaults,
+    ProgressBarsConfig,
+    discreet,
+    get_expectation_impl,
+    gx,
+)
+from expectations.suites.rules import RULES, ExpectRule
+
+_STRICT = {
+    "result_format": "BASIC",
+    "partial_unexpected_count": 0,
+    "exclude_unexpected_values": True,
+}
+_OBSERVED = {"expect_column_values_to_not_be_null": "unexpected_count"}
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """A frame to validate: by which suite, for which table, and what is expected of it."""
+
+    suite: str
+    table: str
+    frame: pd.DataFrame
+    expected: tuple[Expected, ...]
+
+
+def judge(
+    line: str,
+    tables: Mapping[str, pa.Table],
+    structure: Mapping[str, Sequence[Rule]],
+    promises: Sequence[Promised],
+    documents: Path | None = None,
+) -> tuple[Judged, ...]:
+    """Judge a release of `line` by its published tables and the groups seen in them.
+
+    Args:
+        line: name of the release line; the suites are `<line>.release` for its promises and
+            `<line>.release.<table>` for the structure of a table.
+        tables: the published tables, as read back from their files.
+        structure: the rules that must hold of each table.
+        promises: each promise with the groups it is judged on.
+        documents: a private directory for Great Expectations' own results and Data Docs.
+
+    Raises:
+        PromiseError: where something was not evaluated. Failed expectations are rows that say so.
+    """
+    refuse_unexpected(tables, structure, promises)
+    suite = f"{line}.release"
+    return _run(
+        chain(_of_tables(suite, tables, structure), _of_promises(suite, promises)), documents
+    )
+
+
+def judge_source(
+    line: str, table: pa.Table, rules: Sequence[Rule], documents: Path | None = None
+) -> tuple[Judged, ...]:
+    """Judge the source of `line`, whole and as read, by what its spec declares of it.
+
+    Args:
+        line: name of the release line; the suite is `<line>.source`.
+        table: every row of the source; columns may be dictionary-encoded.
+        rules: what must hold of it.
+        documents: a private directory for Great Expectations' own results and Data Docs.
+
+    Raises:
+        PromiseError: where something was not evaluated. Failed expectations are rows that say so.
+    """
+    tables, structure = {"source": table}, {"source": rules}
+    batches = _of_tables(f"{line}.source", tables, structure)
+    return _run((replace(batch, suite=f"{line}.source") for batch in batches), documents)
+
+
+def _run(batches: Iterable[_Batch], documents: Path | None) -> tuple[Judged, ...]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        context = _context(documents)
+        judged = [row for batch in batches for row in _judged(context, batch, documents)]
+        if documents is not None:
+            with discreet("Data Docs"):
+                context.build_data_docs()
+    return tuple(judged)
+
+
+def _of_tables(
+    suite: str, tables: Mapping[str, pa.Table], structure: Mapping[str, Sequence[Rule]]
+) -> Iterator[_Batch]:
+    for name, table in tables.items():
+        with discreet(name):
+            frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # keeps types, and null apart
+            frame.attrs[RULES] = tuple(
+                rule
+                for rule in structure[name]
+                if issubclass(get_expectation_impl(rule.type), ExpectRule)
+            )
+        wanted = tuple(expected(rule) for rule in structure[name])
+        yield _Batch(f"{suite}.{name}", name, frame, wanted)
+
+
+def _of_promises(suite: str, promises: Sequence[Promised]) -> Iterator[_Batch]:
+    """One batch for each run of promises on the same groups."""
+    for number, (_, run) in enumerate(groupby(promises, key=lambda pair: id(pair[1])), start=1):
+        models, groups = zip(*run, strict=True)
+        wanted = tuple(expected(model) for model in models)
+        name = suite if number == 1 else f"{suite}.{GROUPS}-{number}"
+        yield _Batch(name, GROUPS, to_frame(groups[0]), wanted)
+
+
+def _judged(context: Any, batch: _Batch, documents: Path | None) -> tuple[Judged, ...]:
+    name = batch.suite
+    with discreet(batch.table):
+        suite = gx.ExpectationSuite(name, [_expectation(wanted) for wanted in batch.expected])
+        asset = context.data_sources.add_pandas(name).add_dataframe_asset(batch.table)
+        data = asset.add_batch_definition_whole_dataframe("whole")
+        validation = gx.ValidationDefinition(name=name, data=data, suite=context.suites.add(suite))
+        result: Any = validation.run(
+            batch_parameters={"dataframe": batch.frame}, result_format=_STRICT
+        )
+        context.data_sources.delete(name)  # lets go of the frame
+        if documents is not None:
+            text = json.dumps(result.to_json_dict(), indent=2)
+            (documents / f"{name}.json").write_text(text, encoding="utf-8")
+        outcomes = [_outcome(one) for one in result.results]
+    return admitted(batch.table, batch.expected, outcomes)
+
+
+def _expectation(wanted: Expected) -> Any:
+    kwargs = {name.replace("-", "_"): value for name, value in wanted.parameters.items()}
+    return get_expectation_impl(wanted.type)(**kwargs)
+
+
+def _outcome(one: Any) -> Outcome:
+    """What is told of a result: nothing but what is known to be a count or a score."""
+    asked = one.expectation_config
+    kwargs = {name: value for name, value in asked.kwargs.items() if name != "batch_id"}
+    raised = bool(one.exception_info) and one.exception_info.get("raised_exception", True)
+    seen = (one.result or {}).get(_OBSERVED.get(asked.type, "observed_value"))
+    return Outcome(
+        Expected(asked.type, kwargs),
+        raised=raised is not False,
+        passed=one.success,
+        observed=seen if isinstance(seen, int | dict) else None,
+    )
+
+
+def _context(documents: Path | None) -> Any:
+    with discreet("Great Expectations"):
+        context: Any = gx.get_context(
+            mode="ephemeral",
+            project_config=DataContextConfig(
+                store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
+            ),
+        )
+        context.variables.progress_bars = ProgressBarsConfig(globally=False)
+        if documents is not None:
+            documents.mkdir(mode=0o700, parents=True, exist_ok=True)
+            store = {"class_name": "TupleFilesystemStoreBackend"}
+            store["base_directory"] = str(documents.resolve() / "data-docs")
+            index = {"class_name": "DefaultSiteIndexBuilder"}
+            site = {"class_name": "SiteBuilder", "show_how_to_buttons": False}
+            site |= {"store_backend": store, "site_index_builder": index}
+            context.add_data_docs_site("private", site)
+    return context

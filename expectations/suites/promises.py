@@ -1,0 +1,140 @@
+"""Every privacy model as an expectation, with typed parameters and the model's own sentence."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from expectations.alpha_k import AlphaK
+from expectations.frames import from_frame
+from expectations.groups import Groups
+from expectations.judged import GROUPS, observed
+from expectations.k_anonymity import KAnonymity
+from expectations.ke_anonymity import KEAnonymity
+from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from expectations.model import PrivacyModel, Verdict
+from expectations.promises import MODELS, PROMISE
+from expectations.suites.engine import (
+    Described,
+    MetricConfiguration,
+    PandasExecutionEngine,
+    TableMetricProvider,
+    discreet,
+    frame_of,
+    metric_value,
+)
+from expectations.t_closeness import TCloseness
+
+
+def _parameters(*models: type[Any]) -> tuple[str, ...]:
+    """All parameters of these models: what tells one metric from another leaves none out."""
+    return tuple(sorted({field.name for model in models for field in fields(model)}))
+
+
+class GroupsOfFrame(TableMetricProvider):
+    """The groups that a frame of counts holds, rebuilt once for all promises on them."""
+
+    metric_name = "sfumato.groups"
+
+    @metric_value(engine=PandasExecutionEngine)
+    def _pandas(cls, execution_engine: Any, metric_domain_kwargs: Any, **_: Any) -> Groups:
+        with discreet(GROUPS):
+            return from_frame(frame_of(execution_engine, metric_domain_kwargs))
+
+
+class PromiseVerdict(TableMetricProvider):
+    """What the privacy model with these parameters says of the groups."""
+
+    metric_name = "sfumato.verdict"
+    value_keys = _parameters(*MODELS)
+
+    @metric_value(engine=PandasExecutionEngine)
+    def _pandas(cls, metric_value_kwargs: Any, metrics: Any, **_: Any) -> Verdict:
+        with discreet(metric_value_kwargs["model"]):
+            given = {k: v for k, v in metric_value_kwargs.items() if v is not None}
+            model: PrivacyModel = PROMISE.validate_python(given)
+            return model.check(metrics[GroupsOfFrame.metric_name])
+
+    @classmethod
+    def _get_evaluation_dependencies(cls, metric: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        name = GroupsOfFrame.metric_name
+        return {name: MetricConfiguration(name, metric.metric_domain_kwargs)}
+
+
+class _ExpectPromise(Described):
+    """Groups keep a promise: the verdict of its privacy model."""
+
+    metric_dependencies: ClassVar = (PromiseVerdict.metric_name,)
+
+    model: str
+    quasi_identifiers: list[str] | None = None
+    sensitive: str | None = None
+
+    def _validate(self, metrics: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        verdict: Verdict = metrics[PromiseVerdict.metric_name]
+        return {"success": verdict.holds, "result": {"observed_value": observed(verdict)}}
+
+    @classmethod
+    def sentence(cls, asked: Mapping[str, Any]) -> str:
+        return str(PROMISE.validate_python(dict(asked)).sentence())
+
+
+class ExpectKAnonymity(_ExpectPromise):
+    """Each group has at least k rows."""
+
+    success_keys: ClassVar = _parameters(KAnonymity)
+    k: int
+
+
+class _ExpectLDiversity(_ExpectPromise):
+    variant: str
+    known: list[str] | None = None
+
+
+class ExpectDistinctLDiversity(_ExpectLDiversity):
+    """Each group shows at least l different sensitive values."""
+
+    success_keys: ClassVar = _parameters(DistinctLDiversity)
+    l: int
+
+
+class ExpectEntropyLDiversity(_ExpectLDiversity):
+    """The entropy of each group's sensitive values is at least ln l."""
+
+    success_keys: ClassVar = _parameters(EntropyLDiversity)
+    l: int | str
+    dont_care: list[str] | None = None
+
+
+class ExpectRecursiveLDiversity(_ExpectLDiversity):
+    """No sensitive value of a group outweighs c times the rarer ones from rank l on."""
+
+    success_keys: ClassVar = _parameters(RecursiveLDiversity)
+    l: int
+    c: int | str
+    dont_care: list[str] | None = None
+    negative: dict[str, Any] | None = None
+
+
+class ExpectTCloseness(_ExpectPromise):
+    """Each group's sensitive values are distributed like those of all rows, up to t."""
+
+    success_keys: ClassVar = _parameters(TCloseness)
+    t: int | str
+    distance: str
+
+
+class ExpectAlphaK(_ExpectPromise):
+    """Each group has at least k rows, and no value has more than a share alpha of them."""
+
+    success_keys: ClassVar = _parameters(AlphaK)
+    alpha: int | str
+    k: int
+    values: list[str] | None = None
+
+
+class ExpectKEAnonymity(_ExpectPromise):
+    """Each group has at least k distinct sensitive values that span at least e."""
+
+    success_keys: ClassVar = _parameters(KEAnonymity)
+    k: int
+    e: int | str

@@ -1,0 +1,85 @@
+"""t-closeness: the sensitive values of each group are distributed much like those of all rows.
+
+Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity (ICDE
+2007). The distance is the earth mover's; all rows are the published ones.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from expectations.emd import Distances, equal_distance, hierarchical_distance, ordered_distance
+from expectations.groups import Counts, Groups
+from expectations.model import EXACT, RECODED, ExactNumber, PrivacyModel, Verdict, plain
+from expectations.ratios import above, largest
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TCloseness(PrivacyModel):
+    """The distance between each group's distribution and that of all rows is at most t.
+
+    Distances: `equal` (variational), `ordered` (by rank among the different values, for attributes
+    with an order), `hierarchical` (by the levels of the attribute's hierarchy).
+    """
+
+    name: ClassVar[str] = "t-closeness"
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = RECODED | EXACT | {"redistributed"}
+    protects: ClassVar[bool] = True
+
+    model: Literal["t-closeness"] = "t-closeness"
+    t: Annotated[ExactNumber, Field(ge=0, le=1, description="largest distance of a group")]
+    distance: Distance
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`t`: the distance of each group as float64.
+
+        Raises:
+            PromiseError: where the attribute has no such distance.
+        """
+        distances = self._distances(groups)
+        return {"t": (distances.numerators / distances.denominators).astype(np.float64)}
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether no group's distance exceeds t, decided in integers."""
+        required = {"t": Fraction(self.t)}
+        if not len(groups) or not measurable(groups.of(self.sensitive), self.distance):
+            return Verdict(required, {"t": None}, len(groups), len(groups))
+        distances = self._distances(groups)
+        numerators, denominators = distances.numerators, distances.denominators
+        return Verdict(
+            required=required,
+            observed={"t": largest(numerators, denominators)},
+            groups=len(groups),
+            failing=int(above(numerators, denominators, Fraction(self.t)).sum()),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return (
+            f"the values of {self.sensitive} in every group are distributed like those of all "
+            f"published rows, up to {plain(self.t)} (earth mover's distance, {self.distance})"
+        )
+
+    def _distances(self, groups: Groups) -> Distances:
+        return _DISTANCES[self.distance](groups.of(self.sensitive), groups.sizes)
+
+
+_DISTANCES = {
+    "equal": equal_distance,
+    "ordered": ordered_distance,
+    "hierarchical": hierarchical_distance,
+}
+
+
+def measurable(counts: Counts, distance: Distance) -> bool:
+    """Whether the attribute has such a distance: an order, or a hierarchy."""
+    if distance == "ordered":
+        return counts.numbers is not None
+    return distance == "equal" or counts.ancestors is not None
