@@ -78,6 +78,8 @@ class Counts:
         Raises:
             PromiseError: where the values themselves are not known.
         """
+        if not self.values:
+            return np.array([], dtype=np.int64)
         if self.labels is None:
             raise PromiseError("the values are not known, only how often they occur")
         if self.numbers is not None and self.labels.type not in _TEXTS:

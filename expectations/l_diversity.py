@@ -58,6 +58,11 @@ class _LDiversity(PrivacyModel):
         Field(min_length=1, description="other sensitive attributes that an adversary may know"),
     ] = None
 
+    @property
+    def told_apart_by(self) -> tuple[str, ...]:
+        """The quasi-identifiers, and the sensitive attributes that an adversary may know."""
+        return (*(self.quasi_identifiers or ()), *(self.known or ()))
+
     def _whose(self) -> str:
         known = f", and knows {' and '.join(self.known)}," if self.known else ""
         return f"whoever finds a person's group{known}"

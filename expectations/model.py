@@ -78,16 +78,28 @@ class PrivacyModel:
 
     `name` tells the model from the others; `monotone` says that merging two groups that each keep
     the promise cannot break it; `forms` are the forms of publication on which it means something;
-    `protects` says whether it keeps something about the sensitive attribute from being known.
+    `protects` says whether it keeps something about the sensitive attribute from being known;
+    `joins` says whether it is judged on the values that groups admit of each quasi-identifier.
     """
 
     name: ClassVar[str]
     monotone: ClassVar[bool]
     forms: ClassVar[frozenset[str]]
     protects: ClassVar[bool]
+    joins: ClassVar[bool] = False
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
     sensitive: str | None = None
+
+    @property
+    def told_apart_by(self) -> tuple[str, ...]:
+        """The columns whose values an adversary may know: they tell groups apart."""
+        return self.quasi_identifiers or ()
+
+    @property
+    def drawn_from(self) -> str | None:
+        """The address of the population that the promise speaks of, where it speaks of one."""
+        return None
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """The model's scores, one array with an entry per group for each parameter."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from expectations.errors import Fault, SfumatoError, SpecError
+from expectations.errors import Fault, PromiseError, SfumatoError, SpecError
 from flows import show
 
 _FORMAT = click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
@@ -88,26 +88,39 @@ def demo(rows: int) -> None:
 
 
 @cli.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file")
 @click.option("--qi", required=True, metavar="A,B,…", help="the quasi-identifiers")
-@click.option("--sensitive", metavar="S", help="the sensitive attribute")
+@click.option("--sensitive", metavar="S,…", help="the sensitive attributes")
+@click.option("--model", "models", multiple=True, metavar="YAML", help="a promise to decide")
+@click.option("--population", metavar="FILE", help="whom the rows are drawn from")
 @click.option("--columns", metavar="A,B,…", help="names, for a CSV file without a header")
 @click.option("--null", "nulls", multiple=True, help="a text that means a missing value")
 @_FORMAT
 def measure(
-    file: Path,
+    file: str,
     qi: str,
     sensitive: str | None,
+    models: tuple[str, ...],
+    population: str | None,
     columns: str | None,
     nulls: tuple[str, ...],
     format_: str,
 ) -> None:
-    """Measure every privacy model on a CSV or Parquet table, as it is."""
+    """Measure every privacy model on a CSV or Parquet table, as it is.
+
+    FILE is a file, a folder of partitions, or a pattern in quotes. A --model is written as in a
+    spec: '{model: t-closeness, t: 0.2, distance: equal}'; if one does not hold, the exit code is 3.
+    """
+    from flows.spec import read_promise
+    from tasks.microdata.any_table import Written
     from tasks.stages.measure import measured
 
-    header = tuple(columns.split(",")) if columns else None
-    document = measured(file, qi.split(","), sensitive, header, nulls)
+    promises = [read_promise(model) for model in models]
+    written = Written(_names(columns) or None, nulls)
+    document = measured(file, _names(qi), _names(sensitive), promises, population, written)
     show.document(document, format_)
+    if broken := [p["promise"]["model"] for p in document.get("promises", []) if not p["holds"]]:
+        raise PromiseError(f"{file}: {', '.join(broken)} does not hold")
 
 
 @cli.command()
@@ -164,6 +177,10 @@ def schema() -> None:
     from flows.spec import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2))
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
 def _release(spec: Path, settings: tuple[str, ...]) -> str:

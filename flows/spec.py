@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from expectations.errors import SpecError
 from expectations.ke_anonymity import KEAnonymity
 from expectations.model import PrivacyModel
-from expectations.promises import Promise
+from expectations.promises import PROMISE, Promise
 from tasks.forms.parameters import FormParameters
 from tasks.microdata.schema import ColumnSpec, NullPolicy, Role, Source
 from tasks.partitions.parameters import PartitionParameters
@@ -187,6 +187,21 @@ def read_overrides(settings: Mapping[str, str]) -> Overrides:
     except ValidationError as error:
         hint = " (only source, publish, evaluate and approval: required can be overridden)"
         raise SpecError(f"--set {readable(error, document)}{hint}") from None
+
+
+def read_promise(text: str) -> PrivacyModel:
+    """A promise as a spec writes it, in YAML.
+
+    Raises:
+        SpecError: where it is none, naming the key and the rule.
+    """
+    try:
+        document = yaml.safe_load(text)
+        promise: PrivacyModel = PROMISE.validate_python(document)
+    except (yaml.YAMLError, ValueError) as error:
+        fault = readable(error, document) if isinstance(error, ValidationError) else "not YAML"
+        raise SpecError(f"promise: {fault}") from None
+    return promise
 
 
 def json_schema() -> dict[str, Any]:

@@ -66,6 +66,10 @@ class Microdata:
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
 
+    def has(self, name: str) -> bool:
+        """Whether there is such a column."""
+        return any(column.name == name for column in self.columns)
+
     def with_roles(self, *roles: Role) -> tuple[Column, ...]:
         """The columns that have one of these roles, in the order of the spec."""
         return tuple(column for column in self.columns if column.role in roles)

@@ -1,90 +1,153 @@
 """Measure: every model's value on a table as it is, in one pass over its groups."""
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
+from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
-
-from expectations.errors import InputError
+from expectations.alpha_k import AlphaK
+from expectations.groups import Groups
+from expectations.judged import observed
 from expectations.ke_anonymity import KEAnonymity
-from expectations.model import plain
-from tasks.microdata.table import Microdata, encode
-from tasks.stages.verify import grouped
+from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from expectations.model import Number, PrivacyModel, plain
+from expectations.t_closeness import Distance, TCloseness
+from tasks.microdata.any_table import AS_USUAL, Written, read_any
+from tasks.microdata.grouped import grouped, grouped_within
+from tasks.microdata.table import Microdata
+
+_RANKS = range(2, 11)  # for which l the recursive measure is told
 
 
 def measured(
-    file: Path,
+    place: str,
     quasi_identifiers: Sequence[str],
-    sensitive: str | None,
-    header: tuple[str, ...] | None = None,
-    nulls: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    promises: Sequence[PrivacyModel] = (),
+    population: str | None = None,
+    written: Written = AS_USUAL,
 ) -> dict[str, Any]:
     """The values of the models on the groups of equal quasi-identifiers; nulls are a category.
 
     Args:
-        file: a CSV or Parquet file (by its ending: .parquet, else CSV); types are inferred.
+        place: a CSV or Parquet table: a file, a folder of partitions or a pattern.
         quasi_identifiers: columns whose equal values make a group.
-        sensitive: the sensitive attribute, where there is one.
-        header: names of the columns of a CSV file without a header line.
-        nulls: texts that mean a missing value, besides the empty one.
+        sensitive: the sensitive attributes.
+        promises: models with thresholds to decide, each on its own columns where it names some.
+        population: a table of the people whom the rows are drawn from, where there is one.
+        written: how CSV files are written.
+
+    Returns:
+        `rows`, `groups`, `k`; `l`, `t`, `alpha`, `ke` of the only sensitive attribute, or of each
+        under `sensitive`, with `multi_attribute`, its `l` where the others are known; and
+        `promises` where some were given.
 
     Raises:
-        InputError: where the file cannot be read or has no such column.
+        InputError: where a table cannot be read or has no such column.
     """
-    wanted = [*quasi_identifiers, *([sensitive] if sensitive else [])]
-    table = _read(file, header, nulls, wanted)
-    microdata = Microdata(
-        tuple(encode(name, "insensitive", table[name]) for name in dict.fromkeys(wanted)),
-        table.num_rows,
-    )
-    groups = grouped(microdata, quasi_identifiers, [sensitive] if sensitive else [])
+    promises = [_scoped(promise, quasi_identifiers, sensitive) for promise in promises]
+    microdata = read_any(place, _columns(quasi_identifiers, sensitive, promises), written)
+    groups = grouped(microdata, quasi_identifiers, sensitive)
     document: dict[str, Any] = {
         "rows": groups.rows,
         "groups": len(groups),
         "k": int(groups.sizes.min()) if len(groups) else None,
     }
-    if sensitive:
-        document["ke"] = _ke(KEAnonymity(k=1, e=Decimal(0), sensitive=sensitive), groups)
+    if len(sensitive) == 1:
+        document |= _of_attribute(groups, sensitive[0])
+    elif sensitive:
+        document["sensitive"] = {
+            name: _of_attribute(groups, name)
+            | {
+                "multi_attribute": _where_others_are_known(
+                    microdata, quasi_identifiers, sensitive, name
+                )
+            }
+            for name in sensitive
+        }
+    if promises:
+        document["promises"] = [_decided(p, microdata, written) for p in promises]
     return document
 
 
-def _ke(model: KEAnonymity, groups: Any) -> Mapping[str, Any]:
-    counts = groups.sensitive[model.sensitive]
-    if counts.numbers is not None:
-        return {name: plain(value) for name, value in model.check(groups).observed.items()}
-    return {"k": model.distinct(groups), "e": None}
-
-
-def _read(
-    file: Path, header: tuple[str, ...] | None, nulls: Sequence[str], wanted: Sequence[str]
-) -> pa.Table:
-    try:
-        if file.suffix == ".parquet":
-            table = pq.ParquetFile(file).read()
-        else:
-            table = _read_csv(file, header, nulls)
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({os.strerror(error.errno or 0)})") from None
-    except pa.ArrowException:
-        raise InputError(f"{file}: cannot be read as a table") from None
-    for name in wanted:
-        if table.column_names.count(name) != 1:
-            raise InputError(f"{file}: column {name!r} is not there once")
-    return table
-
-
-def _read_csv(file: Path, header: tuple[str, ...] | None, nulls: Sequence[str]) -> pa.Table:
-    names = list(header) if header else None
-    table = pa.csv.read_csv(
-        file,
-        read_options=pa.csv.ReadOptions(column_names=names),
-        convert_options=pa.csv.ConvertOptions(
-            null_values=["", *nulls, *(f" {null}" for null in nulls)], strings_can_be_null=True
-        ),
+def _scoped(
+    promise: PrivacyModel, quasi_identifiers: Sequence[str], sensitive: Sequence[str]
+) -> PrivacyModel:
+    only = sensitive[0] if len(sensitive) == 1 and promise.protects else None
+    return replace(
+        promise,
+        quasi_identifiers=promise.quasi_identifiers or tuple(quasi_identifiers),
+        sensitive=promise.sensitive or only,
     )
-    return table.rename_columns([name.strip() for name in table.column_names])
+
+
+def _columns(
+    quasi_identifiers: Sequence[str], sensitive: Sequence[str], promises: Sequence[PrivacyModel]
+) -> list[str]:
+    asked = [name for promise in promises for name in (*promise.told_apart_by, promise.sensitive)]
+    return [*quasi_identifiers, *sensitive, *(name for name in asked if name is not None)]
+
+
+def _of_attribute(groups: Groups, name: str) -> dict[str, Any]:
+    anonymity = KEAnonymity(k=1, e=Decimal(0), sensitive=name)
+    return {
+        "l": _diversity(groups, name),
+        "t": {
+            "equal": _closeness(groups, name, "equal"),
+            "ordered": _closeness(groups, name, "ordered"),
+        },
+        "alpha": _observed(AlphaK(alpha=Decimal(1), k=1, sensitive=name), groups, "alpha"),
+        "ke": {"k": anonymity.distinct(groups), "e": _observed(anonymity, groups, "e")},
+    }
+
+
+def _diversity(groups: Groups, name: str) -> dict[str, Any]:
+    distinct = _observed(DistinctLDiversity(l=1, sensitive=name), groups, "l")
+    return {
+        "distinct": distinct,
+        "entropy": _observed(EntropyLDiversity(l=Decimal(1), sensitive=name), groups, "l"),
+        "recursive_c": {
+            str(rank): _observed(
+                RecursiveLDiversity(l=rank, c=Decimal(1), sensitive=name), groups, "c"
+            )
+            for rank in _RANKS
+            if rank <= max(3, distinct or 0)
+        },
+    }
+
+
+def _where_others_are_known(
+    microdata: Microdata, quasi_identifiers: Sequence[str], sensitive: Sequence[str], name: str
+) -> dict[str, Any]:
+    others = [other for other in sensitive if other != name]
+    return _diversity(grouped(microdata, [*quasi_identifiers, *others], [name]), name)
+
+
+def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | None:
+    return _observed(TCloseness(t=Decimal(1), distance=distance, sensitive=name), groups, "t")
+
+
+def _observed(model: PrivacyModel, groups: Groups, parameter: str) -> int | float | None:
+    """What a model observes, as a number of JSON."""
+    value: Number = model.check(groups).observed[parameter]
+    if value is None or isinstance(value, int):
+        return value
+    return int(value) if Fraction(value).denominator == 1 else float(value)
+
+
+def _decided(promise: PrivacyModel, microdata: Microdata, written: Written) -> dict[str, Any]:
+    """A promise as given, and its verdict."""
+    by, sensitive = promise.told_apart_by, [promise.sensitive] if promise.sensitive else []
+    if promise.drawn_from is None:
+        groups = grouped(microdata, by, sensitive, by if promise.joins else ())
+    else:
+        people = read_any(promise.drawn_from, [*by, *sensitive], written)
+        groups = grouped_within(microdata, people, by, sensitive)
+    verdict = promise.check(groups)
+    return {
+        "promise": promise.parameters(),
+        "holds": verdict.holds,
+        "required": {name: plain(value) for name, value in verdict.required.items()},
+        "observed": observed(verdict),
+    }
