@@ -12,9 +12,11 @@ from expectations.judged import observed
 from expectations.ke_anonymity import KEAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from expectations.model import Number, PrivacyModel, plain
+from expectations.risk import risk
 from expectations.t_closeness import Distance, TCloseness
 from tasks.microdata.any_table import AS_USUAL, Written, read_any
 from tasks.microdata.grouped import grouped, grouped_within
+from tasks.microdata.singling_out import singling_out
 from tasks.microdata.table import Microdata
 
 _RANKS = range(2, 11)  # for which l the recursive measure is told
@@ -40,7 +42,7 @@ def measured(
 
     Returns:
         `rows`, `groups`, `k`; `l`, `t`, `alpha`, `ke` of the only sensitive attribute, or of each
-        under `sensitive`, with `multi_attribute`, its `l` where the others are known; and
+        under `sensitive`, with `multi_attribute`, its `l` where the others are known; `risk`; and
         `promises` where some were given.
 
     Raises:
@@ -66,9 +68,32 @@ def measured(
             }
             for name in sensitive
         }
+    document["risk"] = _risk(microdata, groups, quasi_identifiers, population, written)
     if promises:
         document["promises"] = [_decided(p, microdata, written) for p in promises]
     return document
+
+
+def _risk(
+    microdata: Microdata,
+    groups: Groups,
+    quasi_identifiers: Sequence[str],
+    population: str | None,
+    written: Written,
+) -> dict[str, Any] | None:
+    """What could be learnt from the table as it is, and which columns already single people out."""
+    if population is not None:
+        people = read_any(population, quasi_identifiers, written)
+        drawn = grouped_within(microdata, people, quasi_identifiers, []).population
+        groups = replace(groups, population=drawn)
+    found = risk(groups)
+    if found is None:
+        return None
+    single = singling_out(microdata, quasi_identifiers)
+    return found.document() | {
+        "singling_out": [{"columns": list(s.columns), "rows": s.rows} for s in single.minimal],
+        "singling_out_complete_up_to": single.complete_up_to,
+    }
 
 
 def _scoped(
