@@ -152,11 +152,15 @@ def _merged_counts(counts: Counts, into: np.ndarray) -> Counts:
 
 
 def _merged_population(population: Population, into: np.ndarray, number: int) -> Population:
-    joint = {
-        name: Joint(*_added([into[j.group], j.cell, j.value], j.count))
-        for name, j in population.joint.items()
-    }
+    joint = {name: _merged_joint(one, into) for name, one in population.joint.items()}
     return Population(_sums(into, population.sizes, number), population.elsewhere, joint)
+
+
+def _merged_joint(joint: Joint, into: np.ndarray) -> Joint:
+    """Cells of different groups stay apart, whatever their numbers."""
+    most = int(joint.cell.max(initial=0)) + 1
+    cell, _ = dense(joint.group * most + joint.cell)
+    return Joint(*_added([into[joint.group], cell, joint.value], joint.count))
 
 
 def _merged_subdomains(subdomains: Subdomains, into: np.ndarray, number: int) -> Subdomains:

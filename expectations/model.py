@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass as plain_dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from expectations.groups import Groups
 
-Number = int | Fraction | float | None  # exact; a float is infinity, or not yet rounded to text
+Number = int | Fraction | float | None  # exact; a float is infinity
 
 RECODED = frozenset({"generalized", "suppressed"})  # who looks alike is one group
 EXACT = frozenset({"permuted", "split"})  # exact quasi-identifiers beside grouped values
@@ -22,6 +23,8 @@ def plain(number: Decimal | Number) -> int | str | None:
     """An exact number for JSON: an integer, or else the decimal or fraction as text."""
     if number is None or isinstance(number, int):
         return number
+    if number == inf:
+        return "infinite"
     as_fraction = Fraction(number)
     if as_fraction.denominator == 1:
         return int(as_fraction)

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar
 
+from expectations.alpha_beta import AlphaBeta
 from expectations.alpha_k import AlphaK
+from expectations.bayes_optimal import BayesOptimal
 from expectations.frames import from_frame
 from expectations.groups import Groups
 from expectations.judged import GROUPS, observed
@@ -12,6 +14,8 @@ from expectations.k_anonymity import KAnonymity
 from expectations.ke_anonymity import KEAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from expectations.model import PrivacyModel, Verdict
+from expectations.p_privacy import PPrivacy
+from expectations.presence import DeltaPresence
 from expectations.promises import MODELS, PROMISE
 from expectations.suites.engine import (
     Described,
@@ -138,3 +142,39 @@ class ExpectKEAnonymity(_ExpectPromise):
     success_keys: ClassVar = _parameters(KEAnonymity)
     k: int
     e: int | str
+
+
+class ExpectAlphaBeta(_ExpectPromise):
+    """No vector of quasi-identifiers is more present than alpha, no value has more than beta."""
+
+    success_keys: ClassVar = _parameters(AlphaBeta)
+    alpha: int | str
+    beta: int | str
+    presence: str
+
+
+class ExpectPPrivacy(_ExpectPromise):
+    """The subdomains shown for each group are balanced as the target distribution says."""
+
+    success_keys: ClassVar = _parameters(PPrivacy)
+    target: str | dict[str, Any]
+    tolerance: int | str
+
+
+class ExpectDeltaPresence(_ExpectPromise):
+    """Of people who look alike, a share between min and max is in the table."""
+
+    success_keys: ClassVar = _parameters(DeltaPresence)
+    min: int | str
+    max: int | str
+    population: str
+
+
+class ExpectBayesOptimal(_ExpectPromise):
+    """No prior below rho1 becomes a belief above rho2, nor the other way round."""
+
+    success_keys: ClassVar = _parameters(BayesOptimal)
+    rho1: int | str
+    rho2: int | str
+    population: str
+    smoothing: int | str

@@ -1,0 +1,123 @@
+"""P-privacy: the values shown for a group are spread as a target distribution P says.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from expectations.errors import PromiseError
+from expectations.groups import Groups, Subdomains
+from expectations.model import ExactNumber, PrivacyModel, Verdict, plain
+from expectations.subdomains import imbalance
+
+_STRICT = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Parameters:
+    """The mean and the variance of a normal distribution, in the units of the attribute."""
+
+    mean: ExactNumber
+    variance: Annotated[ExactNumber, Field(gt=0)]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Normal:
+    """A normal distribution over the attribute's domain."""
+
+    normal: Parameters
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Zipf:
+    """Zipf's distribution with exponent s over the values in ascending order."""
+
+    zipf: Annotated[ExactNumber, Field(ge=0)]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class File:
+    """A distribution that a file gives: values with their weights."""
+
+    file: Annotated[str, Field(min_length=1)]
+
+
+Aim = Literal["source", "uniform"] | Normal | Zipf | File
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPrivacy(PrivacyModel):
+    """The subdomains shown for each group are balanced as P says, up to `tolerance`.
+
+    The tolerance is relative to the number of subdomains. Merging groups that have the same target
+    adds their equations up and cannot unbalance them.
+    """
+
+    name: ClassVar[str] = "p-privacy"
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = frozenset({"redistributed"})
+    protects: ClassVar[bool] = True
+
+    model: Literal["p-privacy"] = "p-privacy"
+    target: Aim
+    tolerance: Annotated[
+        ExactNumber, Field(ge=0, lt=1, description="largest imbalance, relative to a group's size")
+    ] = Decimal(0)
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`tolerance`: the imbalance of each group (Fractions, infinity where a node has no P).
+
+        Raises:
+            PromiseError: where no subdomains are shown.
+        """
+        shown = self._subdomains(groups)
+        found = [imbalance(shown.targets[t], c) for t, c in _by_group(shown, len(groups))]
+        scores = np.array([np.inf if one is None else one for one in found], dtype=object)
+        return {"tolerance": scores}
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether no group's imbalance exceeds the tolerance, in fractions."""
+        required = {"tolerance": Fraction(self.tolerance)}
+        try:
+            scores = self.measure(groups)["tolerance"].tolist()
+        except PromiseError:
+            return Verdict(required, {"tolerance": None}, len(groups), len(groups))
+        worst = max(scores, default=None)
+        return Verdict(
+            required=required,
+            observed={"tolerance": worst},
+            groups=len(groups),
+            failing=sum(score > Fraction(self.tolerance) for score in scores),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        within = f", up to a share {plain(self.tolerance)}" if self.tolerance else ""
+        return (
+            f"from what is shown of a group, each value of {self.sensitive} is as likely as the "
+            f"published target distribution says{within}"
+        )
+
+    def _subdomains(self, groups: Groups) -> Subdomains:
+        name = self.sensitive
+        if name is None and len(groups.subdomains) == 1:
+            name = next(iter(groups.subdomains))
+        if name is None or name not in groups.subdomains:
+            raise PromiseError(f"no subdomains of {name!r} are shown")
+        return groups.subdomains[name]
+
+
+def _by_group(shown: Subdomains, groups: int) -> list[tuple[int, np.ndarray]]:
+    """The number of each group's target, and the copies of the target's nodes."""
+    nodes = [len(target.parent) for target in shown.targets]
+    found = [(int(t), np.zeros(nodes[t], dtype=np.int64)) for t in shown.target[:groups]]
+    for group, node, count in zip(shown.group, shown.node, shown.count, strict=True):
+        found[group][1][node] += count
+    return found

@@ -1,0 +1,85 @@
+"""Subdomains of a distribution's hierarchy: probabilities of nodes, balance, what they generalize.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009). A
+multiset of n nodes is P-private if, for each value t with P(t) > 0, the copies of the nodes above
+it, each counted as 1/P(node), add up to n: a row of the group has the value t with chance P(t).
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from expectations.groups import Target
+
+
+def probabilities(target: Target) -> list[Fraction]:
+    """P(node) of each node: its share of the weight of its siblings, times its parent's P."""
+    total = np.zeros(len(target.parent), dtype=object)
+    for node, parent in enumerate(target.parent.tolist()):
+        if parent >= 0:
+            total[parent] += int(target.weight[node])
+    found: list[Fraction] = []
+    for node, parent in enumerate(target.parent.tolist()):
+        share = Fraction(1)
+        if parent >= 0:
+            weight = int(target.weight[node])
+            share = found[parent] * Fraction(weight, total[parent]) if weight else Fraction(0)
+        found.append(share)
+    return found
+
+
+def leaves(target: Target) -> list[int]:
+    """The nodes that are above no other."""
+    inner = set(target.parent.tolist())
+    return [node for node in range(len(target.parent)) if node not in inner]
+
+
+def imbalance(target: Target, copies: np.ndarray) -> Fraction | None:
+    """The largest |Σ c(node)/P(node) - n| / n over the values t with P(t) > 0, nodes above t.
+
+    Args:
+        target: the hierarchy with its distribution.
+        copies: how many copies of each node there are, n in all, at least one.
+
+    Returns:
+        0 for a P-private multiset; None where a node is shown that no value can have led to.
+    """
+    chance = probabilities(target)
+    number = int(copies.sum())
+    above: list[Fraction] = []
+    for node, parent in enumerate(target.parent.tolist()):
+        shown = int(copies[node])
+        if shown and not chance[node]:
+            return None
+        mine = shown / chance[node] if shown else Fraction(0)
+        above.append(mine + (above[parent] if parent >= 0 else 0))
+    off = [abs(above[leaf] - number) for leaf in leaves(target) if chance[leaf]]
+    return max(off) / number
+
+
+def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:
+    """How many fake values a multiset needs so that each copy of a node generalizes a value of its.
+
+    By Hall's condition on nested sets: below each node there are at most as many copies as values.
+
+    Args:
+        target: the hierarchy.
+        copies: the copies of each node.
+        values: how often each node (a leaf) is an original value.
+    """
+    held, shown = values.astype(np.int64), copies.astype(np.int64)
+    below = np.zeros(len(held), dtype=np.int64)
+    for node in range(len(held) - 1, -1, -1):
+        below[node] = max(below[node], int(shown[node] - held[node]), 0)
+        parent = int(target.parent[node])
+        if parent >= 0:
+            below[parent] += below[node]
+            held[parent] += held[node]
+            shown[parent] += shown[node]
+    return int(below[0])
+
+
+def generalizes(target: Target, copies: np.ndarray, values: np.ndarray, fakes: int = 0) -> bool:
+    """Whether the copies are generalizations of the values and so many fakes, one for one."""
+    whole = int(copies.sum()) == int(values.sum()) + fakes
+    return whole and fakes_needed(target, copies, values) <= fakes
