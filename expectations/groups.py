@@ -124,8 +124,8 @@ class Joint:
     """How a population's sensitive values are spread over the exact quasi-identifiers of groups.
 
     Parallel and sorted by group, cell, value: `count` people of the population have the exact
-    quasi-identifiers that are the group's `cell` (numbered anew in each group), and the sensitive value `value` (numbered
-    as in `Counts`; values that no group shows are numbered from there on).
+    quasi-identifiers that are the group's `cell` (numbered anew in each group), and the sensitive
+    value `value` (numbered as in `Counts`, and from there on where no group shows it).
     """
 
     group: np.ndarray
