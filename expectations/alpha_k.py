@@ -13,9 +13,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from expectations.groups import Groups
-from expectations.l_diversity import Value, entries_of
+from expectations.l_diversity import entries_of
 from expectations.model import RECODED, ExactNumber, PrivacyModel, Verdict, plain
 from expectations.ratios import above, largest
+from expectations.texts import Value
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,33 +7,20 @@ negative/positive disclosure-recursive; with `known` it is multi-attribute l-div
 """
 
 from collections.abc import Mapping
-from datetime import date, datetime
-from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from expectations.entropy import adjusted_entropy, entropy
 from expectations.groups import Counts, Groups
 from expectations.model import EXACT, RECODED, ExactNumber, Number, PrivacyModel, Verdict, plain
 from expectations.ratios import below, largest, smallest
+from expectations.texts import Value
 
 _LENIENT = 1e-9  # in entropy: logarithms are not exact
-
-
-def _text(value: Any) -> Any:
-    """A value of the sensitive attribute as it is written in a CSV file."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime | date):
-        return value.isoformat(*([" "] if isinstance(value, datetime) else []))
-    return str(value) if isinstance(value, int | float | Decimal) else value
-
-
-Value = Annotated[str, BeforeValidator(_text)]
 
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))

@@ -115,7 +115,7 @@ class NotNull:
 
 @dataclass(frozen=True)
 class ColumnTypes:
-    """Each column has the Arrow type that was declared for it."""
+    """Each column has the Arrow type that was declared for it, dictionary-encoded or not."""
 
     type: ClassVar[str] = "expect_column_types"
     types: tuple[tuple[str, pa.DataType], ...]
@@ -126,7 +126,7 @@ class ColumnTypes:
 
     def observed(self, table: pa.Table) -> int:
         """How many columns have another type, or none declared, or are missing."""
-        published = {(field.name, field.type) for field in table.schema}
+        published = {(field.name, _plain(field.type)) for field in table.schema}
         return len({name for name, _ in published ^ set(self.types)})
 
     def holds(self, table: pa.Table) -> bool:
@@ -231,6 +231,10 @@ def published(
         NoRowNumber(tuple(besides)),
         CanonicalOrder(canonical),
     )
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
 def _enumerates(values: pa.ChunkedArray) -> bool:

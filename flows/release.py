@@ -44,7 +44,7 @@ def release(spec: str, overrides: Overrides | None = None) -> str:
 
 def _publish(plan: Plan, run: Path) -> Path:
     spec, terms, line = plan.spec, plan.terms, plan.line
-    ingested = ingest(spec.source, spec.columns, spec.nulls, plan.base, run)
+    ingested = ingest(spec.source, spec.columns, spec.nulls, plan.base, run, line.name)
     deidentified = deidentify(ingested, terms, plan.unit, line, run)
     version = verify(deidentified, terms, line)
     if version is None:

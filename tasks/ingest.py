@@ -1,16 +1,32 @@
-"""The task that reads the source."""
+"""The task that reads the source and has it judged before anything else is done with it."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from tasks.microdata.declared_source import require
 from tasks.microdata.schema import ColumnSpec, NullPolicy, Source
 from tasks.policy import private_task
-from tasks.stages.ingest import write_ingested
+from tasks.private.workdir import private_directory
+from tasks.stages.ingest import source_table, write_ingested, write_source
 
 
 @private_task(retries=2)
 def ingest(
-    source: Source, columns: Mapping[str, ColumnSpec], nulls: NullPolicy, base: Path, run: Path
+    source: Source,
+    columns: Mapping[str, ColumnSpec],
+    nulls: NullPolicy,
+    base: Path,
+    run: Path,
+    name: str,
 ) -> Path:
-    """Read the source as it is declared into dictionary codes."""
-    return write_ingested(source, columns, nulls, base, run)
+    """Read the source into dictionary codes, hold it to its declaration, keep what is released."""
+    from expectations import judged
+    from expectations.suites.gate import judge_source  # imports Great Expectations: seconds
+
+    whole = write_source(source, columns, base, run)
+    table, rules = source_table(whole, columns)
+    documents = private_directory(run / "great-expectations-source")
+    found = judge_source(name, table, rules, documents)
+    require(columns, table, source.uri)
+    judged.require(found)
+    return write_ingested(whole, source, columns, nulls, base, run)

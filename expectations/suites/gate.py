@@ -35,7 +35,7 @@ from expectations.suites.engine import (
     get_expectation_impl,
     gx,
 )
-from expectations.suites.rules import RULES, ExpectRule
+from expectations.suites.rules import frame_with
 
 _STRICT = {
     "result_format": "BASIC",
@@ -117,12 +117,7 @@ def _of_tables(
 ) -> Iterator[_Batch]:
     for name, table in tables.items():
         with discreet(name):
-            frame = table.to_pandas(types_mapper=pd.ArrowDtype)  # keeps types, and null apart
-            frame.attrs[RULES] = tuple(
-                rule
-                for rule in structure[name]
-                if issubclass(get_expectation_impl(rule.type), ExpectRule)
-            )
+            frame = frame_with(table, structure[name])
         wanted = tuple(expected(rule) for rule in structure[name])
         yield _Batch(f"{suite}.{name}", name, frame, wanted)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import pandas as pd
 import pyarrow as pa
 
 from expectations.judged import Expected, expected
@@ -13,10 +14,40 @@ from expectations.suites.engine import (
     TableMetricProvider,
     discreet,
     frame_of,
+    get_expectation_impl,
     metric_value,
 )
 
-RULES = "sfumato-rules"  # where a frame carries the rules of its table
+_RULES = "sfumato-rules"  # where a frame carries the rules of its table
+_VALUES = "sfumato-values"  # and the values that the codes of its columns stand for
+
+
+def frame_with(table: pa.Table, rules: Sequence[Rule]) -> pd.DataFrame:
+    """A table as a frame that keeps types, and null apart; dictionary-encoded columns as codes."""
+    columns, values = {}, {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        columns[name] = column
+        if pa.types.is_dictionary(column.type):
+            whole = column.unify_dictionaries().combine_chunks()
+            columns[name], values[name] = whole.indices, whole.dictionary
+    coded = pa.Table.from_arrays(list(columns.values()), names=table.column_names)
+    df: pd.DataFrame = coded.to_pandas(types_mapper=pd.ArrowDtype)
+    df.attrs[_RULES] = tuple(
+        rule for rule in rules if issubclass(get_expectation_impl(rule.type), ExpectRule)
+    )
+    df.attrs[_VALUES] = values
+    return df
+
+
+def _table_of(df: pd.DataFrame) -> pa.Table:
+    """The table that `frame_with` made a frame of."""
+    table = pa.Table.from_pandas(df, preserve_index=False).replace_schema_metadata(None)
+    for name, values in df.attrs[_VALUES].items():
+        place = table.column_names.index(name)
+        codes = table[name].combine_chunks()
+        column = pa.DictionaryArray.from_arrays(codes, values)
+        table = table.set_column(place, name, column)
+    return table
 
 
 class RulesOfTable(TableMetricProvider):
@@ -30,9 +61,8 @@ class RulesOfTable(TableMetricProvider):
     ) -> dict[str, tuple[bool, int | None]]:
         with discreet("rules"):
             df = frame_of(execution_engine, metric_domain_kwargs)
-            table = pa.Table.from_pandas(df, preserve_index=False)
-            table = table.replace_schema_metadata(None)
-            rules: Sequence[Rule] = df.attrs[RULES]
+            table = _table_of(df)
+            rules: Sequence[Rule] = df.attrs[_RULES]
             return {expected(r).key: (r.holds(table), r.observed(table)) for r in rules}
 
 
@@ -72,3 +102,20 @@ class ExpectNoRowNumber(ExpectRule):
 
 class ExpectCanonicalOrder(ExpectRule):
     """The rows stand in the one order that their content determines."""
+
+
+class ExpectAcceptedValues(ExpectRule):
+    """Every value of a column is one of those that the spec accepts."""
+
+    success_keys: ClassVar = ("column", "values")
+    column: str
+    values: list[str]
+
+
+class ExpectValuesInRange(ExpectRule):
+    """Every value of a column is between the limits that the spec declares."""
+
+    success_keys: ClassVar = ("column", "minimum", "maximum")
+    column: str
+    minimum: str | None = None
+    maximum: str | None = None

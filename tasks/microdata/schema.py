@@ -4,6 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from expectations.texts import Value, as_number
+
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "drop"]
 ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]
 NullPolicy = Literal["refuse", "drop-row", "category"]
@@ -76,12 +78,37 @@ class Intervals(BaseModel):
         return self
 
 
+_ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
+
+
+class Range(BaseModel):
+    """The limits of a column's values, each included."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    min: Value | None = None
+    max: Value | None = None
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("min or max is needed")
+        return self
+
+
 class ColumnSpec(Part):
-    """What a column is: its role, type, null policy and hierarchy."""
+    """What a column is: its role, type, null policy, accepted values and hierarchy."""
 
     role: Role
     type: ColumnType = "string"
     nulls: NullPolicy | None = None
+    values: Annotated[
+        tuple[Value, ...] | None,
+        Field(min_length=1, description="the values that the source may have"),
+    ] = None
+    range: Annotated[
+        Range | None, Field(description="between which values those of the source are")
+    ] = None
     hierarchy: Annotated[
         str | Intervals | None,
         Field(description="a CSV file with one row per leaf, or intervals"),
@@ -93,6 +120,27 @@ class ColumnSpec(Part):
     unprotected: Annotated[
         str | None, Field(min_length=1, description="why a sensitive column needs no promise")
     ] = None
+
+    @model_validator(mode="after")
+    def _values_fit_the_type(self) -> Self:
+        if self.range is not None and self.type not in _ORDERED:
+            raise ValueError(f"range: values of type {self.type} have no order")
+        for number, text in enumerate(self.values or ()):
+            if not self._can_be(text):
+                raise ValueError(f"values.{number}: not of type {self.type}")
+        limits = (self.range.min, self.range.max) if self.range else ()
+        if not all(self._can_be(limit) for limit in limits if limit is not None):
+            raise ValueError(f"range: a limit is not of type {self.type}")
+        return self
+
+    def _can_be(self, text: str) -> bool:
+        if self.type not in _ORDERED:
+            return self.type == "string" or text in ("true", "false")
+        try:
+            as_number(text, self.type)
+        except ValueError:
+            return False
+        return True
 
     @model_validator(mode="after")
     def _keys_fit_the_role(self) -> Self:

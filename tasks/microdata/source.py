@@ -33,7 +33,6 @@ class Ingested:
     dropped_by_filter: int
     dropped_for_nulls: int
     dropped_as_repeats: int
-    sha256: str
 
 
 def ingest(
@@ -56,11 +55,39 @@ def ingest(
         SpecError: where the declaration itself is wrong.
         InputError: where the file is not as declared, with file, row and column.
     """
+    return represented(read(source, columns, base, environ), source, columns, nulls, base)
+
+
+def read(
+    source: Source, columns: Mapping[str, ColumnSpec], base: Path, environ: Mapping[str, str]
+) -> Microdata:
+    """All rows of a source with its declared columns, typed and encoded.
+
+    Raises:
+        SpecError: where the declaration itself is wrong.
+        InputError: where the file is not as declared, with file, row and column.
+    """
     path = local_path(source.uri, base, environ)
-    sha256 = _digest(path, source)
+    _require_digest(path, source)
     whole = _encoded(path, source, columns)
     if not whole.rows:
         raise wrong(source.uri, "has no rows")
+    return whole
+
+
+def represented(
+    whole: Microdata,
+    source: Source,
+    columns: Mapping[str, ColumnSpec],
+    nulls: NullPolicy,
+    base: Path,
+) -> Ingested:
+    """The rows of a whole source that a release speaks of.
+
+    Raises:
+        SpecError: where the declaration itself is wrong.
+        InputError: where a row breaks a null policy, repeats a unit or is in no hierarchy.
+    """
     filtered = _filtered(whole, source, columns)
     complete = without_nulls(whole, filtered, columns, nulls, source.uri)
     kept = one_per_unit(whole, complete, columns, source.uri)
@@ -73,7 +100,6 @@ def ingest(
         dropped_by_filter=whole.rows - len(filtered),
         dropped_for_nulls=len(filtered) - len(complete),
         dropped_as_repeats=len(complete) - len(kept),
-        sha256=sha256,
     )
 
 
@@ -100,7 +126,7 @@ def local_path(uri: str, base: Path, environ: Mapping[str, str]) -> Path:
     return Path(unquote(path))
 
 
-def _digest(path: Path, source: Source) -> str:
+def _require_digest(path: Path, source: Source) -> None:
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -109,7 +135,6 @@ def _digest(path: Path, source: Source) -> str:
         raise wrong(source.uri, f"cannot be read ({reason})") from None
     if source.sha256 not in (None, found):
         raise wrong(source.uri, f"sha256 is {found}, the spec pins {source.sha256}")
-    return found
 
 
 def _encoded(path: Path, source: Source, columns: Mapping[str, ColumnSpec]) -> Microdata:

@@ -1,22 +1,41 @@
-"""Ingest: the source as it is declared, in dictionary codes."""
+"""Ingest: the source as it is declared, in dictionary codes; whole, then the represented rows."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
+
+from expectations.structure import Rule
+from tasks.microdata.declared_source import as_table, declared
 from tasks.microdata.schema import ColumnSpec, NullPolicy, Source
-from tasks.microdata.source import ingest
-from tasks.microdata.table import save
+from tasks.microdata.source import read, represented
+from tasks.microdata.table import load, save
 from tasks.stages.stage import new_stage, note
+
+Columns = Mapping[str, ColumnSpec]
+
+
+def write_source(source: Source, columns: Columns, base: Path, run: Path) -> Path:
+    """Read the whole source, whose paths are relative to `base`, into a stage of `run`."""
+    whole = read(source, columns, base, os.environ)
+    stage = new_stage(run, "source")
+    save(whole, stage)
+    return stage
+
+
+def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, ...]]:
+    """The table of a source stage, dictionary-encoded, and what its spec declares of it."""
+    microdata = load(whole)
+    return as_table(microdata), declared(columns, microdata)
 
 
 def write_ingested(
-    source: Source, columns: Mapping[str, ColumnSpec], nulls: NullPolicy, base: Path, run: Path
+    whole: Path, source: Source, columns: Columns, nulls: NullPolicy, base: Path, run: Path
 ) -> Path:
-    """Read the source, whose paths are relative to `base`, into a stage of `run`."""
-    ingested = ingest(source, columns, nulls, base, os.environ)
+    """Keep the rows of a source stage that the release speaks of, in a stage of `run`."""
+    ingested = represented(load(whole), source, columns, nulls, base)
     stage = new_stage(run, "ingested")
     save(ingested.microdata, stage)
-    counts = {k: v for k, v in vars(ingested).items() if k != "microdata"}
-    note(stage, "counts", counts)
+    note(stage, "counts", {k: v for k, v in vars(ingested).items() if k != "microdata"})
     return stage

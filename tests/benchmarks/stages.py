@@ -75,9 +75,11 @@ def read_baseline(data: Path) -> float:
 
 
 def ingest(plan: Any, run: Path) -> None:
-    from tasks.stages.ingest import write_ingested
+    from tasks.stages.ingest import write_ingested, write_source
 
-    write_ingested(plan.spec.source, plan.spec.columns, plan.spec.nulls, plan.base, run)
+    spec = plan.spec
+    whole = write_source(spec.source, spec.columns, plan.base, run)
+    write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
 
 
 def deidentify(plan: Any, run: Path) -> None:

@@ -199,7 +199,7 @@ def test_a_rule_that_has_no_expectation_is_refused(kept):
         judge("line", TABLES, {"microdata": [Unknown()]}, kept)
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [None, float("nan"), float("-inf")])
 def test_a_model_that_met_no_number_is_refused_or_fails(kept, monkeypatch, value):
     monkeypatch.setattr(
         KAnonymity, "check", lambda self, _: Verdict({"k": self.k}, {"k": value}, 1, 0)

@@ -53,7 +53,6 @@ def test_pin(tmp_path):
     (tmp_path / "a.csv").write_text("x\nyes\n", encoding="utf-8")
     found = hashlib.sha256(b"x\nyes\n").hexdigest()
     ingested = ingest(Source(uri="a.csv", sha256=found), X, "refuse", tmp_path, {})
-    assert ingested.sha256 == found
     assert values(ingested, "x") == ["yes"]
     source = Source(uri="a.csv", sha256="0" * 64)
     message = refusal(lambda: ingest(source, X, "refuse", tmp_path, {}), InputError)

@@ -12,7 +12,7 @@ from tasks.microdata.randomness import seeded
 from tasks.release.publication import Published, publish
 from tasks.stages.anonymize import declaration, write_candidate
 from tasks.stages.deidentify import identity, write_deidentified
-from tasks.stages.ingest import write_ingested
+from tasks.stages.ingest import write_ingested, write_source
 from tasks.stages.verify import stakes
 
 SPEC = {
@@ -81,7 +81,8 @@ class Small:
         plan, run = plan_run(self.spec), self.folder / name
         run.mkdir()
         spec, line = plan.spec, plan.line.private
-        ingested = write_ingested(spec.source, spec.columns, spec.nulls, plan.base, run)
+        whole = write_source(spec.source, spec.columns, plan.base, run)
+        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
         deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run)
         stakes(deidentified, plan.terms)
         write_candidate(deidentified, plan.terms, run, seeded(sum(name.encode())))

@@ -1,0 +1,52 @@
+"""What the spec declares of the source, and whether the table that was read is so."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from expectations.source import AcceptedValues, ValueRule, ValuesInRange, source_rules
+from expectations.structure import Rule
+from tasks.microdata.place import wrong
+from tasks.microdata.schema import ColumnSpec
+from tasks.microdata.table import Microdata
+
+
+def as_table(microdata: Microdata) -> pa.Table:
+    """The table with its columns dictionary-encoded: nothing is decoded."""
+    return pa.table(
+        {
+            column.name: pa.DictionaryArray.from_arrays(
+                pa.array(column.codes, mask=column.codes < 0), column.values
+            )
+            for column in microdata.columns
+        }
+    )
+
+
+def declared(columns: Mapping[str, ColumnSpec], microdata: Microdata) -> tuple[Rule, ...]:
+    """The rules of a source with these columns; decimals have the digits that were read."""
+    types = [(name, microdata[name].values.type) for name in columns]
+    return source_rules(pa.schema(types), value_rules(columns))
+
+
+def value_rules(columns: Mapping[str, ColumnSpec]) -> tuple[ValueRule, ...]:
+    """The accepted values and ranges that the columns declare."""
+    rules: list[ValueRule] = []
+    for name, column in columns.items():
+        if column.values is not None:
+            rules.append(AcceptedValues(name, column.values))
+        if column.range is not None:
+            rules.append(ValuesInRange(name, column.range.min, column.range.max))
+    return tuple(rules)
+
+
+def require(columns: Mapping[str, ColumnSpec], table: pa.Table, file: str) -> None:
+    """Let no row pass that has another value than declared.
+
+    Raises:
+        InputError: with the file, the first row, the column and the rule.
+    """
+    for rule in value_rules(columns):
+        row = rule.first(table)
+        if row is not None:
+            raise wrong(file, rule.words(), row=row, column=rule.column)
