@@ -46,7 +46,7 @@ def _publish(plan: Plan, run: Path) -> Path:
     spec, terms, line = plan.spec, plan.terms, plan.line
     ingested = ingest(spec.source, spec.columns, spec.nulls, plan.base, run, line.name)
     deidentified = deidentify(ingested, terms, plan.unit, line, run)
-    version = verify(deidentified, terms, line)
+    version = verify(deidentified, terms, line, plan.base)
     if version is None:
         candidate = anonymize(deidentified, terms, run)
         judged = validate(candidate, plan.withheld, line.name)

@@ -3,7 +3,6 @@
 Composes parts whose types live with what they configure. Reads and validates; computes nothing.
 """
 
-import re
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,17 +12,15 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from expectations.errors import SpecError
-from expectations.ke_anonymity import KEAnonymity
 from expectations.model import PrivacyModel
 from expectations.promises import PROMISE, Promise
+from flows.rules import RULES
 from tasks.forms.parameters import FormParameters
 from tasks.microdata.schema import ColumnSpec, NullPolicy, Role, Source
 from tasks.partitions.parameters import PartitionParameters
 from tasks.query.workloads import Evaluation
 from tasks.release.declared import DeclaredColumn, Format, LineName, Terms, Title
 
-_RESERVED = frozenset({"group_id", "count", "lower", "upper"})
-_ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
 _PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
 
@@ -77,7 +74,7 @@ class ReleaseSpec(_Part):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        for rule in (_names, _roles, _unit, _scopes, _combination, _workloads, _not_yet):
+        for rule in RULES:
             rule(self)
         return self
 
@@ -278,99 +275,3 @@ def _merged(document: Any, changes: Any) -> Any:
         **document,
         **{key: _merged(document.get(key), value) for key, value in changes.items()},
     }
-
-
-def _names(spec: ReleaseSpec) -> None:
-    safe: dict[str, str] = {}
-    for name in spec.columns:
-        if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
-            raise ValueError(f"columns.{name!r}: looks like a path, or cannot be a name")
-        if name.lower() in _RESERVED:
-            raise ValueError(f"columns.{name}: is a reserved name")
-        folded = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-        if not folded or folded in _RESERVED:
-            raise ValueError(f"columns.{name}: has no safe name for files and SQL of its own")
-        if folded in safe:
-            raise ValueError(f"columns.{name}: collides with {safe[folded]!r} in files and SQL")
-        safe[folded] = name
-
-
-def _roles(spec: ReleaseSpec) -> None:
-    for role in ("quasi-identifier", "sensitive"):
-        if not spec.named(role):
-            raise ValueError(f"columns: none has role {role}")
-    for name in spec.strata:
-        if name not in spec.named("quasi-identifier", "insensitive"):
-            raise ValueError(f"strata: {name!r} is no quasi-identifier or insensitive column")
-    for name in spec.named("sensitive"):
-        if spec.nulls == "category" and spec.columns[name].nulls is None:
-            raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
-
-
-def _unit(spec: ReleaseSpec) -> None:
-    units = [name for name, column in spec.columns.items() if column.unit]
-    if len(units) > 1:
-        raise ValueError(f"columns: {units[0]!r} and {units[1]!r} both have unit: true")
-    if spec.unit is None and not units:
-        raise ValueError("unit: say `row` where rows are people, or mark an identifier unit: true")
-    if spec.unit == "row" and units:
-        raise ValueError(f"unit: `row` contradicts unit: true of {units[0]!r}")
-    if spec.unit not in (None, "row", *units):
-        raise ValueError(f"unit: {spec.unit!r} is no identifier with unit: true")
-
-
-def _scopes(spec: ReleaseSpec) -> None:
-    qi, sensitive = spec.named("quasi-identifier"), spec.named("sensitive")
-    for i, promise in enumerate(spec.promises):
-        for name in promise.quasi_identifiers or ():
-            if name not in qi:
-                raise ValueError(f"promises.{i}: {name!r} is no quasi-identifier")
-        if promise.sensitive is not None and promise.sensitive not in sensitive:
-            raise ValueError(f"promises.{i}: {promise.sensitive!r} is no sensitive column")
-    covered = {name for promise in spec.scoped() for name in promise.quasi_identifiers or ()}
-    if uncovered := [name for name in qi if name not in covered]:
-        raise ValueError(f"promises: no promise covers the quasi-identifier {uncovered[0]!r}")
-    protected = {p.sensitive for p in spec.scoped() if isinstance(p, KEAnonymity)}
-    for name in sensitive:
-        if name not in protected and spec.columns[name].unprotected is None:
-            raise ValueError(
-                f"promises: none protects {name!r}, and it gives no `unprotected` reason"
-            )
-
-
-def _combination(spec: ReleaseSpec) -> None:
-    form = spec.form.method
-    for i, promise in enumerate(spec.promises):
-        if form not in promise.forms:
-            raise ValueError(
-                f"promises.{i}: {promise.model} means nothing in form {form}, which shows exact "
-                "quasi-identifiers"
-            )
-    if len(spec.named("sensitive")) > 1:
-        raise ValueError(f"form: {form} publishes one sensitive column")
-    wanted = [p for p in spec.scoped() if isinstance(p, KEAnonymity)]
-    if not wanted:
-        raise ValueError("partition: ke needs a ke-anonymity promise to read k and e from")
-    column = spec.columns[str(wanted[0].sensitive)]
-    if column.type not in _ORDERED:
-        raise ValueError(f"promises: (k,e)-anonymity needs ordered values, not type {column.type}")
-
-
-def _workloads(spec: ReleaseSpec) -> None:
-    for i, workload in enumerate(spec.evaluate.workloads):
-        of = workload.of or spec.named("sensitive")[0]
-        if of not in spec.named("sensitive"):
-            raise ValueError(f"evaluate.workloads.{i}: {of!r} is no sensitive column")
-        if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
-            raise ValueError(f"evaluate.workloads.{i}: no {workload.aggregate} of {of!r}")
-        if workload.kind != "range":
-            continue
-        if workload.over not in spec.named("quasi-identifier"):
-            raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} is no quasi-identifier")
-        if spec.columns[workload.over].type not in _ORDERED - {"timestamp"}:
-            raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} has no ranges")
-
-
-def _not_yet(spec: ReleaseSpec) -> None:
-    if spec.approval == "required":
-        raise ValueError("approval: this version has no step at which a release is approved")

@@ -7,16 +7,24 @@ from prefect.artifacts import create_table_artifact
 from tasks.policy import private_task
 from tasks.release.declared import Terms
 from tasks.release.publication import Line, standing
+from tasks.report.risk import of_homogeneity, of_risk, of_singling_out
 from tasks.stages.deidentify import identity
-from tasks.stages.verify import stakes
+from tasks.stages.verify import risks, stakes
 
 
 @private_task()
-def verify(deidentified: Path, terms: Terms, line: Line) -> Path | None:
+def verify(deidentified: Path, terms: Terms, line: Line, base: Path) -> Path | None:
     """Make sure that the promises can be kept; the version that stands already, if there is one."""
+    narrow, wide, single = risks(deidentified, terms)
+    for key, rows, description in (
+        ("risk", of_risk(narrow, wide), "Re-identification risk of the table as it is"),
+        ("homogeneity", of_homogeneity(narrow), "Rows that the homogeneity attack would reveal"),
+        ("singling-out", of_singling_out(single), "The fewest columns that single people out"),
+    ):
+        create_table_artifact(rows, key=f"{line.name}-{key}", description=f"{description} (counts)")
     create_table_artifact(
-        stakes(deidentified, terms),
+        stakes(deidentified, terms, base),
         key=f"{line.name}-at-stake",
-        description="What is at stake: the de-identified table as it is (counts only)",
+        description="Promises: required, in the de-identified table as it is, and at best (counts)",
     )
     return standing(line, identity(deidentified), terms.versions)

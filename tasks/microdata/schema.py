@@ -78,7 +78,7 @@ class Intervals(BaseModel):
         return self
 
 
-_ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
+ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
 
 
 class Range(BaseModel):
@@ -123,7 +123,7 @@ class ColumnSpec(Part):
 
     @model_validator(mode="after")
     def _values_fit_the_type(self) -> Self:
-        if self.range is not None and self.type not in _ORDERED:
+        if self.range is not None and self.type not in ORDERED:
             raise ValueError(f"range: values of type {self.type} have no order")
         for number, text in enumerate(self.values or ()):
             if not self._can_be(text):
@@ -134,7 +134,7 @@ class ColumnSpec(Part):
         return self
 
     def _can_be(self, text: str) -> bool:
-        if self.type not in _ORDERED:
+        if self.type not in ORDERED:
             return self.type == "string" or text in ("true", "false")
         try:
             as_number(text, self.type)

@@ -10,10 +10,30 @@ from tasks.release.declared import Declared
 from tasks.report.axes import grouped
 from tasks.report.ranges import measured
 
-_TITLES = {"ke-anonymity": "(k,e)-anonymity"}
+_TITLES = {
+    "k-anonymity": "k-anonymity",
+    "distinct-l-diversity": "distinct l-diversity",
+    "entropy-l-diversity": "entropy l-diversity",
+    "recursive-l-diversity": "recursive (c,l)-diversity",
+    "t-closeness": "t-closeness",
+    "alpha-k": "(α,k)-anonymity",
+    "ke-anonymity": "(k,e)-anonymity",
+    "alpha-beta": "(α,β)-privacy",
+    "p-privacy": "P-privacy",
+    "delta-presence": "δ-presence",
+    "bayes-optimal": "(ρ1,ρ2)-privacy",
+}
 _DISTANCES = frozenset({("ke-anonymity", "e")})
 _PARAMETERS = {
     ("k-anonymity", "k"): "rows that look the same, at least",
+    ("distinct-l-diversity", "l"): "different values in a group, at least",
+    ("entropy-l-diversity", "l"): "equally likely values of the same uncertainty, at least",
+    ("recursive-l-diversity", "c"): "times the rarer values, more than the most frequent one",
+    ("recursive-l-diversity", "l"): "from which rank on values are rare; seen: different values",
+    ("recursive-l-diversity", "percent"): "of a group for each value not to be ruled out, at least",
+    ("t-closeness", "t"): "distance from the distribution of all rows, at most",
+    ("alpha-k", "alpha"): "share of a group for any one value, at most",
+    ("alpha-k", "k"): "rows that look the same, at least",
     ("ke-anonymity", "k"): "different values in a group, at least",
     ("ke-anonymity", "e"): "from the lowest to the highest value of a group, at least",
 }
@@ -61,12 +81,12 @@ def about(promise: PrivacyModel, declared: Declared) -> PrivacyModel:
 
 def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> Stated:
     """A promise and its verdict, for people."""
-    model = str(promise.parameters()["model"])
+    model = promise.name
     kind = kind_of(declared, promise.sensitive)
     sentence = promise.sentence()
     names = sorted(verdict.required, key=lambda name: (name == "e", name))
     return Stated(
-        title=_TITLES.get(model, model),
+        title=_TITLES[model],
         sentence=f"{sentence[:1].upper()}{sentence[1:]}.",
         scope=", ".join(promise.quasi_identifiers or ()),
         holds=verdict.holds,

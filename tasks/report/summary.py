@@ -39,7 +39,8 @@ def summary(release: Release, widths: Sequence[dict[str, Any]]) -> str:
 
 
 def _parameters(observation: dict[str, Any]) -> str:
-    return _numbers({name: observation["promise"][name] for name in observation["observed"]})
+    promise = observation["promise"]
+    return _numbers({name: promise[name] for name in observation["observed"] if name in promise})
 
 
 def _numbers(values: dict[str, Any]) -> str:

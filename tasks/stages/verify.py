@@ -1,34 +1,37 @@
 """Verify: what is at stake in the de-identified table, and whether the promises can be kept."""
 
+import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from expectations.counting import count
 from expectations.errors import PromiseError
 from expectations.groups import Groups
-from expectations.model import plain
-from tasks.microdata.table import Microdata, key, load
+from expectations.l_diversity import eligible
+from expectations.model import PrivacyModel, Verdict, plain
+from expectations.risk import Risk, risk
+from tasks.microdata.any_table import AS_USUAL, read_any
+from tasks.microdata.grouped import grouped, grouped_within
+from tasks.microdata.singling_out import SinglingOut, singling_out
+from tasks.microdata.source import local_path
+from tasks.microdata.table import Microdata, load
 from tasks.release.declared import Terms
 from tasks.release.promised import numbers
 from tasks.stages.stage import note
 
 
-def grouped(microdata: Microdata, by: Sequence[str], sensitive: Sequence[str]) -> Groups:
-    """The groups of rows that have equal values in the columns `by`."""
-    keys, bound = key([microdata[name] for name in by], microdata.rows)
-    return count(keys, bound, {name: microdata[name].coded() for name in sensitive})
+def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]:
+    """Measure every promise on the table as it is, and make sure that it can be kept.
 
-
-def stakes(deidentified: Path, terms: Terms) -> list[dict[str, Any]]:
-    """Measure the table and make sure that every promise can be kept.
-
-    A promise that merging groups cannot break can be kept exactly if the coarsest grouping, each
-    stratum one group, keeps it.
+    Args:
+        deidentified: the stage of the de-identified table.
+        terms: what will be declared.
+        base: the directory that a population's address is relative to.
 
     Returns:
-        One row per promise: model, required, observed today and at best, rows alone on the
-        quasi-identifiers, without and with the insensitive columns.
+        One row per promise: what is required, what the table shows today, and what the coarsest
+        grouping, each stratum one group, shows at best.
 
     Raises:
         PromiseError: where a promise cannot be kept.
@@ -36,30 +39,65 @@ def stakes(deidentified: Path, terms: Terms) -> list[dict[str, Any]]:
     microdata = load(deidentified)
     if not microdata.rows:
         raise PromiseError("no row is left to be published")
-    sensitive = terms.named("sensitive")
-    today = grouped(microdata, terms.named("quasi-identifier"), sensitive)
-    wider = grouped(microdata, terms.named("quasi-identifier", "insensitive"), [])
-    coarsest = grouped(microdata, terms.strata, sensitive)
-    rows = []
-    for promise in terms.promises:
-        best = promise.check(coarsest)
-        if not best.holds:
-            raise PromiseError(
-                f"{promise.model} cannot be kept: required {numbers(best.required)}, at best "
-                f"{numbers(best.observed)} in {best.failing} of {best.groups} strata"
-            )
-        now = promise.check(today)
-        rows.append(
-            {
-                "promise": promise.model,
-                **{f"required {k}": plain(v) for k, v in now.required.items()},
-                **{f"today {k}": plain(v) for k, v in now.observed.items()},
-                **{f"at best {k}": plain(v) for k, v in best.observed.items()},
-                "rows": microdata.rows,
-                "smallest group today": int(today.sizes.min()),
-                "rows alone": int((today.sizes == 1).sum()),
-                "rows alone with insensitive columns": int((wider.sizes == 1).sum()),
-            }
-        )
+    rows = [_stake(promise, microdata, terms.strata, base) for promise in terms.promises]
     note(deidentified, "stakes", rows)
     return rows
+
+
+def _stake(
+    promise: PrivacyModel, microdata: Microdata, strata: Sequence[str], base: Path
+) -> dict[str, Any]:
+    known = promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
+    best = promise.feasible(_seen(promise, microdata, [*strata, *known], base))
+    if best is not None and not best.holds:
+        raise PromiseError(
+            f"{promise.name} cannot be kept: required {numbers(best.required)}, at best "
+            f"{numbers(best.observed)} in {best.failing} of {best.groups} strata"
+        )
+    now = promise.check(groups := _seen(promise, microdata, promise.told_apart_by, base))
+    return {
+        "promise": promise.name,
+        "about": promise.sensitive or "",
+        "groups": now.groups,
+        "failing": now.failing,
+        **{f"required {name}": plain(value) for name, value in now.required.items()},
+        **_prefixed("today", now),
+        **({} if best is None else _prefixed("at best", best)),
+        **({"eligible l": eligible(groups, promise.sensitive)} if promise.sensitive else {}),
+    }
+
+
+def _prefixed(when: str, verdict: Verdict) -> dict[str, Any]:
+    return {f"{when} {name}": plain(value) for name, value in verdict.observed.items()}
+
+
+def _seen(promise: PrivacyModel, microdata: Microdata, by: Sequence[str], base: Path) -> Groups:
+    """The groups of rows that are equal in the columns `by`, with what the promise is about."""
+    sensitive = [promise.sensitive] if promise.sensitive else []
+    if promise.drawn_from is not None:
+        place = str(local_path(promise.drawn_from, base, os.environ))
+        people = read_any(place, [*by, *sensitive], AS_USUAL)
+        return grouped_within(microdata, people, by, sensitive)
+    return grouped(microdata, by, sensitive, promise.told_apart_by if promise.joins else ())
+
+
+def risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:
+    """What could be learnt if the table were published as it is.
+
+    Returns:
+        The risk by the quasi-identifiers, by these and the insensitive columns, and the smallest
+        sets of quasi-identifiers that single people out.
+
+    Raises:
+        PromiseError: where there is no row.
+    """
+    microdata = load(deidentified)
+    qi = terms.named("quasi-identifier")
+    narrow = risk(grouped(microdata, qi, terms.named("sensitive")))
+    wide = risk(grouped(microdata, terms.named("quasi-identifier", "insensitive"), []))
+    if narrow is None or wide is None:
+        raise PromiseError("no row is left to be published")
+    single = singling_out(microdata, qi)
+    document = narrow.document() | {"rows_alone_with_insensitive": wide.alone}
+    note(deidentified, "risk", document)
+    return narrow, replace(wide, homogeneity={}), single

@@ -89,9 +89,10 @@ def deidentify(plan: Any, run: Path) -> None:
 
 
 def verify(plan: Any, run: Path) -> None:
-    from tasks.stages.verify import stakes
+    from tasks.stages.verify import risks, stakes
 
-    stakes(run / "deidentified", plan.terms)
+    stakes(run / "deidentified", plan.terms, plan.base)
+    risks(run / "deidentified", plan.terms)
 
 
 def anonymize(plan: Any, run: Path) -> None:

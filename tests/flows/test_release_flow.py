@@ -80,7 +80,8 @@ def test_publishes_and_shows_what_watchers_need(small, start, prefect_api):
     assert out.splitlines()[-1] == str(version)
     assert check(version)
     shown = artifacts(prefect_api)
-    keys = {"wages-at-stake", "wages-promises", "wages-page", "wages-evaluation", "wages-summary"}
+    tables = {"wages-at-stake", "wages-risk", "wages-homogeneity", "wages-singling-out"}
+    keys = tables | {"wages-promises", "wages-page", "wages-evaluation", "wages-summary"}
     assert keys <= set(shown)
     promises = json.loads(shown["wages-promises"]["data"])
     assert all(row["holds"] for row in promises)

@@ -84,7 +84,7 @@ class Small:
         whole = write_source(spec.source, spec.columns, plan.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
         deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run)
-        stakes(deidentified, plan.terms)
+        stakes(deidentified, plan.terms, plan.base)
         write_candidate(deidentified, plan.terms, run, seeded(sum(name.encode())))
         return plan, run
 

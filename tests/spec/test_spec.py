@@ -138,8 +138,8 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ),
         ({"promises": [{**KE, "sensitive": "age"}]}, "promises.0: ", "'age' is no sensitive"),
         ({"columns/wage/role": "drop"}, "columns: ", "none has role sensitive"),
-        ({"columns/wage/type": "string"}, "promises: ", "ordered values, not type string"),
-        ({"columns/wage/type": "boolean"}, "promises: ", "ordered values, not type boolean"),
+        ({"columns/wage/type": "string"}, "promises.0: ", "ordered values, not type string"),
+        ({"columns/wage/type": "boolean"}, "promises.0: ", "ordered values, not type boolean"),
         ({"columns/group_id": {"role": "drop"}}, "columns.group_id: ", "reserved"),
         ({"columns/Count": {"role": "drop"}}, "columns.Count: ", "reserved"),
         ({"columns/group-id": {"role": "drop"}}, "columns.group-id: ", "no safe name"),
@@ -181,6 +181,61 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"form/method": "generalized"}, "form.method: ", "Input should be"),
         ({"retain": -1}, "retain: ", "greater than or equal"),
         ({"source/sha256": "abc"}, "source.sha256: ", "match pattern"),
+        (
+            {"promises": [KE, {"model": "l-diversity", "variant": "distinct"}]},
+            "promises.1.l: ",
+            "required",
+        ),
+        (
+            {"promises": [KE, {"model": "l-diversity", "variant": "shannon", "l": 2}]},
+            "promises.1",
+            "variant",
+        ),
+        (
+            {
+                "promises": [
+                    KE,
+                    {
+                        "model": "l-diversity",
+                        "variant": "recursive",
+                        "l": 1,
+                        "c": 2,
+                        "dont-care": [0],
+                    },
+                ]
+            },
+            "promises.1",
+            "l is at least 2",
+        ),
+        (
+            {"promises": [KE, {"model": "alpha-k", "alpha": 0.5, "k": 2}]},
+            "promises.1: ",
+            "alpha-k means nothing in form permuted; it does in generalized, suppressed",
+        ),
+        (
+            {"promises": [KE, {"model": "t-closeness", "t": 0.5, "distance": "hierarchical"}]},
+            "promises.1: ",
+            "no sensitive column has a published hierarchy",
+        ),
+        (
+            {
+                "promises": [
+                    KE,
+                    {"model": "l-diversity", "variant": "distinct", "l": 2, "known": ["age"]},
+                ]
+            },
+            "promises.1: ",
+            "'age' is no other sensitive column",
+        ),
+        ({"columns/age/values": []}, "columns.age.values: ", "at least 1 item"),
+        ({"columns/age/values": [20, "x"]}, "columns.age", "values.1: not of type integer"),
+        ({"columns/age/range": {"min": 1.5}}, "columns.age", "a limit is not of type integer"),
+        ({"columns/age/range": {}}, "columns.age.range", "min or max is needed"),
+        (
+            {"columns/town/range": {"min": "A"}},
+            "columns.town",
+            "values of type string have no order",
+        ),
         (
             {"evaluate/workloads": [{**RANGE, "over": "person"}]},
             "evaluate.workloads.0: ",

@@ -1,0 +1,156 @@
+"""What must fit together in a release spec: each rule raises ValueError with the path of a key."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from expectations.ke_anonymity import KEAnonymity
+from expectations.model import RECODED, PrivacyModel
+from expectations.t_closeness import TCloseness
+from tasks.microdata.schema import ORDERED
+
+if TYPE_CHECKING:
+    from flows.spec import ReleaseSpec
+
+_RESERVED = frozenset({"group_id", "count", "lower", "upper"})
+
+
+def _names(spec: "ReleaseSpec") -> None:
+    safe: dict[str, str] = {}
+    for name in spec.columns:
+        if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
+            raise ValueError(f"columns.{name!r}: looks like a path, or cannot be a name")
+        if name.lower() in _RESERVED:
+            raise ValueError(f"columns.{name}: is a reserved name")
+        folded = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+        if not folded or folded in _RESERVED:
+            raise ValueError(f"columns.{name}: has no safe name for files and SQL of its own")
+        if folded in safe:
+            raise ValueError(f"columns.{name}: collides with {safe[folded]!r} in files and SQL")
+        safe[folded] = name
+
+
+def _roles(spec: "ReleaseSpec") -> None:
+    for role in ("quasi-identifier", "sensitive"):
+        if not spec.named(role):
+            raise ValueError(f"columns: none has role {role}")
+    for name in spec.strata:
+        if name not in spec.named("quasi-identifier", "insensitive"):
+            raise ValueError(f"strata: {name!r} is no quasi-identifier or insensitive column")
+    for name in spec.named("sensitive"):
+        if spec.nulls == "category" and spec.columns[name].nulls is None:
+            raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
+
+
+def _unit(spec: "ReleaseSpec") -> None:
+    units = [name for name, column in spec.columns.items() if column.unit]
+    if len(units) > 1:
+        raise ValueError(f"columns: {units[0]!r} and {units[1]!r} both have unit: true")
+    if spec.unit is None and not units:
+        raise ValueError("unit: say `row` where rows are people, or mark an identifier unit: true")
+    if spec.unit == "row" and units:
+        raise ValueError(f"unit: `row` contradicts unit: true of {units[0]!r}")
+    if spec.unit not in (None, "row", *units):
+        raise ValueError(f"unit: {spec.unit!r} is no identifier with unit: true")
+
+
+def _scopes(spec: "ReleaseSpec") -> None:
+    for i, promise in enumerate(spec.promises):
+        if fault := _misplaced(spec, promise):
+            raise ValueError(f"promises.{i}: {fault}")
+    covered = {name for promise in spec.scoped() for name in promise.quasi_identifiers or ()}
+    for name in spec.named("quasi-identifier"):
+        if name not in covered:
+            raise ValueError(f"promises: no promise covers the quasi-identifier {name!r}")
+    protected = {promise.sensitive for promise in spec.scoped() if promise.protects}
+    for name in spec.named("sensitive"):
+        if name not in protected and spec.columns[name].unprotected is None:
+            raise ValueError(
+                f"promises: none protects {name!r}, and it gives no `unprotected` reason"
+            )
+
+
+def _misplaced(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
+    """What is wrong with the columns that a promise is about."""
+    for name in promise.quasi_identifiers or ():
+        if name not in spec.named("quasi-identifier"):
+            return f"{name!r} is no quasi-identifier"
+    sensitive = spec.named("sensitive")
+    if promise.sensitive is not None and promise.sensitive not in sensitive:
+        return f"{promise.sensitive!r} is no sensitive column"
+    if promise.protects and promise.sensitive is None and len(sensitive) > 1:
+        return "say which `sensitive` column it is about"
+    return None
+
+
+def _combination(spec: "ReleaseSpec") -> None:
+    form = spec.form.method
+    for i, promise in enumerate(spec.scoped()):
+        if fault := _unmeasurable(spec, promise):
+            raise ValueError(f"promises.{i}: {fault}")
+    if len(spec.named("sensitive")) > 1:
+        raise ValueError(f"form: {form} publishes one sensitive column")
+    wanted = [p for p in spec.scoped() if isinstance(p, KEAnonymity)]
+    if not wanted:
+        raise ValueError("partition: ke needs a ke-anonymity promise to read k and e from")
+
+
+def _unmeasurable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
+    """Why a promise can never be measured on what is published, where it cannot."""
+    form = spec.form.method
+    if form not in promise.forms:
+        where = ", ".join(sorted(promise.forms))
+        return f"{promise.name} means nothing in form {form}; it does in {where}"
+    kind = spec.columns[promise.sensitive].type if promise.sensitive else ""
+    ordered = isinstance(promise, KEAnonymity)
+    if isinstance(promise, TCloseness):
+        if promise.distance == "hierarchical":
+            return "no sensitive column has a published hierarchy yet"
+        ordered = promise.distance == "ordered"
+    if ordered and kind not in ORDERED:
+        return f"{promise.name} needs ordered values, not type {kind}"
+    return _unknowable(spec, promise)
+
+
+def _unknowable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
+    """What is wrong with the sensitive columns that an adversary is said to know."""
+    known = promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
+    for name in known:
+        if name == promise.sensitive or name not in spec.named("sensitive"):
+            return f"known: {name!r} is no other sensitive column"
+    if known and spec.form.method not in RECODED:
+        return (
+            f"known: form {spec.form.method} does not show which sensitive values belong together"
+        )
+    return None
+
+
+def _workloads(spec: "ReleaseSpec") -> None:
+    for i, workload in enumerate(spec.evaluate.workloads):
+        of = workload.of or spec.named("sensitive")[0]
+        if of not in spec.named("sensitive"):
+            raise ValueError(f"evaluate.workloads.{i}: {of!r} is no sensitive column")
+        if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
+            raise ValueError(f"evaluate.workloads.{i}: no {workload.aggregate} of {of!r}")
+        if workload.kind != "range":
+            continue
+        if workload.over not in spec.named("quasi-identifier"):
+            raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} is no quasi-identifier")
+        if spec.columns[workload.over].type not in ORDERED - {"timestamp"}:
+            raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} has no ranges")
+
+
+def _not_yet(spec: "ReleaseSpec") -> None:
+    if spec.approval == "required":
+        raise ValueError("approval: this version has no step at which a release is approved")
+
+
+RULES: tuple[Callable[["ReleaseSpec"], None], ...] = (
+    _names,
+    _roles,
+    _unit,
+    _scopes,
+    _combination,
+    _workloads,
+    _not_yet,
+)
