@@ -48,6 +48,11 @@ class Beliefs:
     shown: np.ndarray
     smoothing: Fraction
 
+    @property
+    def possible(self) -> np.ndarray:
+        """Which cells have people who could be in their group: who have a value that it shows."""
+        return np.asarray(self.posterior.any(axis=1))
+
     def exact(self, cell: int, value: int) -> tuple[Fraction, Fraction]:
         """The prior and the belief of one cell and value as fractions."""
         group = self.group[cell]
@@ -175,10 +180,10 @@ class BayesOptimal(PrivacyModel):
         breached = surprise > float(limit)
         for cell, value in np.argwhere(abs(surprise - float(limit)) <= _NEAR).tolist():
             breached[cell, value] = self._exact(found, cell, value) > limit
-        worst = divmod(int(surprise.argmax()), surprise.shape[1])
+        cell, value = divmod(int(surprise.argmax()), surprise.shape[1])
+        worst = self._exact(found, cell, value) if surprise.any() else Fraction(0)
         failing = np.unique(found.group[breached.any(axis=1)])
-        observed = {"rho2": self._exact(found, *worst)}
-        return Verdict(required, observed, len(groups), len(failing))
+        return Verdict(required, {"rho2": worst}, len(groups), len(failing))
 
     def feasible(self, coarsest: Groups) -> None:
         """Only trying can tell: merging may break the promise and may mend it."""
@@ -202,18 +207,21 @@ class BayesOptimal(PrivacyModel):
         return beliefs(groups.of(name), drawn.joint[name], Fraction(self.smoothing))
 
     def _surprise(self, found: Beliefs) -> np.ndarray:
-        """Belief in what was unlikely, disbelief in what was likely; 0 elsewhere."""
+        """Belief in what was unlikely, disbelief in what was likely; 0 elsewhere.
+
+        Nobody of a cell without any of the values that its group shows can be in the group.
+        """
         rho1 = float(self.rho1)
         unlikely = np.where(found.prior < rho1 + _NEAR, found.posterior, 0.0)
         likely = np.where(found.prior > 1 - rho1 - _NEAR, 1 - found.posterior, 0.0)
-        return np.maximum(unlikely, likely)
+        return np.where(found.possible[:, None], np.maximum(unlikely, likely), 0.0)
 
     def _unsure(self, found: Beliefs) -> np.ndarray:
         """Where rounding leaves open on which side of ρ1 a prior is, and it matters."""
         rho1 = float(self.rho1)
         near = (abs(found.prior - rho1) <= _NEAR) | (abs(found.prior - 1 + rho1) <= _NEAR)
         over = np.maximum(found.posterior, 1 - found.posterior) > float(self.rho2) - _NEAR
-        return np.asarray(near & over)
+        return np.asarray(near & over & found.possible[:, None])
 
     def _exact(self, found: Beliefs, cell: int, value: int) -> Fraction:
         (prior, posterior), rho1 = found.exact(cell, value), Fraction(self.rho1)

@@ -94,7 +94,8 @@ class ValuesInRange(ValueRule):
 
     def parameters(self) -> dict[str, Any]:
         """The column and the limits as texts."""
-        return {"column": self.column, "minimum": self.minimum, "maximum": self.maximum}
+        limits = {"minimum": self.minimum, "maximum": self.maximum}
+        return {"column": self.column} | {k: v for k, v in limits.items() if v is not None}
 
     def words(self) -> str:
         """The rule with its limits, which are the spec's."""
@@ -126,9 +127,9 @@ def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
     """The distinct values, and the position in them of each row's, -1 for null."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
+    if not len(column):
+        return pa.array([], column.type.value_type), np.zeros(0, dtype=np.int64)
     whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
     codes = pc.fill_null(whole.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)
     return whole.dictionary, codes
 

@@ -112,6 +112,12 @@ def test_negative_disclosure():
     assert verdict.observed["rho2"] == Fraction(9, 10)
 
 
+def test_people_who_cannot_be_in_a_group_are_not_asked_about():
+    groups = groups_of_population([[2, 0]], {(0, 0, 0): 4, (0, 1, 1): 9})
+    verdict = rho("0.2", "0.8").check(groups)
+    assert (verdict.holds, verdict.observed["rho2"]) == (True, 0)
+
+
 def test_smoothing_adds_to_every_count():
     groups = groups_of_population([[1, 1]], {(0, 0, 0): 1, (0, 0, 1): 3})
     found = beliefs(groups.of("s"), groups.population.joint["s"], Fraction(1))

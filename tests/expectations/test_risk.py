@@ -1,0 +1,74 @@
+"""Risk of groups, by enumerating rows and people."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from expectations.errors import PromiseError
+from expectations.groups import Groups, Population
+from expectations.risk import risk
+
+ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=60)
+
+
+@given(rows=ROWS)
+def test_risk_row_by_row(groups_of, rows):
+    sizes = Counter(key for key, _ in rows)
+    mine = [Fraction(1, sizes[key]) for key, _ in rows]
+    found = risk(groups_of(rows))
+    assert (found.highest, found.average) == (max(mine), sum(mine) / len(rows))
+    assert found.alone == sum(m == 1 for m in mine)
+    assert found.smaller == {k: sum(sizes[key] < k for key, _ in rows) for k in (2, 3, 5, 10, 20)}
+    pairs = Counter(rows)
+    top = {key: max(n for (k, _), n in pairs.items() if k == key) for key in sizes}
+    for one in found.homogeneity["s"]:
+        reached = [key for key in sizes if Fraction(top[key], sizes[key]) >= one.share]
+        assert one.groups == len(reached)
+        assert one.rows == sum(sizes[key] for key in reached)
+        assert one.revealed == sum(top[key] for key in reached)
+    assert found.homogeneity["s"][0].rows == found.homogeneity["s"][0].revealed
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 9)), min_size=1, max_size=12))
+def test_journalist_and_marketer_person_by_person(classes):
+    sizes = np.array([n for n, _ in classes])
+    people = sizes + np.array([more for _, more in classes])
+    found = risk(Groups(sizes, {}, population=Population(people, 4))).journalist
+    rows = [Fraction(1, int(f)) for n, f in zip(sizes, people, strict=True) for _ in range(n)]
+    assert found.highest == max(rows)
+    assert found.marketer == sum(rows) / len(rows)
+    assert found.average == max(found.marketer, Fraction(len(classes), int(people.sum())))
+    assert found.elsewhere == 4
+
+
+def test_inpatients_of_whom_a_third_are_revealed(groups_of):
+    conditions = "hhvvchvvcccc"
+    groups = groups_of([(row // 4, condition) for row, condition in enumerate(conditions)])
+    whole, near = risk(groups).homogeneity["s"]
+    assert (whole.groups, whole.rows, near.rows) == (1, 4, 4)
+
+
+def test_nearly_homogeneous_at_exactly_the_share(groups_of):
+    groups = groups_of([(0, "a")] * 19 + [(0, "b")] + [(1, "a")] * 94 + [(1, "b")] * 6)
+    near = risk(groups).homogeneity["s"][1]
+    assert (near.groups, near.rows, near.revealed) == (1, 20, 19)
+
+
+def test_the_document_has_numbers_alone(groups_of):
+    document = risk(groups_of([("Bob", "flu"), ("Bob", "flu"), ("Ann", "HIV")])).document()
+    assert document["rows_alone"] == 1
+    assert document["prosecutor"] == {"highest": 1.0, "average": 0.666667}
+    assert not any(word in str(document) for word in ("Bob", "flu", "HIV"))
+
+
+def test_a_population_that_lacks_somebody():
+    with pytest.raises(PromiseError, match="too few people for 1 of the groups"):
+        risk(Groups(np.array([2, 3]), {}, population=Population(np.array([2, 2]), 0)))
+
+
+def test_nobody_is_at_no_risk():
+    assert risk(Groups(np.zeros(0, np.int64), {})) is None
