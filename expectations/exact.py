@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from expectations.arrays import as_numpy
 from expectations.errors import InputError
 
 _INT64 = 2**63 - 1
@@ -69,11 +70,11 @@ def exact(values: pa.Array, name: str) -> Exact:
 def _units(values: pa.Array, name: str) -> tuple[np.ndarray, int]:
     type_ = values.type
     if pa.types.is_integer(type_):
-        return values.to_numpy(zero_copy_only=False), 0
+        return as_numpy(values), 0
     if pa.types.is_date(type_):
-        return pc.cast(pc.cast(values, pa.date32()), pa.int32()).to_numpy(), 0
+        return as_numpy(pc.cast(pc.cast(values, pa.date32()), pa.int32())), 0
     if pa.types.is_timestamp(type_):
-        return pc.cast(values, pa.int64()).to_numpy(), _SECOND_DIGITS[type_.unit]
+        return as_numpy(pc.cast(values, pa.int64())), _SECOND_DIGITS[type_.unit]
     if pa.types.is_decimal(type_) or pa.types.is_floating(type_):
         return _scaled([Decimal(str(v)) for v in values.to_pylist()], name)
     raise InputError(f"column {name!r}: values of type {type_} have no order and no distance")

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from expectations.arrays import as_numpy
 from expectations.counting import Coded, numbers_of, pack
 from tasks.microdata.schema import Role
 
@@ -99,15 +100,15 @@ def encode(name: str, role: Role, array: pa.Array | pa.ChunkedArray) -> Column:
     """Give each distinct value its rank as its code."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    encoded = pc.dictionary_encode(array)
+    encoded = pc.dictionary_encode(array, null_encoding="encode")
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
-    rank = np.empty(len(order) + 1, dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    rank[-1] = -1
-    codes = rank[pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)]
-    return Column(name, role, encoded.dictionary.take(pa.array(order)), codes)
+    ascending = pc.sort_indices(encoded.dictionary)  # null comes last
+    ascending = ascending.slice(0, len(ascending) - encoded.dictionary.null_count)
+    rank = np.full(len(encoded.dictionary), -1, dtype=np.int32)
+    rank[as_numpy(ascending)] = np.arange(len(ascending), dtype=np.int32)
+    codes = rank[as_numpy(encoded.indices)]
+    return Column(name, role, encoded.dictionary.take(ascending), codes)
 
 
 def save(microdata: Microdata, directory: Path) -> None:

@@ -1,0 +1,232 @@
+"""`sfumato measure` on files as people have them: CSV, Parquet, partitions, patterns, nulls."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from expectations.errors import InputError
+from expectations.l_diversity import DistinctLDiversity
+from expectations.presence import DeltaPresence
+from flows.cli import run
+from tasks.microdata.any_table import Written, read_any
+from tasks.stages.measure import measured
+
+PATIENTS = [
+    ("1305*", "<30", "heart"),
+    ("1305*", "<30", "heart"),
+    ("1305*", "<30", "viral"),
+    ("1305*", "<30", "viral"),
+    ("1485*", ">=40", "cancer"),
+    ("1485*", ">=40", "heart"),
+    ("1485*", ">=40", "viral"),
+    ("1485*", ">=40", "viral"),
+    ("130**", "3*", "cancer"),
+    ("130**", "3*", "cancer"),
+    ("130**", "3*", "cancer"),
+    ("130**", "3*", "cancer"),
+]
+
+
+@pytest.fixture
+def patients(tmp_path):
+    path = tmp_path / "patients.csv"
+    lines = ["zip,age,condition", *(",".join(row) for row in PATIENTS)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_inpatient_table(patients):
+    found = measured(str(patients), ["zip", "age"], ["condition"])
+    assert (found["rows"], found["groups"], found["k"]) == (12, 3, 4)
+    assert found["l"] == {"distinct": 1, "entropy": 1, "recursive_c": {"2": None, "3": None}}
+    assert found["t"]["equal"] == pytest.approx(7 / 12)
+    assert found["t"]["ordered"] is None
+    assert (found["alpha"], found["ke"]) == (1, {"k": 1, "e": None})
+    assert found["risk"]["rows_alone"] == 0
+    assert found["risk"]["homogeneity"]["condition"]["1.0"] == {
+        "groups": 1,
+        "rows": 4,
+        "revealed": 4,
+    }
+
+
+def test_every_row_of_a_null_is_measured(tmp_path):
+    """A unique row with a null quasi-identifier makes k 1: nulls are a category of their own."""
+    path = tmp_path / "t.csv"
+    path.write_text("q,s\na,1\na,2\n,3\n", encoding="utf-8")
+    found = measured(str(path), ["q"], ["s"])
+    assert (found["rows"], found["groups"], found["k"]) == (3, 2, 1)
+    path.write_text("q,s\na,1\na,\n,3\n,\n", encoding="utf-8")
+    found = measured(str(path), ["q"], ["s"])
+    assert (found["k"], found["l"]["distinct"], found["ke"]) == (2, 2, {"k": 2, "e": None})
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", None]),
+        st.integers(0, 2) | st.none(),
+        st.sampled_from([Decimal("0.1"), Decimal("0.2"), Decimal("0.3"), Decimal(5)]),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(rows=ROWS)
+def test_any_table_as_rows_tell(tmp_path_factory, rows):
+    path = tmp_path_factory.getbasetemp() / "t.parquet"
+    p, q, s = (list(column) for column in zip(*rows, strict=True))
+    types = [("p", pa.string()), ("q", pa.int64()), ("s", pa.float64())]
+    s = [float(value) for value in s]
+    pq.write_table(pa.table(dict(zip("pqs", (p, q, s), strict=True)), pa.schema(types)), path)
+    found = measured(str(path), ["p", "q"], ["s"])
+    groups = {}
+    for *key, value in rows:
+        groups.setdefault(tuple(key), []).append(value)
+    assert (found["rows"], found["groups"]) == (len(rows), len(groups))
+    assert found["k"] == min(map(len, groups.values()))
+    assert found["l"]["distinct"] == min(len(set(g)) for g in groups.values())
+    counts = {key: sorted(Counter(g).values(), reverse=True) for key, g in groups.items()}
+    for l in ("2", "3"):
+        tails = [(r[0], sum(r[int(l) - 1 :])) for r in counts.values()]
+        wanted = max(Fraction(a, b) for a, b in tails) if all(b for _, b in tails) else None
+        seen = found["l"]["recursive_c"][l]
+        assert seen == (None if wanted is None else pytest.approx(float(wanted)))
+    assert found["alpha"] == pytest.approx(max(r[0] / sum(r) for r in counts.values()))
+    spans = min(max(g) - min(g) for g in groups.values())
+    assert found["ke"]["e"] == pytest.approx(float(spans))
+    share = Counter(value for *_, value in rows)
+    distance = max(
+        sum(abs(Fraction(g.count(v), len(g)) - Fraction(share[v], len(rows))) for v in share) / 2
+        for g in groups.values()
+    )
+    assert found["t"]["equal"] == pytest.approx(float(distance))
+
+
+def test_partitions_patterns_and_folders(tmp_path, patients):
+    table = pa.table(
+        dict(zip(("zip", "age", "condition"), zip(*PATIENTS, strict=True), strict=True))
+    )
+    pq.write_to_dataset(table, tmp_path / "parts", partition_cols=["zip"])
+    (tmp_path / "parts" / "_SUCCESS").write_text("", encoding="utf-8")
+    (tmp_path / "half").mkdir()
+    pq.write_table(table.slice(0, 5), tmp_path / "half" / "1.parquet")
+    pq.write_table(table.slice(5), tmp_path / "half" / "2.parquet")
+    wanted = measured(str(patients), ["zip", "age"], ["condition"])
+    for place in ("parts", "half", "half/*.parquet", "half/?.parquet", "parts/**/*.parquet"):
+        assert measured(str(tmp_path / place), ["zip", "age"], ["condition"]) == wanted
+    for half in (1, 2):
+        lines = patients.read_text().splitlines()
+        rows = lines[1:6] if half == 1 else lines[6:]
+        (tmp_path / f"half{half}.csv").write_text("\n".join([lines[0], *rows]) + "\n")
+    assert measured(str(tmp_path / "half?.csv"), ["zip", "age"], ["condition"]) == wanted
+
+
+def test_a_dictionary_that_the_file_brings_along(tmp_path):
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 0, 2]), pa.array(["x", "unused", "y"]))
+    pq.write_table(pa.table({"q": values, "s": values}), tmp_path / "t.parquet")
+    found = measured(str(tmp_path / "t.parquet"), ["q"], ["s"])
+    assert (found["groups"], found["k"], found["l"]["distinct"]) == (2, 1, 1)
+
+
+def test_several_sensitive_attributes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("q,s1,s2\ng,a,x\ng,b,y\n", encoding="utf-8")
+    found = measured(str(path), ["q"], ["s1", "s2"])
+    assert found["sensitive"]["s1"]["l"]["distinct"] == 2
+    assert found["sensitive"]["s1"]["multi_attribute"]["distinct"] == 1
+    promises = [
+        DistinctLDiversity(l=2, sensitive="s1"),
+        DistinctLDiversity(l=2, sensitive="s1", known=("s2",)),
+    ]
+    found = measured(str(path), ["q"], ["s1", "s2"], promises)
+    assert [one["holds"] for one in found["promises"]] == [True, False]
+
+
+def test_a_population(tmp_path):
+    (tmp_path / "t.csv").write_text("q,s\na,1\na,2\nb,3\n", encoding="utf-8")
+    people = "q,s\n" + "a,1\na,2\na,2\na,1\nb,3\nb,4\nc,5\n"
+    (tmp_path / "p.csv").write_text(people, encoding="utf-8")
+    file, whom = str(tmp_path / "t.csv"), str(tmp_path / "p.csv")
+    promise = DeltaPresence(min=Decimal("0"), max=Decimal("0.5"), population=whom)
+    found = measured(file, ["q"], ["s"], [promise], population=whom)
+    assert found["promises"][0]["holds"]
+    assert found["promises"][0]["observed"] == {"min": 0, "max": "0.5", "groups": 2, "failing": 0}
+    assert found["risk"]["journalist"] == {"highest": 0.5, "average": 0.333333, "elsewhere": 1}
+    assert found["risk"]["marketer"] == 0.333333
+    (tmp_path / "p.csv").write_text("q,s\n1,1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="holds int64, the table string"):
+        measured(file, ["q"], ["s"], [promise])
+
+
+def test_the_models_that_need_a_population_on_a_table(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("q,s\na,1\na,2\n", encoding="utf-8")
+    (tmp_path / "p.csv").write_text("q,s\n" + "a,1\n" * 9 + "a,2\n", encoding="utf-8")
+    model = f"{{model: bayes-optimal, rho1: 0.2, rho2: 0.4, population: {tmp_path}/p.csv}}"
+    arguments = ["measure", str(tmp_path / "t.csv"), "--qi", "q", "--sensitive", "s"]
+    assert run([*arguments, "--model", model, "--format", "json"]) == 3
+    shown = capsys.readouterr()
+    promise = json.loads(shown.out)["promises"][0]
+    assert (promise["holds"], promise["observed"]["rho2"]) == (False, "0.5")
+    assert "bayes-optimal does not hold" in shown.err
+
+
+def test_exact_rows_hide_no_presence(patients, capsys):
+    model = "{model: alpha-beta, alpha: 0.9, beta: 1}"
+    arguments = ["measure", str(patients), "--qi", "zip,age", "--sensitive", "condition"]
+    assert run([*arguments, "--model", model]) == 3
+    assert "alpha-beta does not hold" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        ("{model: k-anonymity, k: 0}", "promise: k: "),
+        ("{model: magic}", "promise: "),
+        ("{model: [", "promise: not YAML"),
+        ("k-anonymity", "promise: "),
+    ],
+)
+def test_promises_that_are_none(patients, capsys, model, reason):
+    assert run(["measure", str(patients), "--qi", "zip", "--model", model]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"sfumato: {reason}")
+    assert len(shown.splitlines()) == 1
+
+
+def test_files_that_are_none(tmp_path, patients):
+    pq.write_table(pa.table({"q": [1]}), tmp_path / "t.parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"SECRET")
+    (tmp_path / "empty").mkdir()
+    for place, reason in [
+        ("none.csv", "No such file"),
+        ("bad.parquet", "cannot be read as a table"),
+        ("empty", "no file is there"),
+        ("*.txt", "no file is there"),
+        ("*t*", "Parquet and other files together"),
+    ]:
+        with pytest.raises(InputError, match=reason) as caught:
+            read_any(str(tmp_path / place), ["q"], Written())
+        assert "SECRET" not in str(caught.value)
+    with pytest.raises(InputError, match="column 'height' is not there once"):
+        read_any(str(patients), ["height"], Written())
+
+
+def test_it_starts_without_prefect_pandas_and_great_expectations(patients):
+    script = (
+        "import sys; from flows.cli import run;"
+        f"code = run(['measure', {str(patients)!r}, '--qi', 'zip', '--sensitive', 'condition']);"
+        "loaded = {'prefect', 'great_expectations', 'pandas', 'numba'} & set(sys.modules);"
+        "sys.exit(code or bool(loaded))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
