@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 RUN := $(VENV)/bin
+PEER := .venv-pycanon
 
 .PHONY: demo test lint bench browser clean
 
@@ -21,11 +22,16 @@ lint: $(STAMP)
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 
-bench: $(STAMP)
-	$(RUN)/python -m tests.benchmarks
+bench: $(STAMP) $(PEER)/.installed
+	PYCANON=$(PEER)/bin/python $(RUN)/python -m tests.benchmarks
+
+$(PEER)/.installed:
+	$(PYTHON) -m venv $(PEER)
+	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check pycanon==1.3.6
+	touch $@
 
 clean:
-	rm -rf $(VENV) releases .sfumato
+	rm -rf $(VENV) $(PEER) releases .sfumato
 
 $(STAMP): pyproject.toml deployments/constraints.txt
 	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)

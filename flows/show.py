@@ -29,8 +29,10 @@ def document(content: Mapping[str, Any], format_: str) -> None:
     if format_ == "json":
         click.echo(json.dumps(content, ensure_ascii=False))
         return
-    for name, value in _flat(content):
-        click.echo(f"{name:<24} {'-' if value is None else value}")
+    lines = list(_flat(content))
+    width = max((len(name) for name, _ in lines), default=0)
+    for name, value in lines:
+        click.echo(f"{name:<{width}}  {'-' if value is None else value}")
 
 
 def answered(answer: "Answer") -> None:
@@ -113,5 +115,10 @@ def _flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
     for name, value in content.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            numbered = {str(number): one for number, one in enumerate(value, start=1)}
+            yield from _flat(numbered, f"{prefix}{name}.")
+        elif isinstance(value, list):
+            yield f"{prefix}{name}", ", ".join(map(str, value)) or None
         else:
             yield f"{prefix}{name}", value
