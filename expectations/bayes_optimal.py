@@ -11,112 +11,170 @@ the prior f(s|q), and N(q*) cancels:
 
     β(q,s) = n(q*,s) f(s|q)/f(s|q*) / Σ_s' n(q*,s') f(s'|q)/f(s'|q*)
 
-f(s|q*) is the mean of f(s|q) over the population's people in q*.
+f(s|q*) is the mean of f(s|q) over the population's people in q*. Where f(s|q) is the same for all
+q of q*, β(q,s) is n(q*,s) / |q*|. Where no value that anybody of q has is shown for q*, nobody of q
+is in the release, and there is no belief about them.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass as plain_dataclass
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from expectations.counting import pack
 from expectations.errors import PromiseError
 from expectations.groups import Counts, Groups, Joint
 from expectations.model import RECODED, ExactNumber, Number, PrivacyModel, Verdict, plain
+from expectations.ratios import above, below
 
+_INT64 = 2**63 - 1
 _NEAR = 1e-9  # of a threshold: what floats leave open is decided in fractions
 
 
 @plain_dataclass(frozen=True, eq=False)
 class Beliefs:
-    """The prior f(s|q) and the belief β(q,s), float64, for each cell of a group and each value.
+    """The prior f(s|q) and the belief β(q,s), float64, of people with q about the value s.
 
-    Rows are the cells (the exact quasi-identifiers in the population), columns the values; `group`
-    is the group of each cell, `people` (rows by values) are the population's counts and `shown`
-    (groups by values) the release's.
+    All arrays are parallel and sorted by group, cell, value, one entry for each pair of a cell (the
+    exact quasi-identifiers q, numbered in all groups together) and a value that has a prior above
+    0. Cells of which nobody can be in the release are left out. The prior is exactly
+    `weight / total`; `people` of the population are in the cell, and the group shows the value in
+    `rows` rows.
     """
 
+    group: np.ndarray
+    cell: np.ndarray
+    value: np.ndarray
+    weight: np.ndarray
+    total: np.ndarray
+    people: np.ndarray
+    rows: np.ndarray
     prior: np.ndarray
     posterior: np.ndarray
-    group: np.ndarray
-    people: np.ndarray
-    shown: np.ndarray
-    smoothing: Fraction
+    _known: dict[tuple[int, int], Fraction] = field(default_factory=dict, init=False)
 
-    @property
-    def possible(self) -> np.ndarray:
-        """Which cells have people who could be in their group: who have a value that it shows."""
-        return np.asarray(self.posterior.any(axis=1))
+    def exact(self, entry: int) -> tuple[Fraction, Fraction]:
+        """The prior and the belief of one entry as fractions."""
+        start, end = np.searchsorted(self.cell, [self.cell[entry], self.cell[entry] + 1]).tolist()
+        terms = {i: self._term(i) for i in range(start, end) if self.rows[i]}
+        prior = Fraction(int(self.weight[entry]), int(self.total[entry]))
+        return prior, terms.get(entry, Fraction(0)) / sum(terms.values())
 
-    def exact(self, cell: int, value: int) -> tuple[Fraction, Fraction]:
-        """The prior and the belief of one cell and value as fractions."""
-        group = self.group[cell]
-        cells = [_smoothed(self.people[c], self.smoothing) for c in self._alike(cell)]
-        sizes = [int(self.people[c].sum()) for c in self._alike(cell)]
-        mine = _smoothed(self.people[cell], self.smoothing)
-        terms = []
-        for v, rows in enumerate(self.shown[group].tolist()):
-            mean = sum(n * f[v] for n, f in zip(sizes, cells, strict=True)) / sum(sizes)
-            terms.append(rows * mine[v] / mean if rows else Fraction(0))
-        return mine[value], terms[value] / sum(terms)
+    def _term(self, entry: int) -> Fraction:
+        group, value = int(self.group[entry]), int(self.value[entry])
+        if (group, value) not in self._known:
+            self._known[group, value] = self._alike(group, value)
+        return int(self.rows[entry]) * int(self.weight[entry]) / self._known[group, value]
 
-    def _alike(self, cell: int) -> list[int]:
-        found: list[int] = np.flatnonzero(self.group == self.group[cell]).tolist()
-        return found
-
-
-def _smoothed(people: np.ndarray, smoothing: Fraction) -> list[Fraction]:
-    """f(s|q) of one cell, with Laplace's smoothing."""
-    total = int(people.sum()) + smoothing * len(people)
-    return [(int(n) + smoothing) / total for n in people]
+    def _alike(self, group: int, value: int) -> Fraction:
+        """How many of the population's people in the group have the value, as the priors say."""
+        start, end = np.searchsorted(self.group, [group, group + 1])
+        mine = start + np.flatnonzero(self.value[start:end] == value)
+        sums: dict[int, int] = defaultdict(int)
+        parts = (self.people[mine], self.weight[mine], self.total[mine])
+        for people, weight, total in zip(*(part.tolist() for part in parts), strict=True):
+            sums[total] += people * weight
+        return sum((Fraction(n, total) for total, n in sums.items()), Fraction(0))
 
 
 def beliefs(counts: Counts, joint: Joint, smoothing: Fraction = Fraction(0)) -> Beliefs:
     """What an adversary believes of each person's value, before and after seeing the groups.
 
+    Without smoothing this takes time and memory in proportion to the entries of `joint`, with it
+    to the cells times the values.
+
     Args:
         counts: the sensitive values of each group.
         joint: the population's people by group, exact quasi-identifiers and sensitive value.
-        smoothing: what is added to each count of the population, for every value.
+        smoothing: what is added to each cell's count of each value that a group shows or one of
+            its people has (Laplace); 0, or at least 1e-12.
 
     Raises:
-        PromiseError: where a group shows a value that nobody like it has in the population, or the
-            population has nobody like it.
+        PromiseError: where the population has nobody like a group, or nobody like it with a value
+            that it shows; groups are numbered from 0.
     """
-    groups = len(counts.starts)
-    values = max(counts.values, int(joint.value.max(initial=-1)) + 1)
-    shown = np.zeros((groups, values), dtype=np.int64)
-    shown[counts.group, counts.value] = counts.count
-    group, cell = _cells(joint)
-    people = np.zeros((len(group), values), dtype=np.int64)
-    people[cell, joint.value] = joint.count
-    if len(np.unique(group)) < groups:
-        raise PromiseError("the population has nobody like some of the groups")
-    sizes = people.sum(axis=1)
-    prior = (people + float(smoothing)) / (sizes + float(smoothing) * values)[:, None]
-    weighted = np.zeros((groups, values))
-    np.add.at(weighted, group, prior * sizes[:, None])
-    mean = weighted / np.bincount(group, sizes)[:, None]
-    if ((shown > 0) & (mean == 0)).any():
-        raise PromiseError("a group shows a value that nobody like it has in the population")
-    ratio = np.divide(shown, mean, out=np.zeros_like(mean), where=mean > 0)
-    terms = ratio[group] * prior
-    total = terms.sum(axis=1, keepdims=True)
-    posterior = np.divide(terms, total, out=np.zeros_like(terms), where=total > 0)
-    return Beliefs(prior, posterior, group, people, shown, smoothing)
+    values = np.union1d(counts.value, joint.value)
+    spread = _everywhere(joint, values) if smoothing else joint
+    rows, kind = _shown(counts, spread)
+    cell = _numbered(spread)
+    people = np.bincount(cell, spread.count).astype(np.int64)[cell]
+    weight = _scaled(spread.count, smoothing.denominator, smoothing.numerator)
+    total = _scaled(people, smoothing.denominator, smoothing.numerator * len(values))
+    prior = (weight / total).astype(np.float64)
+    terms = rows * prior / np.bincount(kind, people * prior)[kind]
+    sums = np.bincount(cell, terms)[cell]
+    kept = np.flatnonzero(sums)
+    return Beliefs(
+        group=spread.group[kept],
+        cell=cell[kept],
+        value=spread.value[kept],
+        weight=weight[kept],
+        total=total[kept],
+        people=people[kept],
+        rows=rows[kept],
+        prior=prior[kept],
+        posterior=terms[kept] / sums[kept],
+    )
 
 
-def _cells(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
-    """The group of each different cell, and the number of each entry's cell."""
-    most = int(joint.cell.max(initial=-1)) + 1
-    key, _ = pack([joint.group, joint.cell], [int(joint.group.max(initial=-1)) + 1, most])
-    cells, number = np.unique(key, return_inverse=True)
-    return cells // max(most, 1), number
+def _everywhere(joint: Joint, values: np.ndarray) -> Joint:
+    """The same people, with an entry for each of the values in each cell, however few have it."""
+    number = _numbered(joint)
+    first = np.flatnonzero(np.diff(number, prepend=-1))
+    count = np.zeros(len(first) * len(values), dtype=np.int64)
+    count[number * len(values) + np.searchsorted(values, joint.value)] = joint.count
+    group, cell = (np.repeat(c[first], len(values)) for c in (joint.group, joint.cell))
+    return Joint(group, cell, np.tile(values, len(first)), count)
+
+
+def _numbered(joint: Joint) -> np.ndarray:
+    """The number of each entry's cell, in all groups together."""
+    new = (np.diff(joint.group, prepend=-1) != 0) | (np.diff(joint.cell, prepend=-1) != 0)
+    return np.cumsum(new) - 1
+
+
+def _shown(counts: Counts, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+    """How many rows show each entry's value in its group, and a number for that group and value."""
+    most = max(int(counts.value.max(initial=0)), int(joint.value.max(initial=0))) + 1
+    wanted, told = counts.group * most + counts.value, joint.group * most + joint.value
+    _refuse(counts.group[~np.isin(counts.group, joint.group)], "the population has nobody like it")
+    _refuse(counts.group[~np.isin(wanted, told)], "shows a value that nobody like it has")
+    kinds, kind = np.unique(told, return_inverse=True)
+    rows = np.zeros(len(kinds), dtype=np.int64)
+    rows[np.searchsorted(kinds, wanted)] = counts.count
+    return rows[kind], kind
+
+
+def _refuse(groups: np.ndarray, why: str) -> None:
+    if len(groups):
+        raise PromiseError(f"group {groups[0]}: {why}")
+
+
+def _scaled(numbers: np.ndarray, factor: int, plus: int) -> np.ndarray:
+    """Whole numbers times a factor, plus a number, in Python integers where int64 overflows."""
+    if int(numbers.max(initial=1)) * factor + plus > _INT64:
+        numbers = numbers.astype(object)
+    return numbers * factor + plus
+
+
+class _Surprise(NamedTuple):
+    """Belief in what was unlikely, disbelief in what was likely: `size`, float64, else 0."""
+
+    unlikely: np.ndarray
+    likely: np.ndarray
+    size: np.ndarray
+
+    def exact(self, found: Beliefs, entry: int) -> Fraction:
+        """The size of one entry as a fraction."""
+        _, posterior = found.exact(entry)
+        unlikely = posterior if self.unlikely[entry] else Fraction(0)
+        return max(unlikely, 1 - posterior) if self.likely[entry] else unlikely
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +196,8 @@ class BayesOptimal(PrivacyModel):
     rho2: Annotated[ExactNumber, Field(gt=0, lt=1, description="above it, a belief is likely")]
     population: Annotated[str, Field(min_length=1, description="where the population's table is")]
     smoothing: Annotated[
-        ExactNumber, Field(ge=0, description="what Laplace's smoothing adds to each count")
+        ExactNumber,
+        Field(ge=0, decimal_places=12, description="what Laplace's smoothing adds to each count"),
     ] = Decimal(0)
 
     @model_validator(mode="after")
@@ -153,17 +212,17 @@ class BayesOptimal(PrivacyModel):
         return self.population
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`rho2`: the largest belief per group that a breach would have to exceed (float64).
+        """`rho2`: the largest belief of each group that a breach would have to exceed (float64).
 
-        Of values with a prior below ρ1 it is the belief, of those above 1 - ρ1 the disbelief.
+        Of values with a prior below ρ1 it is the belief, of those above 1 - ρ1 the disbelief; 0
+        where there are none.
 
         Raises:
             PromiseError: where there is no population, or it contradicts the groups.
         """
         found = self._beliefs(groups)
-        surprise = self._surprise(found)
         worst = np.zeros(len(groups))
-        np.maximum.at(worst, found.group, surprise.max(axis=1))
+        np.maximum.at(worst, found.group, self._surprise(found).size)
         return {"rho2": worst}
 
     def check(self, groups: Groups) -> Verdict:
@@ -173,17 +232,16 @@ class BayesOptimal(PrivacyModel):
             found = self._beliefs(groups)
         except PromiseError:
             return Verdict(required, {"rho2": None}, len(groups), len(groups))
-        limit = Fraction(self.rho2)
-        surprise = self._surprise(found)
-        for cell, value in np.argwhere(self._unsure(found)).tolist():
-            surprise[cell, value] = float(self._exact(found, cell, value))
-        breached = surprise > float(limit)
-        for cell, value in np.argwhere(abs(surprise - float(limit)) <= _NEAR).tolist():
-            breached[cell, value] = self._exact(found, cell, value) > limit
-        cell, value = divmod(int(surprise.argmax()), surprise.shape[1])
-        worst = self._exact(found, cell, value) if surprise.any() else Fraction(0)
-        failing = np.unique(found.group[breached.any(axis=1)])
-        return Verdict(required, {"rho2": worst}, len(groups), len(failing))
+        surprise, limit = self._surprise(found), float(self.rho2)
+        judged = surprise.unlikely | surprise.likely
+        near = abs(surprise.size - limit) <= _NEAR
+        largest = surprise.size >= surprise.size.max(initial=0.0) - _NEAR
+        unsure = np.flatnonzero(judged & (near | largest)).tolist()
+        exact = {entry: surprise.exact(found, entry) for entry in unsure}
+        breached = surprise.size > limit
+        breached[unsure] = [size > Fraction(self.rho2) for size in exact.values()]
+        observed = {"rho2": max(exact.values(), default=Fraction(0))}
+        return Verdict(required, observed, len(groups), len(np.unique(found.group[breached])))
 
     def feasible(self, coarsest: Groups) -> None:
         """Only trying can tell: merging may break the promise and may mend it."""
@@ -206,24 +264,9 @@ class BayesOptimal(PrivacyModel):
             raise PromiseError(f"the population does not tell {name!r}")
         return beliefs(groups.of(name), drawn.joint[name], Fraction(self.smoothing))
 
-    def _surprise(self, found: Beliefs) -> np.ndarray:
-        """Belief in what was unlikely, disbelief in what was likely; 0 elsewhere.
-
-        Nobody of a cell without any of the values that its group shows can be in the group.
-        """
-        rho1 = float(self.rho1)
-        unlikely = np.where(found.prior < rho1 + _NEAR, found.posterior, 0.0)
-        likely = np.where(found.prior > 1 - rho1 - _NEAR, 1 - found.posterior, 0.0)
-        return np.where(found.possible[:, None], np.maximum(unlikely, likely), 0.0)
-
-    def _unsure(self, found: Beliefs) -> np.ndarray:
-        """Where rounding leaves open on which side of ρ1 a prior is, and it matters."""
-        rho1 = float(self.rho1)
-        near = (abs(found.prior - rho1) <= _NEAR) | (abs(found.prior - 1 + rho1) <= _NEAR)
-        over = np.maximum(found.posterior, 1 - found.posterior) > float(self.rho2) - _NEAR
-        return np.asarray(near & over & found.possible[:, None])
-
-    def _exact(self, found: Beliefs, cell: int, value: int) -> Fraction:
-        (prior, posterior), rho1 = found.exact(cell, value), Fraction(self.rho1)
-        unlikely = posterior if prior < rho1 else Fraction(0)
-        return max(unlikely, 1 - posterior if prior > 1 - rho1 else Fraction(0))
+    def _surprise(self, found: Beliefs) -> _Surprise:
+        rho1 = Fraction(self.rho1)
+        unlikely = below(found.weight, found.total, rho1)
+        likely = above(found.weight, found.total, 1 - rho1)
+        size = np.maximum(unlikely * found.posterior, likely * (1 - found.posterior))
+        return _Surprise(unlikely, likely, size)

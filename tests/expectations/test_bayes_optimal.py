@@ -7,12 +7,16 @@ from itertools import combinations, product
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from expectations.bayes_optimal import BayesOptimal, beliefs
 from expectations.counting import merge
 from expectations.errors import PromiseError
+from expectations.frames import from_frame, to_frame
 from expectations.groups import Counts, Groups, Joint, Population
+from expectations.promises import PROMISE
 
 
 def groups_of_population(shown, people):
@@ -35,6 +39,19 @@ def rho(rho1, rho2, **more):
     return BayesOptimal(rho1=Decimal(rho1), rho2=Decimal(rho2), population="p", **more)
 
 
+def believed(groups, smoothing=0):
+    """What `beliefs` says, as (cell, value) -> (prior, posterior) in fractions.
+
+    Cells are numbered in all groups together; the floats are compared on the way.
+    """
+    found = beliefs(groups.of("s"), groups.population.joint["s"], Fraction(smoothing))
+    exact = [found.exact(entry) for entry in range(len(found.cell))]
+    assert np.allclose(found.prior, [float(prior) for prior, _ in exact], rtol=1e-12)
+    assert np.allclose(found.posterior, [float(b) for _, b in exact], rtol=1e-12)
+    keys = zip(found.cell.tolist(), found.value.tolist(), strict=True)
+    return dict(zip(keys, exact, strict=True))
+
+
 APART = {(0, 0, 0): 1, (0, 0, 1): 9, (1, 0, 0): 2, (1, 0, 1): 8}
 TOGETHER = {(0, 0, 0): 1, (0, 0, 1): 9, (0, 1, 0): 2, (0, 1, 1): 8}
 
@@ -45,9 +62,8 @@ def test_two_safe_groups_whose_union_is_a_breach():
     assert model.check(apart).holds
     assert model.check(apart).observed == {"rho2": Fraction(1, 2)}
     together = groups_of_population([[2, 2]], TOGETHER)
-    found = beliefs(together.of("s"), together.population.joint["s"])
-    assert [found.exact(cell, 0)[1] for cell in (0, 1)] == [Fraction(17, 44), Fraction(17, 29)]
-    assert found.posterior[:, 0].tolist() == pytest.approx([17 / 44, 17 / 29])
+    found = believed(together)
+    assert [found[cell, 0][1] for cell in (0, 1)] == [Fraction(17, 44), Fraction(17, 29)]
     verdict = model.check(together)
     assert (verdict.holds, verdict.observed["rho2"]) == (False, Fraction(17, 29))
     assert not BayesOptimal.monotone
@@ -55,54 +71,176 @@ def test_two_safe_groups_whose_union_is_a_breach():
     assert model.check(merge(apart, np.array([0, 0]))) == verdict
 
 
+def test_without_dependence_the_belief_is_the_share_in_the_group():
+    people = {(0, c, v): (c + 1) * (v + 1) for c in range(3) for v in range(3)}
+    found = believed(groups_of_population([[4, 2, 1]], people))
+    shares = [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
+    assert [found[c, v][1] for c in range(3) for v in range(3)] == shares * 3
+
+
 def enumerated(people, shown, cell):
     """What a person of the cell, known to be in the release, has in how many of all worlds.
 
-    A world says which people of the population are in the release (so that its counts come out)
-    and which of those of the cell who are in it the person is.
+    The person is equally likely any of the cell's; a world says which people of the population are
+    in the release, so that each value is shown as often as it is. None where in no world anybody
+    of the cell is in it.
     """
     persons = [(c, v) for (c, v), n in people.items() for _ in range(n)]
-    times = np.zeros(len(shown))
-    by_value = [
-        [i for i, (_, v) in enumerate(persons) if v == value] for value in range(len(shown))
-    ]
-    choices = [list(combinations(who, n)) for who, n in zip(by_value, shown, strict=True)]
-    for world in product(*choices):
-        for i in (i for chosen in world for i in chosen):
-            if persons[i][0] == cell:
-                times[persons[i][1]] += 1
-    return [Fraction(int(n), int(times.sum())) for n in times]
+    having = [[i for i, (_, v) in enumerate(persons) if v == value] for value in range(len(shown))]
+    worlds = product(*(combinations(who, n) for who, n in zip(having, shown, strict=True)))
+    times = [0] * len(shown)
+    for world in worlds:
+        for i in (i for chosen in world for i in chosen if persons[i][0] == cell):
+            times[persons[i][1]] += 1
+    return [Fraction(n, sum(times)) for n in times] if any(times) else None
 
 
 def test_beliefs_are_those_of_all_worlds():
-    """190 random small populations; those in which nobody of the cell could be in are counted."""
     rng = np.random.default_rng(9)
-    compared = 0
+    compared = absent = 0
     for _ in range(190):
         values, cells = int(rng.integers(2, 4)), int(rng.integers(1, 4))
         people = {(c, v): int(rng.integers(0, 4)) for c in range(cells) for v in range(values)}
+        people[0, 0] += 1
         total = [sum(people[c, v] for c in range(cells)) for v in range(values)]
-        shown = [int(rng.integers(0, n + 1)) for n in total]
-        if not sum(shown):
-            continue
+        shown = [int(rng.integers(v == 0, n + 1)) for v, n in enumerate(total)]
         groups = groups_of_population([shown], {(0, c, v): n for (c, v), n in people.items()})
-        found = beliefs(groups.of("s"), groups.population.joint["s"])
+        found = believed(groups)
         alive = [c for c in range(cells) if any(people[c, v] for v in range(values))]
         for place, cell in enumerate(alive):
-            if not any(people[cell, v] and shown[v] for v in range(values)):
-                continue
             wanted = enumerated(people, shown, cell)
-            assert [found.exact(place, v)[1] for v in range(values)] == wanted
-            assert found.posterior[place].tolist() == pytest.approx([float(w) for w in wanted])
+            mine = [found.get((place, v)) for v in range(values)]
+            size = sum(people[cell, v] for v in range(values))
+            if wanted is None:
+                absent += 1
+                assert mine == [None] * values
+                continue
             compared += 1
-    assert compared > 250
+            assert [pair[1] if pair else 0 for pair in mine] == wanted
+            assert [pair[0] if pair else 0 for pair in mine] == [
+                Fraction(people[cell, v], size) for v in range(values)
+            ]
+    assert compared > 300
+    assert 5 < absent < 60
 
 
-def test_without_dependence_the_belief_is_the_share_in_the_group():
-    people = {(0, c, v): (c + 1) * (v + 1) for c in range(3) for v in range(3)}
-    groups = groups_of_population([[4, 2, 1]], people)
-    found = beliefs(groups.of("s"), groups.population.joint["s"])
-    assert np.allclose(found.posterior, [[4 / 7, 2 / 7, 1 / 7]] * 3)
+def by_hand(shown, people, smoothing):
+    """(group, prior, posterior) of each cell and value, from the definition."""
+    values = sorted({v for row in shown for v, n in enumerate(row) if n} | {k[2] for k in people})
+    for group, row in enumerate(shown):
+        cells = sorted({c for g, c, _ in people if g == group})
+        size = {c: sum(people.get((group, c, v), 0) for v in values) for c in cells}
+        f = {
+            (c, v): (people.get((group, c, v), 0) + smoothing)
+            / (size[c] + smoothing * len(values) + Fraction(0))
+            for c in cells
+            for v in values
+        }
+        mean = {v: sum(size[c] * f[c, v] for c in cells) / sum(size.values()) for v in values}
+        for c in cells:
+            terms = {v: row[v] * f[c, v] / mean[v] if row[v] else Fraction(0) for v in values}
+            if any(terms.values()):
+                for v in values:
+                    yield group, f[c, v], terms[v] / sum(terms.values())
+
+
+def judged_by_hand(model, shown, people):
+    """The groups with a breach, and the worst belief or disbelief that could have been one."""
+    rho1, rho2 = Fraction(model.rho1), Fraction(model.rho2)
+    failing, worst = set(), Fraction(0)
+    for group, prior, posterior in by_hand(shown, people, Fraction(model.smoothing)):
+        if (prior < rho1 and posterior > rho2) or (prior > 1 - rho1 and posterior < 1 - rho2):
+            failing.add(group)
+        worst = max(worst, posterior if prior < rho1 else 0)
+        worst = max(worst, 1 - posterior if prior > 1 - rho1 else 0)
+    return len(failing), worst
+
+
+def random_release(rng):
+    """Rows shown of each group, and people, who have at least one of every value that is shown."""
+    groups, values = int(rng.integers(1, 4)), int(rng.integers(1, 5))
+    people = {
+        (g, c, v): int(rng.integers(0, 6))
+        for g in range(groups)
+        for c in range(int(rng.integers(1, 4)))
+        for v in range(values)
+    }
+    people |= {(g, 0, 0): people[g, 0, 0] + 1 for g in range(groups)}
+    people = {key: n for key, n in people.items() if n}
+    total = np.zeros((groups, values), dtype=int)
+    for (g, _, v), n in people.items():
+        total[g, v] += n
+    shown = rng.integers(0, total + 1)
+    shown[:, 0] = np.maximum(shown[:, 0], 1)
+    return shown.tolist(), people
+
+
+PAIRS = [("0.2", "0.5"), ("0.25", "0.5"), ("0.3", "0.75"), ("0.5", "0.6"), ("0.6", "0.9")]
+
+
+@pytest.mark.parametrize("smoothing", ["0", "1", "0.1"])
+def test_verdicts_are_those_of_brute_force(smoothing):
+    rng = np.random.default_rng(12)
+    kept = met = 0
+    for _ in range(400):
+        shown, people = random_release(rng)
+        model = rho(*PAIRS[rng.integers(len(PAIRS))], smoothing=Decimal(smoothing))
+        groups = groups_of_population(shown, people)
+        verdict = model.check(groups)
+        failing, worst = judged_by_hand(model, shown, people)
+        assert (verdict.failing, verdict.observed["rho2"]) == (failing, worst)
+        assert verdict.holds == (failing == 0) == (worst <= Fraction(model.rho2))
+        assert verdict.groups == len(shown)
+        assert model.measure(groups)["rho2"].max() == pytest.approx(float(worst))
+        kept += verdict.holds
+        met += worst == Fraction(model.rho2)
+    assert 80 < kept < 380
+    assert met > (3 if smoothing == "0" else 0)
+
+
+@pytest.mark.parametrize("smoothing", ["0", "1"])
+def test_a_table_of_the_groups_has_the_same_verdict(smoothing):
+    rng = np.random.default_rng(2)
+    unseen = 0
+    for _ in range(30):
+        shown, people = random_release(rng)
+        people = {(g, c, 0 if v == len(shown[0]) - 1 else v): n for (g, c, v), n in people.items()}
+        shown = [[*row[:-1], 0] if len(row) > 1 else row for row in shown]
+        groups = groups_of_population(shown, people)
+        model = rho("0.3", "0.6", smoothing=Decimal(smoothing))
+        assert model.check(from_frame(to_frame(groups))) == model.check(groups)
+        unseen += len(shown[0]) > 1
+    assert unseen > 10
+
+
+def test_some_merges_break_it_and_some_mend_it():
+    rng = np.random.default_rng(3)
+    model = rho("0.3", "0.6")
+    broken = mended = same = 0
+    for _ in range(2000):
+        shown, people = random_release(rng)
+        groups = groups_of_population(shown, people)
+        union = merge(groups, np.zeros(len(groups), dtype=np.int64))
+        before, after = model.check(groups).holds, model.check(union).holds
+        broken += before and not after
+        mended += after and not before
+        same += before == after
+    assert broken > 0
+    assert mended > 5
+    assert broken + mended + same == 2000
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["0", "0.5"]), st.randoms(use_true_random=False))
+def test_names_of_groups_cells_and_values_are_free(seed, smoothing, random):
+    shown, people = random_release(np.random.default_rng(seed))
+    groups, cells, values = (random.sample(range(n), n) for n in (len(shown), 3, len(shown[0])))
+    renamed = {(groups[g], cells[c], values[v]): n for (g, c, v), n in people.items()}
+    moved = np.zeros_like(shown)
+    moved[np.ix_(groups, values)] = shown
+    model = rho("0.3", "0.6", smoothing=Decimal(smoothing))
+    assert model.check(groups_of_population(moved, renamed)) == model.check(
+        groups_of_population(shown, people)
+    )
 
 
 def test_negative_disclosure():
@@ -112,65 +250,133 @@ def test_negative_disclosure():
     assert verdict.observed["rho2"] == Fraction(9, 10)
 
 
-def test_people_who_cannot_be_in_a_group_are_not_asked_about():
-    groups = groups_of_population([[2, 0]], {(0, 0, 0): 4, (0, 1, 1): 9})
+def test_a_likely_value_that_is_not_shown_is_a_negative_disclosure():
+    groups = groups_of_population([[0, 1]], {(0, 0, 0): 9, (0, 0, 1): 1})
+    assert rho("0.05", "0.9").check(groups).observed == {"rho2": 0}
+    assert rho("0.2", "0.9").check(groups).observed == {"rho2": 1}
+
+
+def test_nothing_is_believed_of_those_who_cannot_be_in_the_release():
+    groups = groups_of_population([[2, 0]], {(0, 0, 0): 5, (0, 1, 1): 5})
+    assert believed(groups) == {(0, 0): (1, 1)}
     verdict = rho("0.2", "0.8").check(groups)
-    assert (verdict.holds, verdict.observed["rho2"]) == (True, 0)
+    assert (verdict.holds, verdict.observed) == (True, {"rho2": 0})
+
+
+def test_a_prior_of_exactly_rho1_hides_no_other():
+    people = {(0, 0, 0): 25, (0, 0, 1): 75, (1, 0, 0): 10, (1, 0, 1): 90}
+    verdict = rho("0.25", "0.9").check(groups_of_population([[6, 4], [2, 18]], people))
+    assert (verdict.holds, verdict.observed) == (True, {"rho2": Fraction(1, 10)})
 
 
 def test_smoothing_adds_to_every_count():
-    groups = groups_of_population([[1, 1]], {(0, 0, 0): 1, (0, 0, 1): 3})
-    found = beliefs(groups.of("s"), groups.population.joint["s"], Fraction(1))
-    assert found.exact(0, 0)[0] == Fraction(2, 6)
-    assert found.prior.tolist() == [[2 / 6, 4 / 6]]
+    groups = groups_of_population([[1, 1, 0]], {(0, 0, 0): 1, (0, 0, 1): 3, (0, 1, 2): 1})
+    found = believed(groups, 1)
+    assert [found[0, v][0] for v in range(3)] == [Fraction(2, 7), Fraction(4, 7), Fraction(1, 7)]
+    assert [found[1, v][0] for v in range(3)] == [Fraction(1, 4), Fraction(1, 4), Fraction(2, 4)]
+
+
+def test_smoothing_gives_someone_to_values_that_nobody_has():
+    groups = groups_of_population([[1, 1]], {(0, 0, 0): 4})
+    assert rho("0.2", "0.8").check(groups).observed == {"rho2": None}
+    found = believed(groups, Fraction(1, 2))
+    assert found == {
+        (0, 0): (Fraction(9, 10), Fraction(1, 2)),
+        (0, 1): (Fraction(1, 10), Fraction(1, 2)),
+    }
+
+
+def test_smoothing_beyond_int64_stays_exact():
+    smoothing = Decimal("0.123456789012")
+    people = {(0, 0, 0): 10**9, (0, 0, 1): 3 * 10**9, (0, 1, 0): 7, (0, 1, 1): 10**9}
+    model = rho("0.3", "0.6", smoothing=smoothing)
+    verdict = model.check(groups_of_population([[50, 50]], people))
+    assert (verdict.failing, verdict.observed["rho2"]) == judged_by_hand(model, [[50, 50]], people)
 
 
 def test_a_value_that_nobody_has_and_groups_of_nobody_are_not_measured():
-    impossible = groups_of_population([[1, 1]], {(0, 0, 0): 4})
-    with pytest.raises(PromiseError, match="nobody like it has"):
+    impossible = groups_of_population([[1, 0], [1, 1]], {(0, 0, 0): 4, (1, 0, 0): 4})
+    with pytest.raises(PromiseError, match="group 1: shows a value that nobody like it has"):
         beliefs(impossible.of("s"), impossible.population.joint["s"])
     nobody = groups_of_population([[1, 0], [0, 1]], {(0, 0, 0): 4})
+    for smoothing in (0, 1):
+        with pytest.raises(PromiseError, match="group 1: the population has nobody like it"):
+            beliefs(nobody.of("s"), nobody.population.joint["s"], Fraction(smoothing))
     without = Groups(nobody.sizes, nobody.sensitive)
-    for groups in (impossible, nobody, without):
+    silent = Groups(nobody.sizes, nobody.sensitive, population=Population(nobody.sizes, 0))
+    for groups in (impossible, nobody, without, silent):
         verdict = rho("0.2", "0.8").check(groups)
         assert (verdict.holds, verdict.observed) == (False, {"rho2": None})
+        with pytest.raises(PromiseError):
+            rho("0.2", "0.8").measure(groups)
+
+
+def test_no_groups_keep_no_promise():
+    none = np.array([], dtype=np.int64)
+    counts, joint = Counts(none, none, none, 0, None), Joint(none, none, none, none)
+    groups = Groups(none, {"s": counts}, population=Population(none, 0, {"s": joint}))
+    assert not rho("0.2", "0.8").check(groups).holds
+    assert not len(beliefs(counts, joint).prior)
 
 
 def test_thresholds_that_are_met_exactly():
     """Beliefs of exactly ρ2 and priors of exactly ρ1 are no breaches."""
     groups = groups_of_population([[1, 2]], {(0, 0, 0): 1, (0, 0, 1): 2})
     third = Decimal(1) / Decimal(3)
-    above, below_ = third + Decimal("1e-27"), third - Decimal("1e-27")
-    assert rho(str(below_), "0.5").check(groups).observed["rho2"] == 0
-    assert rho(str(above), "0.5").check(groups).observed["rho2"] == Fraction(1, 3)
+    above, below = third + Decimal("1e-27"), third - Decimal("1e-27")
+    assert rho(below, "0.5").check(groups).observed["rho2"] == 0
+    assert rho(above, "0.5").check(groups).observed["rho2"] == Fraction(1, 3)
     two_thirds = groups_of_population([[2, 1]], {(0, 0, 0): 1, (0, 0, 1): 3})
     exactly = Decimal("0.66666666666666666666666667")
-    assert rho("0.3", str(exactly)).check(two_thirds).holds
-    assert not rho("0.3", str(exactly - Decimal("1e-26"))).check(two_thirds).holds
+    assert rho("0.3", exactly).check(two_thirds).holds
+    assert not rho("0.3", exactly - Decimal("1e-26")).check(two_thirds).holds
 
 
-def test_random_verdicts_against_fractions():
-    rng = np.random.default_rng(12)
-    kept = 0
-    for _ in range(400):
-        people = {
-            (g, c, v): int(rng.integers(1, 5)) for g in range(2) for c in range(2) for v in range(3)
-        }
-        shown = rng.integers(0, 4, (2, 3)) + np.eye(3, dtype=int)[:2]
-        groups = groups_of_population(shown, people)
-        found = beliefs(groups.of("s"), groups.population.joint["s"])
-        model = rho("0.3", str(rng.choice(["0.4", "0.5", "0.6", "0.75"])))
-        breach = False
-        for cell in range(4):
-            for value in range(3):
-                prior, posterior = found.exact(cell, value)
-                breach |= prior < Fraction(3, 10) and posterior > Fraction(model.rho2)
-                breach |= prior > Fraction(7, 10) and posterior < 1 - Fraction(model.rho2)
-        assert model.check(groups).holds == (not breach)
-        kept += not breach
-    assert 40 < kept < 360
+def test_beliefs_that_floats_cannot_tell_apart():
+    n = 10**9
+    people = {(g, 0, v): (1, 3)[v] * 2 * n for g in range(2) for v in range(2)}
+    groups = groups_of_population([[n + 2, n + 1], [n + 1, n]], people)
+    verdict = rho("0.3", "0.5").check(groups)
+    assert verdict.observed["rho2"] == Fraction(n + 1, 2 * n + 1) > Fraction(n + 2, 2 * n + 3)
+    assert verdict.failing == 2
+    even = groups_of_population([[n, n], [n, n + 1]], people)
+    assert rho("0.3", "0.5").check(even).holds
 
 
-def test_the_thresholds_are_in_order():
-    with pytest.raises(ValidationError, match="not smaller than rho2"):
-        rho("0.5", "0.5")
+def test_many_values_take_no_more_than_the_people_do():
+    """A table of all cells and all values would have 800 million entries."""
+    number = np.arange(40_000)
+    cells, ones = number // 2, np.ones(len(number), dtype=np.int64)
+    group = cells // 50
+    counts = Counts(group, number, ones, len(number), None)
+    joint = Joint(group, cells % 50, number, ones)
+    population = Population(np.full(400, 100), 0, {"s": joint})
+    groups = Groups(np.full(400, 100), {"s": counts}, population=population)
+    verdict = rho("0.6", "0.7").check(groups)
+    assert (verdict.holds, verdict.observed) == (True, {"rho2": Fraction(1, 2)})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rho1": "0.8"}, "rho1: is not smaller than rho2"),
+        ({"rho1": "0.9"}, "rho1: is not smaller than rho2"),
+        ({"rho1": 0}, "greater than 0"),
+        ({"rho2": 1}, "less than 1"),
+        ({"population": ""}, "at least 1 character"),
+        ({"smoothing": -1}, "greater than or equal to 0"),
+        ({"smoothing": "1e-13"}, "no more than 12 decimal places"),
+    ],
+)
+def test_a_promise_that_means_nothing_is_refused(change, message):
+    document = {"model": "bayes-optimal", "rho1": "0.2", "rho2": "0.8", "population": "p.csv"}
+    assert PROMISE.validate_python(document).smoothing == 0
+    with pytest.raises(ValidationError, match=message):
+        PROMISE.validate_python(document | change)
+
+
+def test_a_promise_is_its_own_configuration():
+    model = rho("0.2", "0.8", smoothing=Decimal("0.5"), sensitive="s")
+    assert PROMISE.validate_python(model.parameters()) == model
+    assert "0.2" in model.sentence()
+    assert model.drawn_from == "p"

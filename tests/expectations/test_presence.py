@@ -6,12 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from expectations.counting import merge
 from expectations.errors import PromiseError
+from expectations.frames import from_frame, to_frame
 from expectations.groups import Groups, Population
 from expectations.presence import DeltaPresence
+from expectations.promises import PROMISE
 
 
 def drawn(rows, people):
@@ -31,9 +35,15 @@ def test_a_population_of_two_classes():
     groups = drawn("aab", "aaaabbb")
     verdict = model("0.3", "0.5").check(groups)
     assert verdict.observed == {"min": Fraction(1, 3), "max": Fraction(1, 2)}
+    assert verdict.required == {"min": Fraction(3, 10), "max": Fraction(1, 2)}
     assert verdict.holds
     assert not model("0.34", "0.5").check(groups).holds
     assert not model("0.3", "0.49").check(groups).holds
+    scores = model("0", "1").measure(groups)
+    assert {name: score.tolist() for name, score in scores.items()} == {
+        "rows": [2, 1],
+        "people": [4, 3],
+    }
 
 
 def test_people_like_no_row_are_surely_absent():
@@ -41,54 +51,130 @@ def test_people_like_no_row_are_surely_absent():
     assert model("0", "0.5").check(groups).holds
     verdict = model("0.01", "0.5").check(groups)
     assert (verdict.holds, verdict.failing, verdict.observed["min"]) == (False, 1, 0)
+    assert model("0.4", "0.5").check(groups).failing == 2
 
 
-def test_a_population_without_some_of_the_people_measures_nothing():
-    groups = drawn("aab", "abbb")
-    assert model("0", "1").check(groups).observed == {"min": None, "max": None}
-    assert not model("0", "1").check(groups).holds
-    assert not model("0", "1").check(Groups(np.array([3]), {})).holds
+@pytest.mark.parametrize("people", ["abbb", "aa", "aac"])
+def test_a_population_without_some_of_the_people_measures_nothing(people):
+    groups = drawn("aab", people)
+    verdict = model("0", "1").check(groups)
+    assert (verdict.holds, verdict.observed) == (False, {"min": None, "max": None})
     with pytest.raises(PromiseError, match="too few people for 1 of the groups"):
         model("0", "1").measure(groups)
 
 
+def test_without_a_population_or_groups_nothing_is_measured():
+    none = np.array([], dtype=np.int64)
+    for groups in (Groups(np.array([3]), {}), Groups(none, {}, population=Population(none, 5))):
+        verdict = model("0", "1").check(groups)
+        assert (verdict.holds, verdict.observed) == (False, {"min": None, "max": None})
+    with pytest.raises(PromiseError, match="needs a population"):
+        model("0", "1").measure(Groups(np.array([3]), {}))
+
+
+def test_ends_that_are_met_exactly_and_shares_that_floats_cannot_tell_apart():
+    n = 10**16
+    groups = Groups(np.array([n, n]), {}, population=Population(np.array([2 * n + 1, 2 * n]), 0))
+    assert model("0.4", "0.5").check(groups).holds
+    verdict = model("0.5", "0.5").check(groups)
+    assert verdict.failing == 1
+    assert verdict.observed == {"min": Fraction(n, 2 * n + 1), "max": Fraction(1, 2)}
+
+
+def random_people(rng):
+    """The class of each person, and whether the person is in the table; somebody is."""
+    people = rng.integers(0, 6, int(rng.integers(2, 30)))
+    inside = rng.random(len(people)) < rng.uniform(0.2, 1)
+    inside[0] |= not inside.any()
+    return people, inside
+
+
 def test_random_populations_person_by_person():
     rng = np.random.default_rng(1)
-    kept = 0
+    kept = absent = 0
     for _ in range(1500):
-        people = rng.integers(0, 6, int(rng.integers(2, 30)))
-        inside = rng.random(len(people)) < rng.uniform(0.2, 1)
-        if not inside.any():
-            inside[0] = True
+        people, inside = random_people(rng)
         low, high = sorted(rng.choice(["0", "0.1", "0.25", "0.5", "0.75", "1"], 2), key=Decimal)
-        wanted = all(
-            Fraction(low)
-            <= Fraction(int(inside[people == c].sum()), int((people == c).sum()))
-            <= Fraction(high)
-            for c in people
-        )
-        groups = drawn(people[inside].tolist(), people.tolist())
-        assert model(low, high).check(groups).holds == wanted
-        kept += wanted
+        shares = {}
+        for c in people.tolist():
+            alike = [here for other, here in zip(people, inside, strict=True) if other == c]
+            shares[c] = Fraction(sum(map(int, alike)), len(alike))
+        short = {c: s for c, s in shares.items() if not Fraction(low) <= s <= Fraction(high)}
+        verdict = model(low, high).check(drawn(people[inside].tolist(), people.tolist()))
+        assert verdict.holds == (not short)
+        assert verdict.observed == {"min": min(shares.values()), "max": max(shares.values())}
+        assert verdict.failing == sum(s > 0 for s in short.values()) + (0 in short.values())
+        assert verdict.groups == sum(s > 0 for s in shares.values())
+        kept += verdict.holds
+        absent += 0 in shares.values()
+    assert kept > 100
+    assert absent > 300
+
+
+def test_merging_groups_that_keep_it_does_not_break_it():
+    rng = np.random.default_rng(4)
+    merges = kept = 0
+    for _ in range(2000):
+        sizes = rng.integers(1, 6, 5)
+        population = Population(sizes + rng.integers(0, 8, 5), int(rng.integers(0, 2)))
+        groups = Groups(sizes, {}, population=population)
+        into = np.unique(rng.integers(0, 3, 5), return_inverse=True)[1]
+        promise = model("0" if population.elsewhere else "0.2", "0.8")
+        before, merged = promise.check(groups), promise.check(merge(groups, into))
+        assert before.observed["min"] <= merged.observed["min"]
+        assert merged.observed["max"] <= before.observed["max"]
+        assert merged.holds or not before.holds
+        merges += len(set(into)) < 5
+        kept += before.holds
+    assert merges == 2000
+    assert kept > 300
+    assert DeltaPresence.monotone
+
+
+def test_uniting_classes_of_people_who_are_absent_with_others_does_not_break_it():
+    rng = np.random.default_rng(5)
+    united = kept = 0
+    for _ in range(1000):
+        people, inside = random_people(rng)
+        coarse = rng.integers(0, 3, 6)[people]
+        low, high = sorted(rng.choice(["0", "0.1", "0.25", "0.75", "1"], 2), key=Decimal)
+        fine = model(low, high).check(drawn(people[inside].tolist(), people.tolist()))
+        after = model(low, high).check(drawn(coarse[inside].tolist(), coarse.tolist()))
+        assert fine.observed["min"] <= after.observed["min"]
+        assert after.observed["max"] <= fine.observed["max"]
+        assert after.holds or not fine.holds
+        united += fine.observed["min"] == 0 < after.observed["min"]
+        kept += fine.holds
+    assert united > 100
     assert kept > 100
 
 
-def test_merging_classes_that_keep_it_does_not_break_it():
-    rng = np.random.default_rng(4)
-    merges = 0
-    for _ in range(2000):
-        sizes = rng.integers(1, 6, 5)
-        people = sizes + rng.integers(0, 8, 5)
-        groups = Groups(sizes, {}, population=Population(people, 0))
-        low, high = min(sizes / people), max(sizes / people)
-        into = np.unique(rng.integers(0, 3, 5), return_inverse=True)[1]
-        after = model("0", "1").check(merge(groups, into)).observed
-        assert low - 1e-12 <= after["min"]
-        assert after["max"] <= high + 1e-12
-        merges += len(set(into)) < 5
-    assert merges > 1000
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1), st.integers(0, 3))
+def test_order_of_groups_is_free_and_a_table_of_them_has_the_same_verdict(pairs, elsewhere):
+    def groups(of):
+        rows = np.array([n for n, _ in of])
+        return Groups(rows, {}, population=Population(rows + [more for _, more in of], elsewhere))
+
+    verdict = model("0.3", "0.7").check(groups(pairs))
+    assert model("0.3", "0.7").check(groups(pairs[::-1])) == verdict
+    assert model("0.3", "0.7").check(from_frame(to_frame(groups(pairs)))) == verdict
 
 
-def test_the_ends_are_in_order():
-    with pytest.raises(ValidationError, match="larger than max"):
-        model("0.5", "0.4")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"min": "0.5", "max": "0.4"}, "min: is larger than max"),
+        ({"min": "-0.1"}, "greater than or equal to 0"),
+        ({"max": "1.1"}, "less than or equal to 1"),
+        ({"population": ""}, "at least 1 character"),
+        ({"max": "nan"}, "finite number"),
+    ],
+)
+def test_a_promise_that_means_nothing_is_refused(change, message):
+    document = {"model": "delta-presence", "min": "0.1", "max": "0.5", "population": "p.csv"}
+    valid = PROMISE.validate_python(document)
+    assert PROMISE.validate_python(valid.parameters()) == valid
+    assert valid.drawn_from == "p.csv"
+    assert "between 0.1 and 0.5" in valid.sentence()
+    with pytest.raises(ValidationError, match=message):
+        PROMISE.validate_python(document | change)
