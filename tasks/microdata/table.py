@@ -105,10 +105,11 @@ def encode(name: str, role: Role, array: pa.Array | pa.ChunkedArray) -> Column:
         encoded = encoded.combine_chunks()
     ascending = pc.sort_indices(encoded.dictionary)  # null comes last
     ascending = ascending.slice(0, len(ascending) - encoded.dictionary.null_count)
-    rank = np.full(len(encoded.dictionary), -1, dtype=np.int32)
+    rank = np.full(len(encoded.dictionary) + 1, -1, dtype=np.int32)
     rank[as_numpy(ascending)] = np.arange(len(ascending), dtype=np.int32)
-    codes = rank[as_numpy(encoded.indices)]
-    return Column(name, role, encoded.dictionary.take(ascending), codes)
+    indices = encoded.indices
+    known = pc.fill_null(indices, -1) if indices.null_count else indices
+    return Column(name, role, encoded.dictionary.take(ascending), rank[as_numpy(known)])
 
 
 def save(microdata: Microdata, directory: Path) -> None:
