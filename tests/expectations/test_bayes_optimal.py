@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from expectations.bayes_optimal import BayesOptimal, beliefs
+from expectations.bayes_optimal import BayesOptimal
+from expectations.beliefs import beliefs
 from expectations.counting import merge
 from expectations.errors import PromiseError
 from expectations.frames import from_frame, to_frame
@@ -380,3 +381,13 @@ def test_a_promise_is_its_own_configuration():
     assert PROMISE.validate_python(model.parameters()) == model
     assert "0.2" in model.sentence()
     assert model.drawn_from == "p"
+
+
+def test_positive_and_negative_disclosures_at_exactly_the_limit():
+    groups = groups_of_population([[9, 1]], {(0, 0, 0): 90, (0, 0, 1): 10})
+    found = beliefs(groups.of("s"), groups.population.joint["s"])
+    assert [found.exact(entry)[1] for entry in (0, 1)] == [Fraction(9, 10), Fraction(1, 10)]
+    assert found.positive(Fraction(1, 10)).tolist() == [False, False]
+    assert found.positive(Fraction(1001, 10000)).tolist() == [True, False]
+    assert found.negative(Fraction(1, 10)).tolist() == [False, False]
+    assert found.negative(Fraction(1001, 10000)).tolist() == [False, True]
