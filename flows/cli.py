@@ -133,7 +133,7 @@ def check(directory: Path, digest: str | None) -> None:
 
     for promise, verdict in check_release(directory, digest):
         click.echo(
-            f"{promise.parameters()['model']} holds in all {verdict.groups} groups: "
+            f"{promise.name} holds in all {verdict.groups} groups: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
     click.echo(f"{directory}: every file is what the published tables give")

@@ -44,7 +44,7 @@ def require(judged: Sequence[Judgement]) -> None:
     for promise, verdict in judged:
         if not verdict.holds:
             raise PromiseError(
-                f"{promise.parameters()['model']} is broken in {verdict.failing} of "
+                f"{promise.name} is broken in {verdict.failing} of "
                 f"{verdict.groups} groups: required {numbers(verdict.required)}, "
                 f"observed {numbers(verdict.observed)}"
             )

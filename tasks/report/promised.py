@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 
 from expectations.ke_anonymity import KEAnonymity
 from expectations.model import Number, PrivacyModel, Verdict
@@ -136,4 +137,7 @@ def _number(number: Number, parameter: tuple[str, str], kind: str) -> str:
         return "could not be measured"
     if parameter in _DISTANCES:
         return measured(Fraction(number), kind)
-    return grouped(Fraction(number))
+    if number == inf:
+        return "infinite"
+    exact = grouped(Fraction(number))
+    return f"≈ {float(number):.4g} ({exact})" if "/" in exact else exact

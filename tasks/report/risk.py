@@ -31,7 +31,7 @@ def of_homogeneity(found: Risk) -> list[dict[str, Any]]:
     return [
         {
             "attribute": name,
-            "share of one value": f"{float(one.share):.0%} or more",
+            "share of one value": "all" if one.share == 1 else f"{float(one.share):.0%} or more",
             "groups": one.groups,
             "rows": one.rows,
             "rows with that value": one.revealed,
