@@ -14,9 +14,10 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from expectations.covering import Covering, Presence, combined, covering, single
+from expectations.covering import Covering, Presence, covering, single
 from expectations.errors import PromiseError
 from expectations.groups import Groups
+from expectations.joined import combined
 from expectations.model import ExactNumber, Number, PrivacyModel, Verdict, plain
 from expectations.ratios import above, largest
 
@@ -64,7 +65,7 @@ class AlphaBeta(PrivacyModel):
         if shown is None or found is None:
             failing = np.ones(len(groups), dtype=bool)
         else:
-            failing |= _above(shown, Fraction(self.alpha))
+            failing |= shown.above(Fraction(self.alpha))
             if found.largest > Fraction(self.alpha):
                 failing[list(found.groups)] = True
         return Verdict(
@@ -113,12 +114,3 @@ class AlphaBeta(PrivacyModel):
 
     def _present(self, shown: Covering) -> Presence | None:
         return combined(shown) if self.presence == "combined" else single(shown)
-
-
-def _above(shown: Covering, alpha: Fraction) -> np.ndarray:
-    """Which groups by themselves exceed α: exactly where rounding could decide."""
-    rounded = shown.rounded()
-    over: np.ndarray = rounded > float(alpha)
-    for group in np.flatnonzero(np.abs(rounded - float(alpha)) <= 1e-12).tolist():
-        over[group] = shown.presence(group) > alpha
-    return over

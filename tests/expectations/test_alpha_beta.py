@@ -8,12 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from pydantic import ValidationError
 
 from expectations.alpha_beta import AlphaBeta
 from expectations.counting import Coded, count, cover, merge
-from expectations.covering import combined, covering, presence_of, single
+from expectations.covering import covering, single
 from expectations.errors import PromiseError
 from expectations.groups import Groups
+from expectations.joined import combined
+from expectations.readings import presence_of
 
 PEOPLE = [  # group, age, gender, zip, disease
     (0, 45, "M", 11000, "diabetes"),
@@ -163,7 +166,7 @@ def test_readings_are_ordered_and_given_by_their_formulas():
     seen = 0
     for groups in releases(3, 150):
         shown = covering(groups, None)
-        vectors = [rng.integers(-1, len(a) + 1, 20) for a in shown.admits]
+        vectors = [rng.integers(-1, a.values + 1, 20) for a in shown.covers]
         found = presence_of(shown, vectors)
         assert (found.one_record <= found.any_record + 1e-12).all()
         assert (found.any_record <= found.expected + 1e-12).all()
@@ -221,14 +224,59 @@ def test_no_grouping_is_better_than_what_is_said_to_be_feasible():
                 assert seen["beta"] >= best["beta"]
 
 
+def test_every_stratum_has_to_be_feasible():
+    rng = np.random.default_rng(9)
+    fails = strata = 0
+    for _ in range(150):
+        rows = [
+            (int(rng.integers(0, 2)), *rng.integers(0, 4, 3).tolist(), int(rng.integers(0, 4)))
+            for _ in range(int(rng.integers(4, 20)))
+        ]
+        if len({row[0] for row in rows}) < 2:
+            continue
+        strata += 1
+        for reading in ("combined", "per-group"):
+            model = AlphaBeta(alpha=Decimal("0.4"), beta=Decimal("0.5"), presence=reading)
+            best = model.feasible(ambiguous(rows))
+            fails += best.failing > 0
+            each = [
+                model.feasible(ambiguous([(0, *row[1:]) for row in rows if row[0] == stratum]))
+                for stratum in (0, 1)
+            ]
+            assert best.failing == sum(one.failing for one in each)
+            assert best.observed["alpha"] == max(one.observed["alpha"] for one in each)
+            cut = [(2 * row[0] + int(rng.integers(0, 2)), *row[1:]) for row in rows]
+            number = {g: i for i, g in enumerate(sorted({row[0] for row in cut}))}
+            seen = model.check(ambiguous([(number[row[0]], *row[1:]) for row in cut]))
+            assert all(seen.observed[name] >= best.observed[name] for name in seen.observed)
+            assert best.holds or not seen.holds
+    assert strata > 100
+    assert fails > 20
+
+
 def test_what_is_not_shown_is_not_measured():
     groups = ambiguous(PEOPLE)
     hidden = Groups(groups.sizes, groups.sensitive)
     assert AlphaBeta(alpha=1, beta=1).check(hidden).observed["alpha"] is None
     assert not AlphaBeta(alpha=1, beta=1).check(hidden).holds
+    assert not AlphaBeta(alpha=1, beta=1).feasible(hidden).holds
     other = AlphaBeta(alpha=1, beta=1, quasi_identifiers=("q0", "height"))
     assert not other.check(groups).holds
     with pytest.raises(PromiseError, match="values that groups admit"):
         other.measure(groups)
     joined = AlphaBeta(alpha=1, beta=1, quasi_identifiers=("q0", "q2")).check(groups)
     assert joined.observed["alpha"] == Fraction(1, 3) + Fraction(4, 9)
+
+
+def test_the_promise_in_words_names_its_reading():
+    combined_ = AlphaBeta(alpha=Decimal("0.1"), beta=Decimal("0.2"), sensitive="s").sentence()
+    alone = AlphaBeta(alpha=1, beta=1, presence="per-group", sensitive="s").sentence()
+    assert "all tables together" in combined_
+    assert "0.1" in combined_
+    assert "any one group" in alone
+
+
+@pytest.mark.parametrize("wrong", [{"alpha": 0}, {"beta": 0}, {"alpha": 2}, {"presence": "both"}])
+def test_parameters_that_mean_nothing_are_refused(wrong):
+    with pytest.raises(ValidationError):
+        AlphaBeta(**({"alpha": 1, "beta": 1} | wrong))
