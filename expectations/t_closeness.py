@@ -4,7 +4,7 @@ Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and 
 2007). The distance is the earth mover's; all rows are the published ones.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -68,10 +68,10 @@ class TCloseness(PrivacyModel):
         )
 
     def _distances(self, groups: Groups) -> Distances:
-        return _DISTANCES[self.distance](groups.of(self.sensitive), groups.sizes)
+        return DISTANCES[self.distance](groups.of(self.sensitive), groups.sizes)
 
 
-_DISTANCES = {
+DISTANCES: Mapping[Distance, Callable[[Counts, np.ndarray], Distances]] = {
     "equal": equal_distance,
     "ordered": ordered_distance,
     "hierarchical": hierarchical_distance,

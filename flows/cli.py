@@ -93,6 +93,9 @@ def demo(rows: int) -> None:
 @click.option("--sensitive", metavar="S,…", help="the sensitive attributes")
 @click.option("--model", "models", multiple=True, metavar="YAML", help="a promise to decide")
 @click.option("--population", metavar="FILE", help="whom the rows are drawn from")
+@click.option(
+    "--hierarchy", "hierarchies", multiple=True, metavar="S=FILE", help="of a sensitive attribute"
+)
 @click.option("--columns", metavar="A,B,…", help="names, for a CSV file without a header")
 @click.option("--null", "nulls", multiple=True, help="a text that means a missing value")
 @_FORMAT
@@ -102,6 +105,7 @@ def measure(
     sensitive: str | None,
     models: tuple[str, ...],
     population: str | None,
+    hierarchies: tuple[str, ...],
     columns: str | None,
     nulls: tuple[str, ...],
     format_: str,
@@ -117,7 +121,8 @@ def measure(
 
     promises = [read_promise(model) for model in models]
     written = Written(_names(columns) or None, nulls)
-    document = measured(file, _names(qi), _names(sensitive), promises, population, written)
+    files = _pairs("--hierarchy", hierarchies)
+    document = measured(file, _names(qi), _names(sensitive), promises, population, files, written)
     show.document(document, format_)
     if broken := [p["promise"]["model"] for p in document.get("promises", []) if not p["holds"]]:
         raise PromiseError(f"{file}: {', '.join(broken)} does not hold")
@@ -203,11 +208,15 @@ def _release(spec: Path, settings: tuple[str, ...]) -> str:
 def _overrides(settings: tuple[str, ...]) -> Any:
     from flows.spec import read_overrides
 
-    pairs = [setting.partition("=") for setting in settings]
+    return read_overrides(_pairs("--set", settings))
+
+
+def _pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
     for name, equals, _ in pairs:
         if not equals:
-            raise SpecError(f"--set {name}: not of the form key=value")
-    return read_overrides({name: value for name, _, value in pairs})
+            raise SpecError(f"{option} {name}: not of the form key=value")
+    return {name: value for name, _, value in pairs}
 
 
 @contextmanager

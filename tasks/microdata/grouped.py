@@ -80,7 +80,7 @@ def _shared(column: Column, other: Column) -> tuple[Column, Column]:
 def _recoded(column: Column, values: pa.Array) -> Column:
     place = pc.index_in(column.values, value_set=values).to_numpy(zero_copy_only=False)
     codes = np.append(place, -1).astype(np.int32)[column.codes]
-    return replace(column, values=values, codes=codes)
+    return replace(column, values=values, codes=codes, ancestors=None)
 
 
 def _stacked(column: Column, other: Column) -> Column:

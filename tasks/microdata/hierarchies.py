@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,16 @@ def require_leaves(column: Column, known: Hierarchy, file: str, rows: np.ndarray
         row = int(rows[np.argmax(absent)])
         rule = f"a value absent from its hierarchy {known.name}"
         raise wrong(file, rule, row=row, column=column.name)
+
+
+def with_ancestors(column: Column, known: Hierarchy) -> Column:
+    """A column whose values, all of them leaves, have the ancestors that a hierarchy gives them."""
+    texts = pc.cast(column.values, pa.string()).to_pylist()
+    levels = [
+        [known.generalize(text, level) for text in texts] for level in range(known.height + 1)
+    ]
+    numbers = [np.unique(labels, return_inverse=True)[1] for labels in levels]
+    return replace(column, ancestors=np.array(numbers, dtype=np.int64))
 
 
 def _record(line: str, delimiter: str, file: str, row: int) -> tuple[str, ...]:

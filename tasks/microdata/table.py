@@ -17,12 +17,17 @@ from tasks.microdata.schema import Role
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column as codes (int32, one per row, -1 for null) into its distinct values, ascending."""
+    """A column as codes (int32, one per row, -1 for null) into its distinct values, ascending.
+
+    `ancestors[level]` numbers the node above each value at each level of its hierarchy, from the
+    value itself (level 0) to the root; None where it has no hierarchy.
+    """
 
     name: str
     role: Role
     values: pa.Array
     codes: np.ndarray
+    ancestors: np.ndarray | None = None
 
     @property
     def has_null(self) -> bool:
@@ -40,12 +45,13 @@ class Column:
         return self.codes, len(self.values)
 
     def coded(self) -> Coded:
-        """As a sensitive attribute to be counted: nulls are a value, and leave no order."""
+        """As a sensitive attribute to be counted: nulls are a value without order or ancestors."""
         codes, values = self.category()
         labels = self.values
         if self.has_null:
             labels = pa.concat_arrays([pa.nulls(1, labels.type), labels])
-        return Coded(codes, values, numbers_of(self.values, self.has_null, self.name), labels)
+        numbers = numbers_of(self.values, self.has_null, self.name)
+        return Coded(codes, values, numbers, labels, None if self.has_null else self.ancestors)
 
     def take(self, rows: np.ndarray) -> "Column":
         """The column of some rows, its dictionary cut down to the values that they have."""
@@ -54,7 +60,12 @@ class Column:
         used[codes] = True
         used = used[:-1]
         renumbered = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
-        return replace(self, values=self.values.filter(pa.array(used)), codes=renumbered[codes])
+        return replace(
+            self,
+            values=self.values.filter(pa.array(used)),
+            codes=renumbered[codes],
+            ancestors=None if self.ancestors is None else self.ancestors[:, used],
+        )
 
 
 @dataclass(frozen=True, eq=False)

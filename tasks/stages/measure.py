@@ -1,21 +1,26 @@
 """Measure: every model's value on a table as it is, in one pass over its groups."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from expectations.alpha_k import AlphaK
+from expectations.errors import InputError
 from expectations.groups import Groups
 from expectations.judged import observed
 from expectations.ke_anonymity import KEAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from expectations.model import Number, PrivacyModel, plain
 from expectations.risk import risk
-from expectations.t_closeness import Distance, TCloseness
+from expectations.t_closeness import DISTANCES, Distance, TCloseness
 from tasks.microdata.any_table import AS_USUAL, Written, read_any
 from tasks.microdata.grouped import grouped, grouped_within
+from tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
 from tasks.microdata.singling_out import singling_out
 from tasks.microdata.table import Microdata
 
@@ -28,6 +33,7 @@ def measured(
     sensitive: Sequence[str] = (),
     promises: Sequence[PrivacyModel] = (),
     population: str | None = None,
+    hierarchies: Mapping[str, str] | None = None,
     written: Written = AS_USUAL,
 ) -> dict[str, Any]:
     """The values of the models on the groups of equal quasi-identifiers; nulls are a category.
@@ -38,6 +44,7 @@ def measured(
         sensitive: the sensitive attributes.
         promises: models with thresholds to decide, each on its own columns where it names some.
         population: a table of the people whom the rows are drawn from, where there is one.
+        hierarchies: files of hierarchies by the sensitive attribute that they are of.
         written: how CSV files are written.
 
     Returns:
@@ -50,6 +57,7 @@ def measured(
     """
     promises = [_scoped(promise, quasi_identifiers, sensitive) for promise in promises]
     microdata = read_any(place, _columns(quasi_identifiers, sensitive, promises), written)
+    microdata = _with_hierarchies(microdata, hierarchies or {}, place)
     groups = grouped(microdata, quasi_identifiers, sensitive)
     document: dict[str, Any] = {
         "rows": groups.rows,
@@ -96,6 +104,17 @@ def _risk(
     }
 
 
+def _with_hierarchies(microdata: Microdata, files: Mapping[str, str], place: str) -> Microdata:
+    for name, file in files.items():
+        if not microdata.has(name):
+            raise InputError(f"{file}: column {name!r} is not measured")
+        known, column = read_hierarchy(Path(file), file), microdata[name]
+        require_leaves(column, known, place, np.arange(microdata.rows))
+        above = with_ancestors(column, known)
+        microdata = microdata.keep(above if c.name == name else c for c in microdata.columns)
+    return microdata
+
+
 def _scoped(
     promise: PrivacyModel, quasi_identifiers: Sequence[str], sensitive: Sequence[str]
 ) -> PrivacyModel:
@@ -119,8 +138,9 @@ def _of_attribute(groups: Groups, name: str) -> dict[str, Any]:
     return {
         "l": _diversity(groups, name),
         "t": {
-            "equal": _closeness(groups, name, "equal"),
-            "ordered": _closeness(groups, name, "ordered"),
+            distance: _closeness(groups, name, distance)
+            for distance in DISTANCES
+            if distance != "hierarchical" or groups.of(name).ancestors is not None
         },
         "alpha": _observed(AlphaK(alpha=Decimal(1), k=1, sensitive=name), groups, "alpha"),
         "ke": {"k": anonymity.distinct(groups), "e": _observed(anonymity, groups, "e")},

@@ -230,3 +230,49 @@ def test_it_starts_without_prefect_pandas_and_great_expectations(patients):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_hierarchy_of_the_sensitive_attribute(tmp_path, patients):
+    file = tmp_path / "conditions.csv"
+    file.write_text("heart,organ,*\nviral,infection,*\ncancer,organ,*\n", encoding="utf-8")
+    found = measured(
+        str(patients), ["zip", "age"], ["condition"], hierarchies={"condition": str(file)}
+    )
+    q = {"heart": Fraction(3, 12), "viral": Fraction(4, 12), "cancer": Fraction(5, 12)}
+    moved = [  # half of what crosses the root costs 1, what stays within `organ` a half
+        sum(abs(p.get(v, 0) - q[v]) for v in q) / 4 + abs(p.get("viral", 0) - q["viral"]) / 2
+        for p in (
+            {"heart": Fraction(1, 2), "viral": Fraction(1, 2)},
+            {"cancer": Fraction(1, 4), "heart": Fraction(1, 4), "viral": Fraction(1, 2)},
+            {"cancer": Fraction(1)},
+        )
+    ]
+    assert found["t"]["hierarchical"] == pytest.approx(float(max(moved)))
+    file.write_text("heart,organ,*\nviral,infection,*\n", encoding="utf-8")
+    with pytest.raises(InputError, match="row 5: column 'condition': a value absent from its") as e:
+        measured(str(patients), ["zip"], ["condition"], hierarchies={"condition": str(file)})
+    assert "cancer" not in str(e.value)
+    with pytest.raises(InputError, match="column 'wage' is not measured"):
+        measured(str(patients), ["zip"], ["condition"], hierarchies={"wage": str(file)})
+
+
+def test_promises_on_different_columns_at_once(tmp_path, capsys):
+    rows = [(i % 2, i % 3, i % 4, i % 7, i % 5) for i in range(1200)]
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,s,r\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    models = [
+        "{model: k-anonymity, k: 5, quasi-identifiers: [a, b, c]}",
+        "{model: k-anonymity, k: 100, quasi-identifiers: [b]}",
+        "{model: l-diversity, variant: distinct, l: 7, sensitive: s}",
+        "{model: l-diversity, variant: distinct, l: 6, sensitive: r}",
+    ]
+    options = [option for model in models for option in ("--model", model)]
+    arguments = ["measure", str(path), "--qi", "a,b,c", "--sensitive", "s,r", *options]
+    assert run([*arguments, "--format", "json"]) == 3
+    shown = capsys.readouterr()
+    decided = json.loads(shown.out)["promises"]
+    assert [one["holds"] for one in decided] == [True, True, True, False]
+    assert [one["observed"].get("k") for one in decided[:2]] == [
+        min(Counter(row[:3] for row in rows).values()),
+        min(Counter(row[1] for row in rows).values()),
+    ]
