@@ -1,13 +1,6 @@
 """`make bench`: speed as ratios of one run, and time and peak memory of each stage."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import ke
-import measure
-import stages
+from tests.benchmarks import ke, measure, stages
 
 if __name__ == "__main__":
     measure.main()

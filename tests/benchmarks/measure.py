@@ -12,7 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
-from ke import cpu
 
 from expectations.alpha_k import AlphaK
 from expectations.counting import Coded, count, pack
@@ -23,6 +22,7 @@ from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, Recu
 from expectations.t_closeness import TCloseness
 from tasks.microdata.any_table import Written, read_any
 from tasks.microdata.table import Microdata
+from tests.benchmarks.ke import cpu
 
 MODELS = (
     KAnonymity(k=1),

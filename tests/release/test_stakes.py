@@ -1,0 +1,117 @@
+"""What is at stake in the de-identified table, told before anything is grouped."""
+
+import json
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from small_line import people
+
+from expectations.alpha_k import AlphaK
+from expectations.errors import PromiseError
+from expectations.k_anonymity import KAnonymity
+from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from expectations.presence import DeltaPresence
+from expectations.t_closeness import TCloseness
+from flows.plan import plan_run
+from tasks.release.declared import Terms
+from tasks.stages.deidentify import write_deidentified
+from tasks.stages.ingest import write_ingested, write_source
+from tasks.stages.stage import noted
+from tasks.stages.verify import risks, stakes
+
+KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}
+
+
+@pytest.fixture
+def deidentified(small, tmp_path):
+    """The stage of the small line, its terms and its folder; changes are to its spec."""
+
+    def made(**changes):
+        small.write(people(), **changes)
+        plan = plan_run(small.spec)
+        run = tmp_path / "run"
+        spec = plan.spec
+        whole = write_source(spec.source, spec.columns, plan.base, run)
+        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
+        stage = write_deidentified(ingested, plan.terms, plan.unit, plan.line.private, run)
+        return stage, plan.terms, plan.base
+
+    return made
+
+
+def with_promise(terms: Terms, promise) -> Terms:
+    scoped = {"quasi_identifiers": ("age", "town"), "sensitive": "wage"}
+    promise = type(promise)(**{**vars(promise), **scoped})
+    return terms.model_copy(update={"promises": (promise,)})
+
+
+def test_a_promise_is_measured_today_and_at_best(deidentified):
+    distinct = {"model": "l-diversity", "variant": "distinct", "l": 4}
+    stage, terms, base = deidentified(promises=[KE, distinct])
+    ke, diversity = stakes(stage, terms, base)
+    rows = [r for r in people() if int(r["age"]) > 18 and r["wage"]]
+    groups = Counter((r["age"], r["town"]) for r in rows)
+    values = {key: {r["wage"] for r in rows if (r["age"], r["town"]) == key} for key in groups}
+    assert (ke["promise"], ke["groups"]) == ("ke-anonymity", len(groups))
+    assert ke["failing"] == sum(len(v) < 3 for v in values.values())
+    assert diversity["today l"] == min(map(len, values.values()))
+    assert diversity["at best l"] == len({r["wage"] for r in rows})
+    most = max(Counter(r["wage"] for r in rows).values())
+    assert diversity["eligible l"] == len(rows) // most
+    assert noted(stage, "stakes") == [ke, diversity]
+
+
+INFEASIBLE = [
+    (KAnonymity(k=61), "k=61, at best k=60"),
+    (DistinctLDiversity(l=61), "l=61, at best l="),
+    (EntropyLDiversity(l=Decimal(61)), "l=61, at best l="),
+    (RecursiveLDiversity(l=60, c=Decimal("0.5")), "c=0.5, l=60, at best c="),
+    (AlphaK(alpha=Decimal("0.001"), k=2), "alpha=0.001, k=2, at best alpha="),
+]
+
+
+@pytest.mark.parametrize(("promise", "told"), INFEASIBLE, ids=lambda value: str(value)[:40])
+def test_what_no_grouping_can_keep_is_refused(deidentified, promise, told):
+    stage, terms, base = deidentified()
+    with pytest.raises(PromiseError, match=f"{promise.name} cannot be kept: required") as caught:
+        stakes(stage, with_promise(terms, promise), base)
+    assert told in str(caught.value)
+    assert "in 1 of 1 strata" in str(caught.value)
+
+
+def test_each_stratum_must_be_able_to_keep_it(deidentified):
+    stage, terms, base = deidentified(strata=["town"])
+    towns = Counter(r["town"] for r in people() if int(r["age"]) > 18 and r["wage"])
+    fewest = min(towns.values())
+    assert stakes(stage, with_promise(terms, KAnonymity(k=fewest)), base)
+    with pytest.raises(PromiseError, match=f"at best k={fewest} in 1 of {len(towns)} strata"):
+        stakes(stage, with_promise(terms, KAnonymity(k=fewest + 1)), base)
+    anything = TCloseness(t=Decimal(0), distance="equal")
+    with pytest.raises(PromiseError, match="t-closeness cannot be kept: required t=0"):
+        stakes(stage, with_promise(terms, anything), base)
+
+
+def test_a_population_beside_the_spec(deidentified, small):
+    stage, terms, base = deidentified()
+    towns = [r for r in people() if int(r["age"]) > 18]
+    lines = [f'{r["age"]},"{r["town"]}"' for r in towns if r["town"]] * 4
+    lines += [f"{r['age']}," for r in towns if not r["town"]] * 4
+    (small.folder / "register.csv").write_text("age,town\n" + "\n".join(lines) + "\n")
+    promise = DeltaPresence(min=Decimal(0), max=Decimal("0.25"), population="register.csv")
+    promise = type(promise)(**{**vars(promise), "quasi_identifiers": ("age", "town")})
+    (row,) = stakes(stage, terms.model_copy(update={"promises": (promise,)}), base)
+    assert (row["today max"], row["failing"]) == ("0.25", 0)
+
+
+def test_risk_is_counts_alone(deidentified):
+    stage, terms, _ = deidentified()
+    narrow, wide, single = risks(stage, terms)
+    rows = [(r["age"], r["town"]) for r in people() if int(r["age"]) > 18 and r["wage"]]
+    alone = sum(n == 1 for n in Counter(rows).values())
+    assert (narrow.rows, narrow.alone, wide.alone) == (len(rows), alone, alone)
+    assert narrow.average == Fraction(len(set(rows)), len(rows))
+    assert {name for subset in single.minimal for name in subset.columns} <= {"age", "town"}
+    written = json.dumps(noted(stage, "risk"))
+    assert not any(town in written for town in ("Aa", "Bee", "Cé"))
