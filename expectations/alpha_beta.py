@@ -52,6 +52,14 @@ class AlphaBeta(PrivacyModel):
             raise PromiseError("(α,β)-privacy needs the values that groups admit")
         return {"alpha": shown.rounded(), "beta": groups.of(self.sensitive).largest / groups.sizes}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups exceed α or β by themselves."""
+        shown = covering(groups, self.quasi_identifiers)
+        if shown is None:
+            return np.ones(len(groups), dtype=bool)
+        over = above(groups.of(self.sensitive).largest, groups.sizes, Fraction(self.beta))
+        return np.asarray(over | shown.above(Fraction(self.alpha)))
+
     def check(self, groups: Groups) -> Verdict:
         """Whether presence and association are bounded, decided exactly.
 
@@ -61,13 +69,11 @@ class AlphaBeta(PrivacyModel):
         shown = covering(groups, self.quasi_identifiers)
         found = None if shown is None else self._present(shown)
         counts = groups.of(self.sensitive)
-        failing = above(counts.largest, groups.sizes, Fraction(self.beta))
-        if shown is None or found is None:
-            failing = np.ones(len(groups), dtype=bool)
-        else:
-            failing |= shown.above(Fraction(self.alpha))
-            if found.largest > Fraction(self.alpha):
-                failing[list(found.groups)] = True
+        failing = self.failing(groups)
+        if found is None:
+            failing[:] = True
+        elif found.largest > Fraction(self.alpha):
+            failing[list(found.groups)] = True
         return Verdict(
             required=self._required(),
             observed={

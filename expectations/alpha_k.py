@@ -48,11 +48,16 @@ class AlphaK(PrivacyModel):
         most = np.maximum.reduceat(bounded, counts.starts) if len(bounded) else bounded
         return {"k": groups.sizes, "most": most}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have fewer than k rows, or too many of one value."""
+        scores = self.measure(groups)
+        sizes, most = scores["k"], scores["most"]
+        return np.asarray((sizes < self.k) | above(most, sizes, Fraction(self.alpha)))
+
     def check(self, groups: Groups) -> Verdict:
         """Whether every group has k rows and no value exceeds α, decided in integers."""
         scores = self.measure(groups)
         sizes, most = scores["k"], scores["most"]
-        failing = (sizes < self.k) | above(most, sizes, Fraction(self.alpha))
         return Verdict(
             required={"alpha": Fraction(self.alpha), "k": self.k},
             observed={
@@ -60,7 +65,7 @@ class AlphaK(PrivacyModel):
                 "k": int(sizes.min()) if len(sizes) else None,
             },
             groups=len(groups),
-            failing=int(failing.sum()),
+            failing=int(self.failing(groups).sum()),
         )
 
     def sentence(self) -> str:

@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 from expectations.beliefs import NEAR, Beliefs, beliefs
 from expectations.errors import PromiseError
 from expectations.groups import Groups
-from expectations.model import RECODED, ExactNumber, Number, PrivacyModel, Verdict, plain
+from expectations.model import RECODED, ExactNumber, PrivacyModel, Verdict, plain
 from expectations.ratios import above, below
 
 
@@ -82,13 +82,22 @@ class BayesOptimal(PrivacyModel):
         np.maximum.at(worst, found.group, self._surprise(found).size)
         return {"rho2": worst}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have a breach."""
+        return self._judged(groups)[0]
+
     def check(self, groups: Groups) -> Verdict:
         """Whether there is no breach; what floats leave open is decided in fractions."""
-        required: dict[str, Number] = {"rho2": Fraction(self.rho2)}
+        failing, worst = self._judged(groups)
+        required = {"rho2": Fraction(self.rho2)}
+        return Verdict(required, {"rho2": worst}, len(groups), int(failing.sum()))
+
+    def _judged(self, groups: Groups) -> tuple[np.ndarray, Fraction | None]:
+        """Which groups have a breach, and the largest belief that a breach would have to exceed."""
         try:
             found = self._beliefs(groups)
         except PromiseError:
-            return Verdict(required, {"rho2": None}, len(groups), len(groups))
+            return np.ones(len(groups), dtype=bool), None
         surprise, limit = self._surprise(found), float(self.rho2)
         judged = surprise.unlikely | surprise.likely
         near = abs(surprise.size - limit) <= NEAR
@@ -97,8 +106,9 @@ class BayesOptimal(PrivacyModel):
         exact = {entry: surprise.exact(found, entry) for entry in unsure}
         breached = surprise.size > limit
         breached[unsure] = [size > Fraction(self.rho2) for size in exact.values()]
-        observed = {"rho2": max(exact.values(), default=Fraction(0))}
-        return Verdict(required, observed, len(groups), len(np.unique(found.group[breached])))
+        failing = np.zeros(len(groups), dtype=bool)
+        failing[found.group[breached]] = True
+        return failing, max(exact.values(), default=Fraction(0))
 
     def feasible(self, coarsest: Groups) -> None:
         """Only trying can tell: merging may break the promise and may mend it."""

@@ -30,6 +30,10 @@ class KAnonymity(PrivacyModel):
         """`k`: the size of each group."""
         return {"k": groups.sizes}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have fewer than k rows."""
+        return np.asarray(groups.sizes < self.k)
+
     def check(self, groups: Groups) -> Verdict:
         """Whether the smallest group has k rows."""
         sizes = self.measure(groups)["k"]
@@ -37,7 +41,7 @@ class KAnonymity(PrivacyModel):
             required={"k": self.k},
             observed={"k": int(sizes.min()) if len(sizes) else None},
             groups=len(groups),
-            failing=int((sizes < self.k).sum()),
+            failing=int(self.failing(groups).sum()),
         )
 
     def sentence(self) -> str:

@@ -50,13 +50,21 @@ class KEAnonymity(PrivacyModel):
         """The fewest distinct sensitive values of any group, ordered or not."""
         return int(groups.of(self.sensitive).distinct.min()) if len(groups) else None
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have too few values, or too small a range."""
+        numbers = groups.of(self.sensitive).numbers
+        if numbers is None:
+            return np.ones(len(groups), dtype=bool)
+        scores = self.measure(groups)
+        short = (scores["k"] < self.k) | (scores["e"] < numbers.at_least(self.e))
+        return np.asarray(short, dtype=bool)
+
     def check(self, groups: Groups) -> Verdict:
         """Whether every group has k distinct values and a range of e."""
         counts = groups.of(self.sensitive)
         if counts.numbers is None or not len(groups):
             return Verdict(self._required(), {"k": None, "e": None}, len(groups), len(groups))
         scores = self.measure(groups)
-        short = (scores["k"] < self.k) | (scores["e"] < counts.numbers.at_least(self.e))
         return Verdict(
             required=self._required(),
             observed={
@@ -64,7 +72,7 @@ class KEAnonymity(PrivacyModel):
                 "e": counts.numbers.fraction(scores["e"].min()),
             },
             groups=len(groups),
-            failing=int(short.sum()),
+            failing=int(self.failing(groups).sum()),
         )
 
     def sentence(self) -> str:

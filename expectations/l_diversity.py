@@ -68,6 +68,10 @@ class DistinctLDiversity(_LDiversity):
         """`l`: the number of different sensitive values of each group."""
         return {"l": groups.of(self.sensitive).distinct}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups show fewer than l different values."""
+        return np.asarray(self.measure(groups)["l"] < self.l)
+
     def check(self, groups: Groups) -> Verdict:
         """Whether every group shows l different values."""
         distinct = self.measure(groups)["l"]
@@ -75,7 +79,7 @@ class DistinctLDiversity(_LDiversity):
             required={"l": self.l},
             observed={"l": int(distinct.min()) if len(distinct) else None},
             groups=len(groups),
-            failing=int((distinct < self.l).sum()),
+            failing=int(self.failing(groups).sum()),
         )
 
     def sentence(self) -> str:
@@ -104,15 +108,18 @@ class EntropyLDiversity(_LDiversity):
         """`l`: exp(entropy) of each group (float64), infinite where only don't-care values are."""
         return {"l": np.exp(self._entropy(groups))}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have an entropy below ln l - 1e-9."""
+        return self._below(self._entropy(groups))
+
     def check(self, groups: Groups) -> Verdict:
         """Whether every group's entropy is at least ln l - 1e-9."""
         found = self._entropy(groups)
-        failing = ~(found >= np.log(float(self.l)) - _LENIENT)
         return Verdict(
             required={"l": Fraction(self.l)},
             observed={"l": _rounded(float(np.exp(found.min()))) if len(found) else None},
             groups=len(groups),
-            failing=int(failing.sum()),
+            failing=int(self._below(found).sum()),
         )
 
     def sentence(self) -> str:
@@ -121,6 +128,9 @@ class EntropyLDiversity(_LDiversity):
             f"{self._whose()} is as uncertain about {self.sensitive} as among {plain(self.l)} "
             f"equally likely values{_besides(self.dont_care)}"
         )
+
+    def _below(self, found: np.ndarray) -> np.ndarray:
+        return np.asarray(~(found >= np.log(float(self.l)) - _LENIENT))
 
     def _entropy(self, groups: Groups) -> np.ndarray:
         counts = groups.of(self.sensitive)
@@ -165,6 +175,10 @@ class RecursiveLDiversity(_LDiversity):
         scores = {"most": most, "rest": rest, "l": counts.distinct}
         return scores | ({"least": _least(counts, self.negative)} if self.negative else {})
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups break r < c * tail, or show too little of a negative value."""
+        return self._broken(self.measure(groups), groups.sizes)
+
     def check(self, groups: Groups) -> Verdict:
         """Whether every group keeps r < c * tail, and shows enough of each negative value.
 
@@ -172,7 +186,6 @@ class RecursiveLDiversity(_LDiversity):
         """
         scores = self.measure(groups)
         most, rest = scores["most"], scores["rest"]
-        failing = ~(below(most, rest, Fraction(self.c)) | (most == 0))
         bounded = not ((rest == 0) & (most > 0)).any()
         observed: dict[str, Number] = {
             "c": largest(most, np.maximum(rest, 1)) if bounded else None,
@@ -180,12 +193,11 @@ class RecursiveLDiversity(_LDiversity):
         }
         required: dict[str, Number] = {"c": Fraction(self.c), "l": self.l}
         if self.negative is not None:
-            share = Fraction(self.negative.percent) / 100
-            failing |= below(scores["least"], groups.sizes, share)
             seen = smallest(scores["least"], groups.sizes)
             observed["percent"] = None if seen is None else 100 * seen
             required["percent"] = Fraction(self.negative.percent)
-        return Verdict(required, observed, len(groups), int(failing.sum()))
+        failing = int(self._broken(scores, groups.sizes).sum())
+        return Verdict(required, observed, len(groups), failing)
 
     def sentence(self) -> str:
         """The promise in words."""
@@ -200,6 +212,13 @@ class RecursiveLDiversity(_LDiversity):
             f"{_besides(self.dont_care)} is rarer than {plain(self.c)} times all values from the "
             f"{_ordinal(self.l)} most frequent on, together{least}"
         )
+
+    def _broken(self, scores: Mapping[str, np.ndarray], sizes: np.ndarray) -> np.ndarray:
+        most, rest = scores["most"], scores["rest"]
+        broken = ~(below(most, rest, Fraction(self.c)) | (most == 0))
+        if self.negative is not None:
+            broken |= below(scores["least"], sizes, Fraction(self.negative.percent) / 100)
+        return np.asarray(broken)
 
     def _sides(self, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
         if self.dont_care is None:

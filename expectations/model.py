@@ -108,6 +108,14 @@ class PrivacyModel:
         """The model's scores, one array with an entry per group for each parameter."""
         raise NotImplementedError
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups break the promise by themselves (bool, one per group), exactly.
+
+        All of them, where they cannot be measured. What `check` counts; a promise across groups,
+        such as presence over joins, may be broken although no group fails by itself.
+        """
+        raise NotImplementedError
+
     def check(self, groups: Groups) -> Verdict:
         """Whether all groups keep the promise, decided in integers."""
         raise NotImplementedError

@@ -82,6 +82,14 @@ class PPrivacy(PrivacyModel):
         scores = np.array([np.inf if one is None else one for one in found], dtype=object)
         return {"tolerance": scores}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups are less balanced than the tolerance allows."""
+        try:
+            scores = self.measure(groups)["tolerance"].tolist()
+        except PromiseError:
+            return np.ones(len(groups), dtype=bool)
+        return self._over(scores)
+
     def check(self, groups: Groups) -> Verdict:
         """Whether no group's imbalance exceeds the tolerance, in fractions."""
         required = {"tolerance": Fraction(self.tolerance)}
@@ -94,7 +102,7 @@ class PPrivacy(PrivacyModel):
             required=required,
             observed={"tolerance": worst},
             groups=len(groups),
-            failing=sum(score > Fraction(self.tolerance) for score in scores),
+            failing=int(self._over(scores).sum()),
         )
 
     def sentence(self) -> str:
@@ -104,6 +112,9 @@ class PPrivacy(PrivacyModel):
             f"from what is shown of a group, each value of {self.sensitive} is as likely as the "
             f"published target distribution says{within}"
         )
+
+    def _over(self, scores: list[Fraction]) -> np.ndarray:
+        return np.array([score > Fraction(self.tolerance) for score in scores], dtype=bool)
 
     def _subdomains(self, groups: Groups) -> Subdomains:
         name = self.sensitive

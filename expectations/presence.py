@@ -59,6 +59,15 @@ class DeltaPresence(PrivacyModel):
             raise PromiseError(f"the population has too few people for {short} of the groups")
         return {"rows": groups.sizes, "people": drawn.sizes}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have too small or too large a share of the people who look like them."""
+        drawn = groups.population
+        if drawn is None or (drawn.sizes < groups.sizes).any():
+            return np.ones(len(groups), dtype=bool)
+        low, high = Fraction(self.min), Fraction(self.max)
+        rows, people = groups.sizes, drawn.sizes
+        return np.asarray(below(rows, people, low) | above(rows, people, high))
+
     def check(self, groups: Groups) -> Verdict:
         """Whether every class's share of people in the table is between the ends, exactly.
 
@@ -69,7 +78,6 @@ class DeltaPresence(PrivacyModel):
             unknown: dict[str, Number] = {"min": None, "max": None}
             return Verdict(self._required(), unknown, len(groups), len(groups))
         rows, people = groups.sizes, drawn.sizes
-        failing = below(rows, people, Fraction(self.min)) | above(rows, people, Fraction(self.max))
         absent = drawn.elsewhere > 0
         return Verdict(
             required=self._required(),
@@ -78,7 +86,7 @@ class DeltaPresence(PrivacyModel):
                 "max": largest(rows, people),
             },
             groups=len(groups),
-            failing=int(failing.sum()) + int(absent and self.min > 0),
+            failing=int(self.failing(groups).sum()) + int(absent and self.min > 0),
         )
 
     def sentence(self) -> str:

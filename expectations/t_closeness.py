@@ -46,18 +46,23 @@ class TCloseness(PrivacyModel):
         distances = self._distances(groups)
         return {"t": (distances.numerators / distances.denominators).astype(np.float64)}
 
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups are farther than t from the distribution of all rows."""
+        if not len(groups) or not measurable(groups.of(self.sensitive), self.distance):
+            return np.ones(len(groups), dtype=bool)
+        return self._farther(self._distances(groups))
+
     def check(self, groups: Groups) -> Verdict:
         """Whether no group's distance exceeds t, decided in integers."""
         required = {"t": Fraction(self.t)}
         if not len(groups) or not measurable(groups.of(self.sensitive), self.distance):
             return Verdict(required, {"t": None}, len(groups), len(groups))
         distances = self._distances(groups)
-        numerators, denominators = distances.numerators, distances.denominators
         return Verdict(
             required=required,
-            observed={"t": largest(numerators, denominators)},
+            observed={"t": largest(distances.numerators, distances.denominators)},
             groups=len(groups),
-            failing=int(above(numerators, denominators, Fraction(self.t)).sum()),
+            failing=int(self._farther(distances).sum()),
         )
 
     def sentence(self) -> str:
@@ -66,6 +71,9 @@ class TCloseness(PrivacyModel):
             f"the values of {self.sensitive} in every group are distributed like those of all "
             f"published rows, up to {plain(self.t)} (earth mover's distance, {self.distance})"
         )
+
+    def _farther(self, distances: Distances) -> np.ndarray:
+        return above(distances.numerators, distances.denominators, Fraction(self.t))
 
     def _distances(self, groups: Groups) -> Distances:
         return DISTANCES[self.distance](groups.of(self.sensitive), groups.sizes)

@@ -282,6 +282,7 @@ def test_merging_groups_that_keep_a_promise_never_breaks_it(model):
         after = model.check(merge(groups, into))
         keep_before = keeps(model, groups)
         keep_after = keeps(model, merge(groups, into))
+        assert np.array_equal(model.failing(groups), ~keep_before)
         assert before.failing == (~keep_before).sum()
         assert after.failing == (~keep_after).sum()
         for new in range(into.max() + 1):
