@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from expectations.counting import count
 from expectations.errors import PromiseError
 from expectations.exact import Exact, exact
 from expectations.ke_anonymity import KEAnonymity
 from expectations.model import PrivacyModel, plain
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Column, Microdata
+from tasks.partitions.merging import until_kept
 from tasks.partitions.parameters import KEParameters
 from tasks.partitions.partition import Partition, by_stratum
 
@@ -36,7 +38,8 @@ def partition(
     """Group each stratum's rows so that every group has k distinct values spanning at least e.
 
     k and e are the largest that any (k,e)-promise asks for. Which of several equal values goes to
-    which of two touching groups is drawn at random.
+    which of two touching groups is drawn at random. Groups that break another promise are merged
+    with their neighbours.
 
     Raises:
         PromiseError: where a stratum has fewer than k distinct values, or a range below e.
@@ -46,17 +49,23 @@ def partition(
     column = microdata[str(wanted[0].sensitive)]
     numbers = exact(column.values, column.name)
     group = np.full(microdata.rows, -1, dtype=np.int64)
-    groups, total = 0, 0
-    for rows in by_stratum(microdata, strata):
+    total, stratum = 0, list[int]()
+    for number, rows in enumerate(by_stratum(microdata, strata)):
         bounds, cost = _cut(column, rows, numbers, k, e)
-        group[rows] = groups + _assign(column.codes[rows], len(column.values), bounds, randomness)
-        groups, total = groups + len(bounds) - 1, total + cost
+        assigned = _assign(column.codes[rows], len(column.values), bounds, randomness)
+        group[rows] = len(stratum) + assigned
+        stratum += [number] * (len(bounds) - 1)
+        total += cost
+    seen = count(group, max(len(stratum), 1), {column.name: column.coded()})
+    into = until_kept(seen, np.array(stratum, dtype=np.int64), promises)
+    groups = int(into.max(initial=-1)) + 1
     facts = {
         "objective": parameters.objective,
-        "sum_of_ranges": str(plain(numbers.fraction(total))),
+        "least_sum_of_ranges": str(plain(numbers.fraction(total))),
         "groups": groups,
+        "merged_for_other_promises": len(stratum) - groups,
     }
-    return Partition(group, facts=facts)
+    return Partition(into[group], facts=facts)
 
 
 def _cut(
