@@ -4,7 +4,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
 
@@ -24,7 +24,11 @@ def as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float | Decimal) else value
 
 
-Value = Annotated[str, BeforeValidator(as_text)]
+Value = Annotated[
+    str,
+    BeforeValidator(as_text),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
+]
 
 
 def as_number(text: str, kind: str) -> Decimal:

@@ -376,7 +376,19 @@ def test_json_schema_describes_the_specs():
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    for document in (SPEC, yaml.safe_load(ADULT.read_text(encoding="utf-8"))):
+    recursive = {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 1.5}
+    several = changed(
+        {
+            "columns/age/range": {"min": 17, "max": "90"},
+            "columns/town/values": ["Aa", 3, True],
+            "promises": [
+                KE,
+                {**recursive, "dont-care": [0, "1.5"], "negative": {"values": [1], "percent": 5}},
+                {"model": "t-closeness", "t": 0.5, "distance": "ordered"},
+            ],
+        }
+    )
+    for document in (SPEC, several, yaml.safe_load(ADULT.read_text(encoding="utf-8"))):
         assert list(validator.iter_errors(document)) == []
     for wrong in ({"colour": 1}, {"name": "Wages"}, {"columns/age/role": "x"}, {"version": 2}):
         assert list(validator.iter_errors(changed(wrong)))
