@@ -1,7 +1,8 @@
 """Values and their generalizations: a hierarchy is a table with one row per leaf, root last."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 
 from expectations.errors import InputError
@@ -83,6 +84,43 @@ def from_intervals(name: str, widths: Sequence[int], values: Iterable[int]) -> H
     """
     rows = ((str(v), *(_interval(v, width) for width in widths), ROOT) for v in values)
     return Hierarchy(name, tuple(rows))
+
+
+def from_dates(name: str, steps: Sequence[str], values: Iterable[date]) -> Hierarchy:
+    """A hierarchy over some dates: one level for each of the periods `PERIODS`, and the root.
+
+    >>> from_dates("born", ["month", "year"], [date(1987, 3, 9)]).rows
+    (('1987-03-09', '1987-03', '1987', '*'),)
+    >>> from_dates("born", ["quarter", "decade"], [date(1987, 3, 9)]).rows
+    (('1987-03-09', '1987-Q1', '1980s', '*'),)
+    """
+    rows = ((v.isoformat(), *(PERIODS[step](v) for step in steps), ROOT) for v in values)
+    return Hierarchy(name, tuple(rows))
+
+
+def from_prefixes(name: str, lengths: Sequence[int], values: Iterable[str]) -> Hierarchy:
+    """A hierarchy over some codes: one level for each number of leading characters kept.
+
+    Each hidden character is a star. Lengths descend.
+
+    >>> from_prefixes("zip", [4, 2], ["13053", "13068"]).rows
+    (('13053', '1305*', '13***', '*'), ('13068', '1306*', '13***', '*'))
+    """
+    rows = ((v, *(_prefix(v, length) for length in lengths), ROOT) for v in values)
+    return Hierarchy(name, tuple(rows))
+
+
+PERIODS: Mapping[str, Callable[[date], str]] = {
+    "month": lambda day: f"{day.year:04}-{day.month:02}",
+    "quarter": lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04}",
+    "decade": lambda day: f"{day.year // 10 * 10:04}s",
+    "century": lambda day: f"{day.year // 100:02}xx",
+}
+
+
+def _prefix(value: str, length: int) -> str:
+    return value[:length] + ROOT * (len(value) - length)
 
 
 def _misfit(row: tuple[str, ...], above: list[dict[str, tuple[str, ...]]]) -> str | None:

@@ -177,6 +177,25 @@ def evaluate(directory: Path, spec: Path, settings: tuple[str, ...], format_: st
 
 
 @cli.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--column", required=True, help="a column with a hierarchy")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key")
+@_FORMAT
+def hierarchy(spec: Path, column: str, settings: tuple[str, ...], format_: str) -> None:
+    """Show the labels that a column's hierarchy gives to the source's values."""
+    from flows.preview import preview
+
+    found = preview(spec, column, _overrides(settings))
+    if format_ == "json":
+        show.document(found, "json")
+        return
+    click.echo(f"{column}: {found['values']} values")
+    for level in found["levels"]:
+        labels = ", ".join(f"{label} ({n})" for label, n in level["labels"].items())
+        click.echo(f"level {level['level']}: {labels}")
+
+
+@cli.command()
 def schema() -> None:
     """Print the JSON Schema of the release spec."""
     from flows.spec import json_schema

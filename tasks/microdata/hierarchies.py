@@ -3,15 +3,16 @@
 import csv
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.hierarchy import Hierarchy, from_intervals
+from expectations.hierarchy import Hierarchy, from_dates, from_intervals, from_prefixes
 from tasks.microdata.place import wrong
-from tasks.microdata.schema import ColumnSpec, Intervals
+from tasks.microdata.schema import ColumnSpec, Dates, Intervals, Prefixes
 from tasks.microdata.table import Column, Microdata
 
 
@@ -87,7 +88,15 @@ def _record(line: str, delimiter: str, file: str, row: int) -> tuple[str, ...]:
         raise wrong(file, "cannot be parsed as CSV", row=row) from None
 
 
-def _of(declared: str | Intervals | None, column: Column, base: Path) -> Hierarchy:
-    if isinstance(declared, Intervals):
-        return from_intervals(column.name, declared.intervals, column.values.to_pylist() or [0])
+def _of(
+    declared: str | Intervals | Dates | Prefixes | None, column: Column, base: Path
+) -> Hierarchy:
+    values = column.values.to_pylist()
+    match declared:
+        case Intervals(intervals=widths):
+            return from_intervals(column.name, widths, values or [0])
+        case Dates(dates=periods):
+            return from_dates(column.name, periods, values or [date.min])
+        case Prefixes(prefixes=lengths):
+            return from_prefixes(column.name, lengths, values or ["0"])
     return read_hierarchy(base / str(declared), str(declared))

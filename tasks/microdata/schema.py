@@ -1,9 +1,11 @@
 """What a steward declares of a source and its columns: what ingestion reads of a spec."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from expectations.hierarchy import PERIODS
 from expectations.texts import Value, as_number
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "drop"]
@@ -78,6 +80,38 @@ class Intervals(BaseModel):
         return self
 
 
+class Dates(BaseModel):
+    """A hierarchy of dates: each period one level, from the shortest to the longest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dates: Annotated[
+        tuple[Literal["month", "quarter", "year", "decade", "century"], ...], Field(min_length=1)
+    ]
+
+    @model_validator(mode="after")
+    def _periods_nest(self) -> Self:
+        places = [tuple(PERIODS).index(period) for period in self.dates]
+        if places != sorted(set(places)):
+            raise ValueError("periods are named from the shortest to the longest, each once")
+        return self
+
+
+class Prefixes(BaseModel):
+    """A hierarchy of codes, such as postcodes: how many leading characters each level keeps."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prefixes: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _lengths_descend(self) -> Self:
+        for longer, shorter in zip(self.prefixes, self.prefixes[1:], strict=False):
+            if shorter >= longer:
+                raise ValueError(f"prefix {shorter} is not shorter than {longer}")
+        return self
+
+
 ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
 
 
@@ -96,6 +130,9 @@ class Range(BaseModel):
         return self
 
 
+_BUILT_OF: Mapping[type[BaseModel], str] = {Intervals: "integer", Dates: "date", Prefixes: "string"}
+
+
 class ColumnSpec(Part):
     """What a column is: its role, type, null policy, accepted values and hierarchy."""
 
@@ -110,8 +147,8 @@ class ColumnSpec(Part):
         Range | None, Field(description="between which values those of the source are")
     ] = None
     hierarchy: Annotated[
-        str | Intervals | None,
-        Field(description="a CSV file with one row per leaf, or intervals"),
+        str | Intervals | Dates | Prefixes | None,
+        Field(description="a CSV file with one row per leaf, intervals, dates or prefixes"),
     ] = None
     unit: Annotated[bool, Field(description="whether it says whom a row is about")] = False
     repeat: Annotated[
@@ -150,8 +187,9 @@ class ColumnSpec(Part):
             raise ValueError("repeat: only a unit can repeat")
         if self.hierarchy is not None and self.role != "quasi-identifier":
             raise ValueError(f"hierarchy: means nothing for a column with role {self.role}")
-        if isinstance(self.hierarchy, Intervals) and self.type != "integer":
-            raise ValueError("hierarchy: intervals need type integer")
+        for builder, type_ in _BUILT_OF.items():
+            if isinstance(self.hierarchy, builder) and self.type != type_:
+                raise ValueError(f"hierarchy: {builder.__name__.lower()} need type {type_}")
         if self.unprotected is not None and self.role != "sensitive":
             raise ValueError("unprotected: only a sensitive column needs a reason")
         if self.nulls == "category" and self.role == "sensitive":

@@ -1,13 +1,24 @@
 """Hierarchies: what nests is read, what does not is refused with its row."""
 
+import datetime as dt
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from expectations.errors import InputError
-from expectations.hierarchy import Hierarchy, from_intervals
+from expectations.hierarchy import (
+    PERIODS,
+    Hierarchy,
+    from_dates,
+    from_intervals,
+    from_prefixes,
+)
 from tasks.microdata.hierarchies import hierarchies, read_hierarchy
 from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal, values
+
+QI = "quasi-identifier"
 
 
 def read(directory, content):
@@ -158,3 +169,68 @@ def test_intervals_of_a_column_without_values(tmp_path):
     columns = {"n": column("integer", role="quasi-identifier", hierarchy={"intervals": [10]})}
     kept = ingest_csv(tmp_path, "n\n1\n", columns, where="n > 1")
     assert kept.microdata.rows == 0
+
+
+def test_dates_generalize_to_periods():
+    days = [dt.date(1999, 12, 31), dt.date(2000, 1, 1), dt.date(2000, 3, 31), dt.date(2000, 4, 1)]
+    known = from_dates("x", ["month", "quarter", "year", "decade", "century"], days)
+    assert known.level(1) == ("1999-12", "2000-01", "2000-03", "2000-04")
+    assert known.level(2) == ("1999-Q4", "2000-Q1", "2000-Q1", "2000-Q2")
+    assert known.level(3) == ("1999", "2000", "2000", "2000")
+    assert known.level(4) == ("1990s", "2000s", "2000s", "2000s")
+    assert known.level(5) == ("19xx", "20xx", "20xx", "20xx")
+
+
+@given(
+    st.sets(st.dates(), min_size=1, max_size=30),
+    st.sets(st.sampled_from(list(PERIODS)), min_size=1),
+)
+def test_periods_nest(days, chosen):
+    steps = [period for period in PERIODS if period in chosen]
+    known = from_dates("x", steps, sorted(days))
+    for day in days:
+        for level, step in enumerate(steps, start=1):
+            same = {d for d in days if PERIODS[step](d) == PERIODS[step](day)}
+            label = known.generalize(day.isoformat(), level)
+            assert {d for d in days if known.generalize(d.isoformat(), level) == label} == same
+
+
+@given(
+    st.sets(st.text("0123", min_size=1, max_size=5), min_size=1, max_size=20),
+    st.sets(st.integers(1, 5), min_size=1),
+)
+def test_prefixes_hide_what_they_do_not_keep(codes, lengths):
+    steps = sorted(lengths, reverse=True)
+    known = from_prefixes("x", steps, sorted(codes))
+    for code in codes:
+        for level, length in enumerate(steps, start=1):
+            label = known.generalize(code, level)
+            assert len(label) == len(code)
+            assert label.rstrip("*") == code[:length]
+
+
+def test_built_hierarchies_of_a_source(tmp_path):
+    columns = {
+        "born": column("date", role=QI, hierarchy={"dates": ["month", "year"]}),
+        "zip": column("string", role=QI, hierarchy={"prefixes": [4, 3]}),
+    }
+    ingested = ingest_csv(tmp_path, "born,zip\n1987-03-09,13053\n1990-01-01,13068\n", columns)
+    known = hierarchies(columns, ingested.microdata, tmp_path)
+    assert known["born"].generalize("1987-03-09", 2) == "1987"
+    assert known["zip"].level(2) == ("130**", "130**")
+
+
+@pytest.mark.parametrize(
+    ("type_", "hierarchy", "reason"),
+    [
+        ("string", {"dates": ["year"]}, "dates need type date"),
+        ("integer", {"prefixes": [2]}, "prefixes need type string"),
+        ("date", {"dates": ["year", "month"]}, "from the shortest to the longest"),
+        ("date", {"dates": ["year", "year"]}, "each once"),
+        ("string", {"prefixes": [2, 3]}, "prefix 3 is not shorter than 2"),
+        ("string", {"prefixes": [2, 2]}, "prefix 2 is not shorter than 2"),
+    ],
+)
+def test_hierarchies_that_cannot_be_built(type_, hierarchy, reason):
+    with pytest.raises(ValidationError, match=reason):
+        column(type_, role=QI, hierarchy=hierarchy)

@@ -1,0 +1,45 @@
+"""What a column's hierarchy would publish: its labels, level by level."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from expectations.errors import SpecError
+from flows.plan import plan_run
+from flows.spec import Overrides
+from tasks.microdata.hierarchies import hierarchies
+from tasks.microdata.source import ingest
+
+
+def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
+    """The labels of a column's hierarchy over the represented rows of its source.
+
+    Returns:
+        `column`, `values` (how many different ones), and `levels`, each with its number and its
+        labels in the order of the hierarchy, with how many values each stands for. The values
+        themselves, level 0, are not listed.
+
+    Raises:
+        SpecError: where the spec is wrong, or the column has no hierarchy.
+        InputError: where the source or the hierarchy cannot be read.
+    """
+    plan = plan_run(path, overrides)
+    spec = plan.spec
+    if column not in spec.columns or spec.columns[column].hierarchy is None:
+        raise SpecError(f"{path}: columns: {column!r} has no hierarchy")
+    source = ingest(spec.source, spec.columns, spec.nulls, plan.base, os.environ)
+    wanted = {column: spec.columns[column]}
+    known = hierarchies(wanted, source.microdata, plan.base)[column]
+    present = set(pc.cast(source.microdata[column].values, pa.string()).to_pylist())
+    levels = []
+    for level in range(1, known.height + 1):
+        labels: dict[str, int] = {}
+        for leaf in known.leaves:
+            if leaf in present:
+                label = known.generalize(leaf, level)
+                labels[label] = labels.get(label, 0) + 1
+        levels.append({"level": level, "labels": labels})
+    return {"column": column, "values": len(present), "levels": levels}
