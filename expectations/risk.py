@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from expectations.errors import PromiseError
+from expectations.errors import InputError
 from expectations.groups import Counts, Groups, Population
 from expectations.ratios import below
 
@@ -99,7 +99,7 @@ def risk(groups: Groups) -> Risk | None:
     """The risk of groups, None where there is no row.
 
     Raises:
-        PromiseError: where a population has fewer people like a group than the group has rows.
+        InputError: where a population has fewer people like a group than the group has rows.
     """
     if not len(groups):
         return None
@@ -122,7 +122,7 @@ def risk(groups: Groups) -> Risk | None:
 def _journalist(sizes: np.ndarray, population: Population) -> Journalist:
     people = population.sizes
     if short := int((people < sizes).sum()):
-        raise PromiseError(f"the population has too few people for {short} of the groups")
+        raise InputError(f"the population has too few people for {short} of the groups")
     pairs, times = np.unique(np.stack([sizes, people], axis=1), axis=0, return_counts=True)
     linked = Fraction(0)
     for (rows, whom), groups in zip(pairs.tolist(), times.tolist(), strict=True):

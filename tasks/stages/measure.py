@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from expectations.alpha_k import AlphaK
-from expectations.errors import InputError
+from expectations.errors import InputError, SpecError
 from expectations.groups import Groups
 from expectations.judged import observed
 from expectations.ke_anonymity import KEAnonymity
@@ -53,7 +53,9 @@ def measured(
         `promises` where some were given.
 
     Raises:
-        InputError: where a table cannot be read or has no such column.
+        SpecError: where a promise does not say what it is about.
+        InputError: where a table cannot be read or has no such column, or the population lacks
+            some of the people.
     """
     promises = [_scoped(promise, quasi_identifiers, sensitive) for promise in promises]
     microdata = read_any(place, _columns(quasi_identifiers, sensitive, promises), written)
@@ -119,6 +121,8 @@ def _scoped(
     promise: PrivacyModel, quasi_identifiers: Sequence[str], sensitive: Sequence[str]
 ) -> PrivacyModel:
     only = sensitive[0] if len(sensitive) == 1 and promise.protects else None
+    if promise.protects and promise.sensitive is None and only is None:
+        raise SpecError(f"promise: {promise.name}: say which `sensitive` attribute it is about")
     return replace(
         promise,
         quasi_identifiers=promise.quasi_identifiers or tuple(quasi_identifiers),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import PromiseError
+from expectations.errors import InputError
 from expectations.groups import Groups, Population
 from expectations.risk import risk
 
@@ -66,7 +66,7 @@ def test_the_document_has_numbers_alone(groups_of):
 
 
 def test_a_population_that_lacks_somebody():
-    with pytest.raises(PromiseError, match="too few people for 1 of the groups"):
+    with pytest.raises(InputError, match="too few people for 1 of the groups"):
         risk(Groups(np.array([2, 3]), {}, population=Population(np.array([2, 2]), 0)))
 
 

@@ -194,6 +194,10 @@ def test_exact_rows_hide_no_presence(patients, capsys):
         ("{model: magic}", "promise: "),
         ("{model: [", "promise: not YAML"),
         ("k-anonymity", "promise: "),
+        (
+            "{model: l-diversity, variant: distinct, l: 2}",
+            "promise: distinct-l-diversity: say which",
+        ),
     ],
 )
 def test_promises_that_are_none(patients, capsys, model, reason):
