@@ -60,9 +60,8 @@ def _table(place: str, wanted: Sequence[str], written: Written) -> pa.Table:
     if len(endings) > 1:
         raise InputError(f"{place}: Parquet and other files together")
     if endings == {False}:
-        tables = [_csv(file, written) for file in files]
-        whole = pa.concat_tables(tables, promote_options="permissive")
-        return whole.select(_present(wanted, whole.column_names, place))
+        tables = [_csv(file, wanted, written, place) for file in files]
+        return pa.concat_tables(tables, promote_options="permissive").select(wanted)
     if files == [place]:
         single = pq.ParquetFile(place)
         return single.read(_present(wanted, single.schema_arrow.names, place))
@@ -104,13 +103,20 @@ def _hidden(path: str) -> bool:
     return any(part.startswith((".", "_")) for part in Path(path).parts)
 
 
-def _csv(file: str, written: Written) -> pa.Table:
+def _csv(file: str, wanted: Sequence[str], written: Written, place: str) -> pa.Table:
+    """The wanted columns; blanks around names in the header are no part of them."""
     blank = tuple(f" {null}" for null in written.nulls)
+    header = pa.csv.ReadOptions(column_names=written.header)
+    with pa.csv.open_csv(file, read_options=header) as beginning:
+        names = beginning.schema.names
+    _present(wanted, [name.strip() for name in names], place)
     table = pa.csv.read_csv(
         file,
-        read_options=pa.csv.ReadOptions(column_names=written.header),
+        read_options=header,
         convert_options=pa.csv.ConvertOptions(
-            null_values=["", *written.nulls, *blank], strings_can_be_null=True
+            include_columns=[name for name in names if name.strip() in wanted],
+            null_values=["", *written.nulls, *blank],
+            strings_can_be_null=True,
         ),
     )
     return table.rename_columns([name.strip() for name in table.column_names])
