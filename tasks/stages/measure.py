@@ -155,7 +155,7 @@ def _diversity(groups: Groups, name: str) -> dict[str, Any]:
     distinct = _observed(DistinctLDiversity(l=1, sensitive=name), groups, "l")
     return {
         "distinct": distinct,
-        "entropy": _observed(EntropyLDiversity(l=Decimal(1), sensitive=name), groups, "l"),
+        "entropy": _entropy(groups, name),
         "recursive_c": {
             str(rank): _observed(
                 RecursiveLDiversity(l=rank, c=Decimal(1), sensitive=name), groups, "c"
@@ -164,6 +164,12 @@ def _diversity(groups: Groups, name: str) -> dict[str, Any]:
             if rank <= max(3, distinct or 0)
         },
     }
+
+
+def _entropy(groups: Groups, name: str) -> float | None:
+    """The smallest exp(entropy) of a group, not rounded."""
+    scores = EntropyLDiversity(l=Decimal(1), sensitive=name).measure(groups)["l"]
+    return float(scores.min()) if len(scores) else None
 
 
 def _where_others_are_known(
