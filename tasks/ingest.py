@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from prefect.artifacts import create_table_artifact
+
 from tasks.microdata.declared_source import require
 from tasks.microdata.schema import ColumnSpec, NullPolicy, Source
 from tasks.policy import private_task
 from tasks.private.workdir import private_directory
+from tasks.report.judged import of_judged
 from tasks.stages.ingest import source_table, write_ingested, write_source
 
 
@@ -27,6 +30,11 @@ def ingest(
     table, rules = source_table(whole, columns)
     documents = private_directory(run / "great-expectations-source")
     found = judge_source(name, table, rules, documents)
+    create_table_artifact(
+        of_judged(found),
+        key=f"{name}-source",
+        description="What the spec declares of the source, required and observed on all its rows",
+    )
     require(columns, table, source.uri)
     judged.require(found)
     return write_ingested(whole, source, columns, nulls, base, run)

@@ -8,6 +8,7 @@ from tasks.policy import private_task
 from tasks.private.workdir import private_directory
 from tasks.release.promised import promised, structure
 from tasks.release.tables import read_tables
+from tasks.report.judged import of_judged
 from tasks.stages.anonymize import declaration
 
 
@@ -23,16 +24,7 @@ def validate(candidate: Path, withheld: tuple[str, ...], name: str) -> Path:
     documents = private_directory(candidate.parent / "great-expectations")
     judged = judge(name, tables, rules, promised(declared, tables), documents)
     create_table_artifact(
-        [
-            {
-                "table": row.table,
-                "expectation": row.type,
-                "required": dict(row.parameters),
-                "observed": row.observed,
-                "holds": row.passed,
-            }
-            for row in judged
-        ],
+        of_judged(judged),
         key=f"{name}-promises",
         description="Promises and structure, required and observed on the files to be published",
     )

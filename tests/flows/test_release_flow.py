@@ -81,7 +81,13 @@ def test_publishes_and_shows_what_watchers_need(small, start, prefect_api):
     assert check(version)
     shown = artifacts(prefect_api)
     tables = {"wages-at-stake", "wages-risk", "wages-homogeneity", "wages-singling-out"}
-    keys = tables | {"wages-promises", "wages-page", "wages-evaluation", "wages-summary"}
+    keys = tables | {
+        "wages-source",
+        "wages-promises",
+        "wages-page",
+        "wages-evaluation",
+        "wages-summary",
+    }
     assert keys <= set(shown)
     promises = json.loads(shown["wages-promises"]["data"])
     assert all(row["holds"] for row in promises)
@@ -90,6 +96,23 @@ def test_publishes_and_shows_what_watchers_need(small, start, prefect_api):
     assert '"name":"wages 20' in stored(prefect_api).replace('"name": "', '"name":"')
     code, out, _ = start("release", str(small.spec))
     assert (code, out.splitlines()[-1]) == (0, str(version))
+
+
+def test_a_source_that_is_not_as_declared_is_told_by_its_place(small, start, prefect_api):
+    from small_line import SPEC, people
+
+    rows = people()
+    rows[7]["age"] = 987654
+    columns = {**SPEC["columns"], "age": {**SPEC["columns"]["age"], "range": {"max": 120}}}
+    small.write(rows, columns=columns)
+    code, out, said = start("release", str(small.spec))
+    assert (code, out) == (2, "")
+    assert "people.csv: row 8: column 'age': not in the range to 120" in said
+    assert not (small.folder / "public").exists()
+    shown = json.loads(artifacts(prefect_api)["wages-source"]["data"])
+    (broken,) = [row for row in shown if not row["holds"]]
+    assert (broken["expectation"], broken["observed"]) == ("expect_values_in_range", 1)
+    assert "987654" not in said + stored(prefect_api)
 
 
 def test_a_promise_that_cannot_be_kept_publishes_nothing(small, start):
