@@ -3,7 +3,8 @@
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -15,7 +16,7 @@ from pydantic.dataclasses import dataclass
 from expectations.errors import PromiseError
 from expectations.groups import Groups, Subdomains
 from expectations.model import ExactNumber, PrivacyModel, Verdict, plain
-from expectations.subdomains import imbalance
+from expectations.subdomains import imbalances
 
 _STRICT = ConfigDict(extra="forbid")
 
@@ -75,11 +76,15 @@ class PPrivacy(PrivacyModel):
         """`tolerance`: the imbalance of each group (Fractions, infinity where a node has no P).
 
         Raises:
-            PromiseError: where no subdomains are shown.
+            PromiseError: where no subdomains of a group are shown, or a target is no distribution.
         """
-        shown = self._subdomains(groups)
-        found = [imbalance(shown.targets[t], c) for t, c in _by_group(shown, len(groups))]
-        scores = np.array([np.inf if one is None else one for one in found], dtype=object)
+        shown = _by_group(self._subdomains(groups))
+        scores = np.full(len(groups), np.inf, dtype=object)
+        for number, target in enumerate(shown.targets):
+            members = np.flatnonzero(shown.target[: len(groups)] == number)
+            found = imbalances(target, _multisets(shown, members, len(target.parent)))
+            for group, score in zip(members.tolist(), found, strict=True):
+                scores[group] = np.inf if score is None else score
         return {"tolerance": scores}
 
     def failing(self, groups: Groups) -> np.ndarray:
@@ -105,6 +110,10 @@ class PPrivacy(PrivacyModel):
             failing=int(self._over(scores).sum()),
         )
 
+    def feasible(self, coarsest: Groups) -> Verdict | None:
+        """None before subdomains are chosen; the root alone, as often as needed, is balanced."""
+        return self.check(coarsest) if coarsest.subdomains else None
+
     def sentence(self) -> str:
         """The promise in words."""
         within = f", up to a share {plain(self.tolerance)}" if self.tolerance else ""
@@ -125,10 +134,18 @@ class PPrivacy(PrivacyModel):
         return groups.subdomains[name]
 
 
-def _by_group(shown: Subdomains, groups: int) -> list[tuple[int, np.ndarray]]:
-    """The number of each group's target, and the copies of the target's nodes."""
-    nodes = [len(target.parent) for target in shown.targets]
-    found = [(int(t), np.zeros(nodes[t], dtype=np.int64)) for t in shown.target[:groups]]
-    for group, node, count in zip(shown.group, shown.node, shown.count, strict=True):
-        found[group][1][node] += count
-    return found
+def _by_group(shown: Subdomains) -> Subdomains:
+    order = np.argsort(shown.group, kind="stable")
+    return replace(
+        shown, group=shown.group[order], node=shown.node[order], count=shown.count[order]
+    )
+
+
+def _multisets(shown: Subdomains, groups: np.ndarray, nodes: int) -> Iterator[np.ndarray]:
+    """The copies of each of a target's nodes in each of the groups; entries are in group order."""
+    starts = np.searchsorted(shown.group, groups)
+    ends = np.searchsorted(shown.group, groups, side="right")
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        copies = np.zeros(nodes, dtype=np.int64)
+        np.add.at(copies, shown.node[start:end], shown.count[start:end])
+        yield copies

@@ -66,7 +66,7 @@ class Risk:
     homogeneity: Mapping[str, tuple[Homogeneity, ...]]
 
     def document(self) -> dict[str, Any]:
-        """The same for JSON: counts, and shares to six decimals."""
+        """The same for JSON: counts, and shares to six digits."""
         document: dict[str, Any] = {
             "rows_alone": self.alone,
             "share_alone": _share(Fraction(self.alone, self.rows)),
@@ -95,8 +95,12 @@ class Risk:
         return document
 
 
-def risk(groups: Groups) -> Risk | None:
+def risk(groups: Groups, near: Fraction = NEAR) -> Risk | None:
     """The risk of groups, None where there is no row.
+
+    Args:
+        groups: the groups, with a population where the journalist's risk is asked for.
+        near: from which share of one value on a group counts as nearly homogeneous.
 
     Raises:
         InputError: where a population has fewer people like a group than the group has rows.
@@ -113,7 +117,7 @@ def risk(groups: Groups) -> Risk | None:
         average=Fraction(len(groups), groups.rows),
         journalist=None if drawn is None else _journalist(sizes, drawn),
         homogeneity={
-            name: tuple(_homogeneity(counts, sizes, share) for share in (Fraction(1), NEAR))
+            name: tuple(_homogeneity(counts, sizes, share) for share in (Fraction(1), near))
             for name, counts in groups.sensitive.items()
         },
     )
@@ -147,4 +151,5 @@ def _homogeneity(counts: Counts, sizes: np.ndarray, share: Fraction) -> Homogene
 
 
 def _share(number: Fraction) -> float:
-    return round(float(number), 6)
+    """To six significant digits: only what is nothing is 0."""
+    return float(f"{float(number):.6g}")

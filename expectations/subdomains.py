@@ -5,15 +5,24 @@ multiset of n nodes is P-private if, for each value t with P(t) > 0, the copies 
 it, each counted as 1/P(node), add up to n: a row of the group has the value t with chance P(t).
 """
 
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 
+from expectations.errors import PromiseError
 from expectations.groups import Target
 
 
 def probabilities(target: Target) -> list[Fraction]:
-    """P(node) of each node: its share of the weight of its siblings, times its parent's P."""
+    """P(node) of each node: its share of the weight of its siblings, times its parent's P.
+
+    Raises:
+        PromiseError: where a weight is negative, or the P of the leaves do not add up to 1.
+    """
+    if (target.weight[1:] < 0).any():
+        raise PromiseError("the target is no distribution: a weight is negative")
     total = np.zeros(len(target.parent), dtype=object)
     for node, parent in enumerate(target.parent.tolist()):
         if parent >= 0:
@@ -25,6 +34,8 @@ def probabilities(target: Target) -> list[Fraction]:
             weight = int(target.weight[node])
             share = found[parent] * Fraction(weight, total[parent]) if weight else Fraction(0)
         found.append(share)
+    if sum(found[leaf] for leaf in leaves(target)) != 1:
+        raise PromiseError("the target is no distribution: below a node, no weight is left")
     return found
 
 
@@ -43,18 +54,42 @@ def imbalance(target: Target, copies: np.ndarray) -> Fraction | None:
 
     Returns:
         0 for a P-private multiset; None where a node is shown that no value can have led to.
+
+    Raises:
+        PromiseError: where the target is no distribution, or there are no copies.
+    """
+    return next(imbalances(target, [copies]))
+
+
+def imbalances(target: Target, multisets: Iterable[np.ndarray]) -> Iterator[Fraction | None]:
+    """The `imbalance` of each of several multisets that have one target.
+
+    Raises:
+        PromiseError: where the target is no distribution, or a multiset has no copies.
     """
     chance = probabilities(target)
-    number = int(copies.sum())
-    above: list[Fraction] = []
-    for node, parent in enumerate(target.parent.tolist()):
-        shown = int(copies[node])
-        if shown and not chance[node]:
+    unit = lcm(*(p.numerator for p in chance if p))
+    inverse = [unit // p.numerator * p.denominator if p else None for p in chance]
+    ends = [leaf for leaf in leaves(target) if chance[leaf]]
+    for copies in multisets:
+        number = unit * int(copies.sum())
+        if not number:
+            raise PromiseError("no subdomain is shown")
+        sums = _sums_above(target, inverse, copies)
+        if sums is None:
+            yield None
+        else:
+            yield Fraction(max(abs(sums[leaf] - number) for leaf in ends), number)
+
+
+def _sums_above(target: Target, inverse: list[int | None], copies: np.ndarray) -> list[int] | None:
+    """Σ c(node)/P(node) over each node and those above it; None where a copy has no P."""
+    sums: list[int] = []
+    for parent, shown, each in zip(target.parent.tolist(), copies.tolist(), inverse, strict=True):
+        if shown and each is None:
             return None
-        mine = shown / chance[node] if shown else Fraction(0)
-        above.append(mine + (above[parent] if parent >= 0 else 0))
-    off = [abs(above[leaf] - number) for leaf in leaves(target) if chance[leaf]]
-    return max(off) / number
+        sums.append((sums[parent] if parent >= 0 else 0) + shown * (each or 0))
+    return sums
 
 
 def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:

@@ -6,9 +6,10 @@ from math import inf
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from expectations.counting import merge
+from expectations.errors import PromiseError
 from expectations.groups import Groups, Subdomains, Target
 from expectations.p_privacy import PPrivacy
 from expectations.subdomains import (
@@ -66,6 +67,103 @@ def test_a_node_without_probability_leads_to_nothing():
     assert imbalance(target, copies(0, 1, number=3)) == 0
 
 
+def balanced(depth):
+    """A binary hierarchy of the values 1..2**depth, all as likely, and its nodes by their ends."""
+    parent, ends, level = [-1], {(1, 2**depth): 0}, [(1, 2**depth)]
+    while level[0][0] < level[0][1]:
+        below = []
+        for low, high in level:
+            middle = (low + high) // 2
+            for part in ((low, middle), (middle + 1, high)):
+                ends[part] = len(parent)
+                parent.append(ends[low, high])
+                below.append(part)
+        level = below
+    return Target(np.array(parent), np.ones(len(parent), dtype=np.int64)), ends
+
+
+@pytest.mark.parametrize(
+    ("depth", "amounts", "fakes", "shown", "cost"),
+    [
+        (3, [1, 3, 5, 7], [1, 5], [(1, 2), (3, 4), (5, 6), (7, 8), (1, 4), (5, 8)], 10),
+        (
+            4,
+            [1, 1, 1, 2, 3, 4, 5, 6, 7, 9, 9, 11, 11, 13, 13, 15, 15],
+            [8],
+            [(1, 16)] * 2
+            + [(9, 10)] * 2
+            + [(11, 12)] * 2
+            + [(13, 14)] * 2
+            + [(15, 16)] * 2
+            + [(v, v) for v in range(1, 9)],
+            38,
+        ),
+    ],
+)
+def test_fakes_of_the_paper(depth, amounts, fakes, shown, cost):
+    target, ends = balanced(depth)
+    number = len(target.parent)
+    nodes = copies(*(ends[part] for part in shown), number=number)
+    real = copies(*(ends[v, v] for v in amounts), number=number)
+    both = copies(*(ends[v, v] for v in [*amounts, *fakes]), number=number)
+    assert sum(high - low for low, high in shown) == cost
+    assert imbalance(target, nodes) == 0
+    assert generalizes(target, nodes, both)
+    assert generalizes(target, nodes, real, len(fakes))
+    assert not generalizes(target, nodes, real)
+
+
+def test_eight_fakes_make_three_of_each():
+    nodes = copies(*[3, 4, 5, 6] * 3)
+    assert fakes_needed(UNIFORM, nodes, values(40, 60, 60, 60)) == 8
+    assert generalizes(UNIFORM, nodes, values(40, 60, 60, 60), 8)
+
+
+@pytest.mark.parametrize(
+    "subgroups",
+    [
+        [((30, 60), (1, 2)), ((40, 50), (1, 2))],
+        [((40, 60, 60), (1, 2, 0)), ((60,), (0,))],
+        [((40,), (0,)), ((30,), (0,)), ((50,), (0,))],
+    ],
+    ids=["911 by gender", "913 by gender", "912 by zip"],
+)
+def test_private_subgroups_make_a_private_group(subgroups):
+    for amounts, nodes in subgroups:
+        assert imbalance(UNIFORM, copies(*nodes)) == 0
+        assert generalizes(UNIFORM, copies(*nodes), values(*amounts))
+    together = copies(*(node for _, nodes in subgroups for node in nodes))
+    assert imbalance(UNIFORM, together) == 0
+    assert generalizes(UNIFORM, together, values(*(v for amounts, _ in subgroups for v in amounts)))
+
+
+NO_DISTRIBUTION = {
+    "nothing below the root": ([-1, 0, 0], [1, 0, 0]),
+    "nothing below a node": ([-1, 0, 0, 0, 1, 1, 2, 2], [1, 1, 1, 1, 0, 0, 0, 0]),
+    "negative": ([-1, 0, 0], [1, -1, 2]),
+    "negative and nothing": ([-1, 0, 0], [1, -1, 1]),
+    "two roots": ([-1, 0, 0, -1], [1, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize(("parent", "weight"), NO_DISTRIBUTION.values(), ids=NO_DISTRIBUTION.keys())
+def test_weights_that_are_no_distribution_keep_no_promise(parent, weight):
+    target = Target(np.array(parent), np.array(weight))
+    with pytest.raises(PromiseError, match="no distribution"):
+        probabilities(target)
+    shown = copies(1, 1, 3 if len(parent) > 3 else 2, number=len(parent))
+    verdict = PPrivacy(target="uniform").check(groups_of_copies(target, [shown]))
+    assert (verdict.holds, verdict.observed, verdict.failing) == (False, {"tolerance": None}, 1)
+
+
+def test_a_node_that_is_never_reached_may_weigh_nothing_below():
+    target = Target(np.array([-1, 0, 0, 2, 2]), np.array([1, 3, 0, 0, 0]))
+    assert probabilities(target) == [1, 1, 0, 0, 0]
+    assert imbalance(target, copies(0, 1, 1, number=5)) == 0
+    assert imbalance(target, copies(1, 2, number=5)) is None
+    assert imbalance(target, copies(1, 2, number=5)) != 0
+
+
 def random_target(rng, depth=3):
     parent, weight, level = [-1], [1], [0]
     for _ in range(depth):
@@ -105,6 +203,50 @@ def split_as_weights(target, shown):
         if any(b * sum(weights) != w * sum(below) for b, w in zip(below, weights, strict=True)):
             return False
     return True
+
+
+def farthest(target, shown):
+    """By the definition: a row has a node at random, and below it a value as likely as P says.
+
+    None where a node without P is shown, else the largest |chance(t) - P(t)| / P(t).
+    """
+
+    def chance(node):
+        kids = children(target, node)
+        weights = sum(int(target.weight[kid]) for kid in kids)
+        if not kids:
+            return {node: Fraction(1)}
+        parts = [(Fraction(int(target.weight[kid]), weights), chance(kid)) for kid in kids]
+        return {leaf: share * p for share, part in parts for leaf, p in part.items()}
+
+    said, rows = chance(0), int(shown.sum())
+    below = [[n for n in under(target, node) if n in said] for node in range(len(shown))]
+    told = dict.fromkeys(said, Fraction(0))
+    for node, number in enumerate(shown.tolist()):
+        of = sum(said[leaf] for leaf in below[node])
+        if number and not of:
+            return None
+        for leaf in below[node] if number else []:
+            told[leaf] += Fraction(number, rows) * said[leaf] / of
+    return max(abs(told[leaf] - p) / p for leaf, p in said.items() if p)
+
+
+def test_imbalance_is_the_distance_of_the_chances():
+    rng = np.random.default_rng(11)
+    found = {"private": 0, "off": 0, "impossible": 0}
+    for _ in range(1500):
+        target = random_target(rng, depth=int(rng.integers(1, 4)))
+        shown = np.zeros(len(target.parent), dtype=np.int64)
+        if rng.random() < 0.5:
+            drop(rng, target, shown, 0, int(rng.integers(1, 13)))
+        else:
+            np.add.at(shown, rng.integers(0, len(shown), int(rng.integers(1, 8))), 1)
+        if rng.random() < 0.3:
+            shown[int(rng.integers(len(shown)))] += 1
+        off = farthest(target, shown)
+        assert imbalance(target, shown) == off
+        found["impossible" if off is None else "off" if off else "private"] += 1
+    assert min(found.values()) > 200
 
 
 def test_balance_is_that_of_every_split():
@@ -220,6 +362,81 @@ def test_merging_groups_of_one_target_does_not_unbalance_them():
     assert merges == 600
 
 
+def test_a_group_without_subdomains_is_not_measured():
+    shown = groups_of_copies(UNIFORM, [copies(0), copies(1, 2)])
+    subdomains = shown.subdomains["s"]
+    first = subdomains.group == 0
+    for missing in (first, np.zeros(len(first), dtype=bool)):
+        part = Subdomains(
+            subdomains.group[missing],
+            subdomains.node[missing],
+            subdomains.count[missing],
+            subdomains.target,
+            subdomains.targets,
+        )
+        groups = Groups(shown.sizes, {}, subdomains={"s": part})
+        verdict = PPrivacy(target="uniform").check(groups)
+        assert (verdict.holds, verdict.observed, verdict.failing) == (False, {"tolerance": None}, 2)
+        assert PPrivacy(target="uniform").failing(groups).tolist() == [True, True]
+    assert not PPrivacy(target="uniform", sensitive="t").check(shown).holds
+    nothing = Groups(np.array([], dtype=np.int64), {}, subdomains={"s": subdomains})
+    assert not PPrivacy(target="uniform").check(nothing).holds
+
+
+def test_before_subdomains_are_chosen_only_trying_can_tell():
+    promise = PPrivacy(target="uniform", sensitive="s")
+    assert promise.feasible(Groups(np.array([4]), {})) is None
+    assert promise.feasible(groups_of_copies(UNIFORM, [copies(3, 4, 2, 2)])).holds
+    assert not promise.feasible(groups_of_copies(UNIFORM, [copies(3, 4)])).holds
+    assert imbalance(UNIFORM, copies(0, 0, 0)) == 0
+
+
+def test_each_group_is_held_to_its_own_target_in_any_order_of_entries():
+    rng = np.random.default_rng(13)
+    skewed = Target(np.array([-1, 0, 0]), np.array([1, 2, 1]))
+    shown = [(0, 1, 2), (0, 2, 1), (1, 1, 1), (1, 2, 1), (2, 1, 1), (2, 2, 1), (3, 1, 2), (3, 2, 1)]
+    even = Target(np.array([-1, 0, 0]), np.array([1, 1, 1]))
+    for _ in range(20):
+        group, node, count = np.array(shown)[rng.permutation(len(shown))].T
+        targets = Subdomains(group, node, count, np.array([0, 1, 0, 1]), (skewed, even))
+        groups = Groups(np.array([3, 2, 2, 3]), {}, subdomains={"s": targets})
+        scores = PPrivacy(target="uniform").measure(groups)["tolerance"].tolist()
+        assert scores == [0, 0, Fraction(1, 2), Fraction(1, 3)]
+        failing = PPrivacy(target="uniform", tolerance="0.4").failing(groups)
+        assert failing.tolist() == [False, False, True, False]
+
+
+def test_the_tolerance_is_met_exactly():
+    groups = groups_of_copies(
+        Target(np.array([-1, 0, 0]), np.array([1, 1, 1])), [copies(1, 1, 1, 2, 2, number=3)]
+    )
+    for tolerance, holds in (("0.2", True), ("0.1999999999999999999999", False)):
+        verdict = PPrivacy(target="uniform", tolerance=tolerance).check(groups)
+        assert (verdict.observed, verdict.holds) == ({"tolerance": Fraction(1, 5)}, holds)
+
+
+def test_merging_keeps_every_promise_that_the_parts_kept():
+    rng = np.random.default_rng(17)
+    kept = 0
+    for _ in range(400):
+        target = random_target(rng, depth=2)
+        rows = []
+        for _ in range(4):
+            row = np.zeros(len(target.parent), dtype=np.int64)
+            drop(rng, target, row, 0, int(rng.integers(4, 20)))
+            reachable = [n for n, p in enumerate(probabilities(target)) if p]
+            row[rng.choice(reachable)] += int(rng.integers(0, 2))
+            rows.append(row)
+        groups = groups_of_copies(target, rows)
+        merged = merge(groups, np.unique(rng.integers(0, 3, 4), return_inverse=True)[1])
+        for tolerance in ("0", "0.3", "0.9"):
+            promise = PPrivacy(target="uniform", tolerance=tolerance)
+            if promise.check(groups).holds:
+                kept += 1
+                assert promise.check(merged).holds
+    assert kept > 150
+
+
 @pytest.mark.parametrize(
     "target",
     [
@@ -235,3 +452,24 @@ def test_targets_are_written_as_they_are_read(target):
     promise = adapter.validate_python({"model": "p-privacy", "target": target})
     assert promise.parameters()["target"] == target
     assert adapter.validate_python(promise.parameters()) == promise
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"target": "normal"},
+        {"target": {"normal": {"mean": 3}}},
+        {"target": {"normal": {"mean": 3, "variance": 0}}},
+        {"target": {"normal": {"mean": 3, "variance": 2, "sd": 1}}},
+        {"target": {"zipf": -1}},
+        {"target": {"zipf": 1, "file": "p.csv"}},
+        {"target": {"file": ""}},
+        {"target": "uniform", "tolerance": -1},
+        {"target": "uniform", "tolerance": 1},
+        {"target": "uniform", "tolerance": "nan"},
+        {},
+    ],
+)
+def test_a_target_that_means_nothing_is_refused(document):
+    with pytest.raises(ValidationError):
+        TypeAdapter(PPrivacy).validate_python({"model": "p-privacy"} | document)

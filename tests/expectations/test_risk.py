@@ -1,5 +1,6 @@
 """Risk of groups, by enumerating rows and people."""
 
+import json
 from collections import Counter
 from fractions import Fraction
 
@@ -45,11 +46,58 @@ def test_journalist_and_marketer_person_by_person(classes):
     assert found.elsewhere == 4
 
 
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=40),
+    st.lists(st.integers(0, 8), max_size=60),
+)
+def test_journalist_over_the_rows_and_over_the_people(rows, others):
+    people = Counter(rows + others)
+    classes = sorted(set(rows))
+    sizes = np.array([rows.count(c) for c in classes])
+    population = Population(
+        np.array([people[c] for c in classes]), sum(n for c, n in people.items() if c not in rows)
+    )
+    found = risk(Groups(sizes, {}, population=population))
+    of_rows = [Fraction(1, people[row]) for row in rows]
+    of_people = [Fraction(1, people[p]) for p in rows + others if p in rows]
+    assert found.journalist.highest == max(of_rows)
+    assert found.journalist.marketer == sum(of_rows) / len(of_rows)
+    assert found.journalist.average == max(
+        sum(of_rows) / len(of_rows), sum(of_people) / len(of_people)
+    )
+    assert found.journalist.elsewhere == sum(p not in rows for p in others)
+    assert found.journalist.highest <= found.highest
+    assert found.journalist.marketer <= found.average
+    if len(others) == found.journalist.elsewhere:
+        assert found.journalist.highest == found.highest
+        assert found.journalist.marketer == found.average
+
+
+def test_risks_of_a_sample_by_hand():
+    groups = Groups(np.array([1, 2, 3]), {}, population=Population(np.array([4, 2, 12]), 7))
+    found = risk(groups)
+    assert (found.alone, found.highest, found.average) == (1, 1, Fraction(3, 6))
+    assert found.journalist.highest == Fraction(1, 2)
+    assert found.journalist.marketer == Fraction(1, 6) * (Fraction(1, 4) + 1 + Fraction(1, 4))
+    assert found.document()["journalist"] == {"highest": 0.5, "average": 0.25, "elsewhere": 7}
+    assert found.document()["marketer"] == 0.25
+
+
+def test_without_a_population_there_is_no_journalist(groups_of):
+    found = risk(groups_of([("g", 1)]))
+    assert found.journalist is None
+    assert "journalist" not in found.document()
+
+
 def test_inpatients_of_whom_a_third_are_revealed(groups_of):
     conditions = "hhvvchvvcccc"
     groups = groups_of([(row // 4, condition) for row, condition in enumerate(conditions)])
     whole, near = risk(groups).homogeneity["s"]
     assert (whole.groups, whole.rows, near.rows) == (1, 4, 4)
+    half = risk(groups, near=Fraction(1, 2)).homogeneity["s"][1]
+    assert (half.share, half.groups, half.rows, half.revealed) == (Fraction(1, 2), 3, 12, 8)
+    above = risk(groups, near=Fraction(1, 2) + Fraction(1, 10**12)).homogeneity["s"][1]
+    assert (above.groups, above.rows, above.revealed) == (1, 4, 4)
 
 
 def test_nearly_homogeneous_at_exactly_the_share(groups_of):
@@ -62,7 +110,14 @@ def test_the_document_has_numbers_alone(groups_of):
     document = risk(groups_of([("Bob", "flu"), ("Bob", "flu"), ("Ann", "HIV")])).document()
     assert document["rows_alone"] == 1
     assert document["prosecutor"] == {"highest": 1.0, "average": 0.666667}
+    assert json.loads(json.dumps(document)) == document
     assert not any(word in str(document) for word in ("Bob", "flu", "HIV"))
+
+
+def test_one_person_among_millions_is_not_rounded_away():
+    found = risk(Groups(np.array([1] + [5] * 1_000_000), {}))
+    assert found.document()["share_alone"] == 2e-07
+    assert found.average == Fraction(1_000_001, 5_000_001)
 
 
 def test_a_population_that_lacks_somebody():
