@@ -191,6 +191,27 @@ class NoRowNumber:
 
 
 @dataclass(frozen=True)
+class ReadableLabels:
+    """Every label in a recoded column means something; `unreadable` counts those that do not."""
+
+    type: ClassVar[str] = "expect_readable_labels"
+    column: str
+    unreadable: Callable[[pa.Table], int]
+
+    def parameters(self) -> dict[str, Any]:
+        """The column's name."""
+        return {"column": self.column}
+
+    def observed(self, table: pa.Table) -> int:
+        """How many different labels mean nothing."""
+        return self.unreadable(table)
+
+    def holds(self, table: pa.Table) -> bool:
+        """Whether there is none."""
+        return self.observed(table) == 0
+
+
+@dataclass(frozen=True)
 class CanonicalOrder:
     """The rows stand in the order that is a function of their content; `canonical` decides."""
 

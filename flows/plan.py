@@ -13,16 +13,12 @@ from tasks.release.publication import Line
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does, and where."""
+    """What a run does and declares, and where."""
 
     spec: ReleaseSpec
+    terms: Terms
     base: Path
     line: Line
-
-    @property
-    def terms(self) -> Terms:
-        """What a release of this run declares."""
-        return self.spec.terms()
 
     @property
     def unit(self) -> str | None:
@@ -40,9 +36,10 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
 
     Raises:
         SpecError: where the spec is wrong.
+        InputError: where a hierarchy of it cannot be read.
     """
     spec = read_spec(path, overrides)
     base = path.absolute().parent
     public = local_path(spec.publish.uri, base, os.environ) / spec.name
     private = line_directory(work_directory(os.environ), spec.name)
-    return Plan(spec, base, Line(spec.name, public, private))
+    return Plan(spec, spec.terms(base), base, Line(spec.name, public, private))

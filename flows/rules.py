@@ -1,17 +1,25 @@
 """What must fit together in a release spec: each rule raises ValueError with the path of a key."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from expectations.k_anonymity import KAnonymity
 from expectations.ke_anonymity import KEAnonymity
 from expectations.model import RECODED, PrivacyModel
 from expectations.t_closeness import TCloseness
+from tasks.forms.parameters import SuppressedParameters
 from tasks.microdata.schema import ORDERED
+from tasks.partitions.parameters import FactorsParameters
 
 if TYPE_CHECKING:
     from flows.spec import ReleaseSpec
 
+_NEEDED: Mapping[str, type[PrivacyModel]] = {
+    "ke": KEAnonymity,
+    "forest": KAnonymity,
+    "factors": KAnonymity,
+}
 _RESERVED = frozenset({"group_id", "count", "lower", "upper"})
 
 
@@ -88,11 +96,28 @@ def _combination(spec: "ReleaseSpec") -> None:
     for i, promise in enumerate(spec.scoped()):
         if fault := _unmeasurable(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
-    if len(spec.named("sensitive")) > 1:
+    if form not in RECODED and len(spec.named("sensitive")) > 1:
         raise ValueError(f"form: {form} publishes one sensitive column")
-    wanted = [p for p in spec.scoped() if isinstance(p, KEAnonymity)]
-    if not wanted:
-        raise ValueError("partition: ke needs a ke-anonymity promise to read k and e from")
+    if isinstance(spec.form, SuppressedParameters):
+        for name in (name for linked in spec.form.linked for name in linked):
+            if name not in spec.named("quasi-identifier"):
+                raise ValueError(f"form.linked: {name!r} is no quasi-identifier")
+
+
+def _partition(spec: "ReleaseSpec") -> None:
+    needed = _NEEDED.get(spec.partition.method)
+    if needed and not any(isinstance(promise, needed) for promise in spec.scoped()):
+        raise ValueError(
+            f"partition: {spec.partition.method} needs a {needed.name} promise to read "
+            f"{'k and e' if needed is KEAnonymity else 'k'} from"
+        )
+    if not isinstance(spec.partition, FactorsParameters):
+        return
+    for i, promise in enumerate(spec.promises):
+        if isinstance(promise, KAnonymity) and promise.k not in (2, 3):
+            raise ValueError(
+                f"promises.{i}.k: partition factors makes groups for k = 2 and 3 alone"
+            )
 
 
 def _unmeasurable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
@@ -101,11 +126,14 @@ def _unmeasurable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
     if form not in promise.forms:
         where = ", ".join(sorted(promise.forms))
         return f"{promise.name} means nothing in form {form}; it does in {where}"
-    kind = spec.columns[promise.sensitive].type if promise.sensitive else ""
+    if promise.drawn_from is not None:
+        return f"{promise.name}: this version cannot check a release against a population"
+    column = spec.columns[promise.sensitive] if promise.sensitive else None
+    kind = column.type if column else ""
     ordered = isinstance(promise, KEAnonymity)
     if isinstance(promise, TCloseness):
-        if promise.distance == "hierarchical":
-            return "no sensitive column has a published hierarchy yet"
+        if promise.distance == "hierarchical" and (column is None or column.hierarchy is None):
+            return f"distance: {promise.sensitive!r} has no hierarchy"
         ordered = promise.distance == "ordered"
     if ordered and kind not in ORDERED:
         return f"{promise.name} needs ordered values, not type {kind}"
@@ -133,6 +161,11 @@ def _workloads(spec: "ReleaseSpec") -> None:
         if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
             raise ValueError(f"evaluate.workloads.{i}: no {workload.aggregate} of {of!r}")
         if workload.kind != "range":
+            if spec.form.method in RECODED:
+                raise ValueError(
+                    f"evaluate.workloads.{i}: {workload.kind} selections of rows mean nothing in "
+                    f"form {spec.form.method}"
+                )
             continue
         if workload.over not in spec.named("quasi-identifier"):
             raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} is no quasi-identifier")
@@ -151,6 +184,7 @@ RULES: tuple[Callable[["ReleaseSpec"], None], ...] = (
     _unit,
     _scopes,
     _combination,
+    _partition,
     _workloads,
     _not_yet,
 )

@@ -16,10 +16,12 @@ from expectations.model import PrivacyModel
 from expectations.promises import PROMISE, Promise
 from flows.rules import RULES
 from tasks.forms.parameters import FormParameters
+from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.hierarchies import Declared, declared_hierarchy
 from tasks.microdata.schema import ColumnSpec, NullPolicy, Role, Source
 from tasks.partitions.parameters import PartitionParameters
 from tasks.query.workloads import Evaluation
-from tasks.release.declared import DeclaredColumn, Format, LineName, Terms, Title
+from tasks.release.declared import Format, LineName, Terms, Title
 
 _PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
@@ -91,14 +93,19 @@ class ReleaseSpec(_Part):
             for promise in self.promises
         )
 
-    def terms(self) -> Terms:
-        """What of this spec a release declares."""
+    def terms(self, base: Path) -> Terms:
+        """What of this spec a release declares; hierarchies are read, relative to `base`.
+
+        Raises:
+            InputError: where a file cannot be read, or is no hierarchy.
+        """
         published = {
             name: DeclaredColumn(
                 role=column.role,
                 type=column.type,
                 nulls=(column.nulls or self.nulls) == "category",
                 unprotected=column.unprotected,
+                hierarchy=self._used_hierarchy(column, base),
             )
             for role in _PUBLISHED_ROLES
             for name, column in self.columns.items()
@@ -116,6 +123,13 @@ class ReleaseSpec(_Part):
             form=self.form,
             formats=self.publish.formats,
         )
+
+    def _used_hierarchy(self, column: ColumnSpec, base: Path) -> Declared | None:
+        """The hierarchy of a column, where what is published of it depends on it."""
+        recoded = column.role == "quasi-identifier" and self.form.method == "generalized"
+        if column.hierarchy is None or not (recoded or column.role == "sensitive"):
+            return None
+        return declared_hierarchy(column.hierarchy, base)
 
 
 class SourceOverrides(_Part):

@@ -104,6 +104,13 @@ class ExpectCanonicalOrder(ExpectRule):
     """The rows stand in the one order that their content determines."""
 
 
+class ExpectReadableLabels(ExpectRule):
+    """Every label of a recoded column means something."""
+
+    success_keys: ClassVar = ("column",)
+    column: str
+
+
 class ExpectAcceptedValues(ExpectRule):
     """Every value of a column is one of those that the spec accepts."""
 

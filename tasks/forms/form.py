@@ -6,6 +6,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from expectations.groups import Groups
+from expectations.structure import Rule
+from tasks.forms.schema import Schema
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Microdata
 from tasks.partitions.partition import Partition
@@ -15,7 +17,7 @@ GROUP_ID = "group_id"
 
 
 class Form(Protocol):
-    """One module per form offers these two."""
+    """One module per form offers these."""
 
     def publish(
         self, microdata: Microdata, partition: Partition, parameters: Any, randomness: Randomness
@@ -23,8 +25,27 @@ class Form(Protocol):
         """The tables to publish, in canonical order."""
         ...
 
+    def schemas(self, schema: Schema) -> Mapping[str, pa.Schema]:
+        """The Arrow schema of every table; columns are nullable where nulls are a category."""
+        ...
+
     def groups(
-        self, tables: Tables, quasi_identifiers: Sequence[str], sensitive: Sequence[str]
+        self,
+        tables: Tables,
+        schema: Schema,
+        told_apart_by: Sequence[str],
+        sensitive: Sequence[str],
     ) -> Groups:
-        """What an adversary sees of each group, from the published tables alone."""
+        """What an adversary sees of each group, from the published tables alone.
+
+        Args:
+            tables: as published.
+            schema: as declared.
+            told_apart_by: the columns whose values the adversary knows.
+            sensitive: the attributes whose values are counted.
+        """
+        ...
+
+    def rules(self, schema: Schema) -> Mapping[str, tuple[Rule, ...]]:
+        """What must hold of its tables besides what must hold of any published table."""
         ...

@@ -2,7 +2,11 @@
 
 from collections.abc import Mapping
 
-from tasks.forms import permuted
+from tasks.forms import generalized, permuted, suppressed
 from tasks.forms.form import Form
 
-FORMS: Mapping[str, Form] = {"permuted": permuted}
+FORMS: Mapping[str, Form] = {
+    "generalized": generalized,
+    "suppressed": suppressed,
+    "permuted": permuted,
+}

@@ -15,22 +15,60 @@ from tasks.microdata.place import wrong
 from tasks.microdata.schema import ColumnSpec, Dates, Intervals, Prefixes
 from tasks.microdata.table import Column, Microdata
 
+Declared = tuple[tuple[str, ...], ...] | Intervals | Dates | Prefixes
+"""A hierarchy by its rows, or by the rule that makes them of a column's values."""
+
+
+def declared_hierarchy(written: str | Intervals | Dates | Prefixes, base: Path) -> Declared:
+    """A hierarchy as a spec writes it: files, relative to `base`, are read.
+
+    Raises:
+        InputError: where a file cannot be read, or is no hierarchy.
+    """
+    return read_hierarchy(base / written, written).rows if isinstance(written, str) else written
+
 
 def hierarchies(
     columns: Mapping[str, ColumnSpec], microdata: Microdata, base: Path
 ) -> dict[str, Hierarchy]:
     """The hierarchy of every column that declares one; files are relative to `base`.
 
-    A hierarchy of intervals has the values of the column as its leaves.
+    A hierarchy that is made by a rule has the values of the column as its leaves.
 
     Raises:
         InputError: where a file cannot be read, or is no hierarchy.
     """
     return {
-        name: _of(column.hierarchy, microdata[name], base)
-        for name, column in columns.items()
-        if column.hierarchy is not None
+        name: read_hierarchy(base / written, written)
+        if isinstance(written, str)
+        else hierarchy_of(microdata[name], written)
+        for name, written in ((n, column.hierarchy) for n, column in columns.items())
+        if written is not None
     }
+
+
+def hierarchy_of(column: Column, declared: Declared) -> Hierarchy:
+    """A declared hierarchy over the values of its column."""
+    values = column.values.to_pylist()
+    match declared:
+        case Intervals(intervals=widths):
+            return from_intervals(column.name, widths, values or [0])
+        case Dates(dates=periods):
+            return from_dates(column.name, periods, values or [date.min])
+        case Prefixes(prefixes=lengths):
+            return from_prefixes(column.name, lengths, values or ["0"])
+        case rows:
+            return Hierarchy(column.name, rows)
+
+
+def with_hierarchies(microdata: Microdata, declared: Mapping[str, Declared]) -> Microdata:
+    """The same table, columns with the ancestors that the hierarchies declared of them give."""
+    return microdata.keep(
+        with_ancestors(column, hierarchy_of(column, declared[column.name]))
+        if column.name in declared
+        else column
+        for column in microdata.columns
+    )
 
 
 def read_hierarchy(path: Path, file: str) -> Hierarchy:
@@ -77,8 +115,12 @@ def with_ancestors(column: Column, known: Hierarchy) -> Column:
     levels = [
         [known.generalize(text, level) for text in texts] for level in range(known.height + 1)
     ]
-    numbers = [np.unique(labels, return_inverse=True)[1] for labels in levels]
-    return replace(column, ancestors=np.array(numbers, dtype=np.int64))
+    numbered = [np.unique(labels, return_inverse=True) for labels in levels]
+    return replace(
+        column,
+        ancestors=np.array([numbers for _, numbers in numbered], dtype=np.int64),
+        labels=tuple(pa.array(labels.tolist(), pa.string()) for labels, _ in numbered),
+    )
 
 
 def _record(line: str, delimiter: str, file: str, row: int) -> tuple[str, ...]:
@@ -86,17 +128,3 @@ def _record(line: str, delimiter: str, file: str, row: int) -> tuple[str, ...]:
         return tuple(next(csv.reader([line], delimiter=delimiter, strict=True), ()))
     except csv.Error:
         raise wrong(file, "cannot be parsed as CSV", row=row) from None
-
-
-def _of(
-    declared: str | Intervals | Dates | Prefixes | None, column: Column, base: Path
-) -> Hierarchy:
-    values = column.values.to_pylist()
-    match declared:
-        case Intervals(intervals=widths):
-            return from_intervals(column.name, widths, values or [0])
-        case Dates(dates=periods):
-            return from_dates(column.name, periods, values or [date.min])
-        case Prefixes(prefixes=lengths):
-            return from_prefixes(column.name, lengths, values or ["0"])
-    return read_hierarchy(base / str(declared), str(declared))

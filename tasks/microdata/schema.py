@@ -185,7 +185,7 @@ class ColumnSpec(Part):
             raise ValueError(f"unit: only an identifier can be the unit, not a {self.role}")
         if self.repeat != "refuse" and not self.unit:
             raise ValueError("repeat: only a unit can repeat")
-        if self.hierarchy is not None and self.role != "quasi-identifier":
+        if self.hierarchy is not None and self.role not in ("quasi-identifier", "sensitive"):
             raise ValueError(f"hierarchy: means nothing for a column with role {self.role}")
         for builder, type_ in _BUILT_OF.items():
             if isinstance(self.hierarchy, builder) and self.type != type_:

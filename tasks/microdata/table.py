@@ -20,7 +20,8 @@ class Column:
     """A column as codes (int32, one per row, -1 for null) into its distinct values, ascending.
 
     `ancestors[level]` numbers the node above each value at each level of its hierarchy, from the
-    value itself (level 0) to the root; None where it has no hierarchy.
+    value itself (level 0) to the root; `labels[level]` are the nodes' labels by these numbers. None
+    where it has no hierarchy.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Column:
     values: pa.Array
     codes: np.ndarray
     ancestors: np.ndarray | None = None
+    labels: tuple[pa.Array, ...] | None = None
 
     @property
     def has_null(self) -> bool:
@@ -43,6 +45,21 @@ class Column:
         if self.has_null:
             return self.codes + 1, len(self.values) + 1
         return self.codes, len(self.values)
+
+    def levels(self) -> np.ndarray:
+        """The node above each category (see `category`) at each level, int64, levels x categories.
+
+        Nodes of a level are numbered from 0; the last level is the root alone. A null has nodes of
+        its own below the root. A column without hierarchy has two levels: its values and the root.
+        """
+        _, size = self.category()
+        if self.ancestors is None:
+            return np.stack([np.arange(size), np.zeros(size, dtype=np.int64)])
+        if not self.has_null:
+            return self.ancestors
+        of_null = self.ancestors.max(axis=1, initial=-1) + 1
+        of_null[-1] = 0
+        return np.concatenate([of_null[:, None], self.ancestors], axis=1)
 
     def coded(self) -> Coded:
         """As a sensitive attribute to be counted: nulls are a value without order or ancestors."""

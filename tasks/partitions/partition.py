@@ -15,8 +15,10 @@ from tasks.microdata.table import Microdata, key
 class Partition:
     """The group of each row (int64, 0, 1, …; -1 for a suppressed row).
 
-    `recoding` gives the published node per group for each recoded quasi-identifier, where there is
-    one; `facts` (objective reached, certificate) stay private.
+    `recoding` gives, for quasi-identifiers with a hierarchy, the level to which a form that
+    generalizes takes the values of each group (int64, one per group, see `Column.levels`): all its
+    rows have the same node there. Without it a group is shown as narrowly as its rows allow.
+    `facts` (objective reached, certificate) stay private.
     """
 
     group: np.ndarray

@@ -108,3 +108,23 @@ def read_units(line: Path, versions: Sequence[str]) -> np.ndarray:
     """Whom these versions were about."""
     content = b"".join((line / "units" / version).read_bytes() for version in versions)
     return np.frombuffer(content, dtype=f"S{HASH_BYTES}")
+
+
+def places(microdata: Microdata) -> np.ndarray:
+    """The rows (positions) in an order that depends on their values alone; equal rows are equal."""
+    return np.lexsort([column.codes for column in microdata.columns][::-1])
+
+
+def write_left_out(line: Path, version: str, left_out: np.ndarray) -> None:
+    """Remember which of the rows, in the order of `places`, a version does not represent (bool)."""
+    content = np.packbits(left_out).tobytes()
+    write_atomically(private_directory(line / "left-out") / version, content)
+
+
+def represented_by(line: Path, version: str, microdata: Microdata) -> Microdata:
+    """Those of a version's rows that it represents: without the suppressed ones."""
+    path = line / "left-out" / version
+    if not path.exists():
+        return microdata
+    bits = np.unpackbits(np.frombuffer(path.read_bytes(), np.uint8), count=microdata.rows)
+    return microdata.take(np.sort(places(microdata)[bits == 0]))

@@ -7,11 +7,9 @@ whose experiments ask range queries and arbitrary ones. Bounds and truths are ex
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
-from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,20 +18,29 @@ from sqlglot import exp
 from expectations.errors import InputError
 from expectations.exact import is_number
 from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Column, Microdata, encode, key
-from tasks.query.answer import ask, published
+from tasks.microdata.table import Microdata, encode, key
+from tasks.query.answer import Engine, ask, engine, published
 from tasks.query.help_table import help_name
 from tasks.query.question import TABLE, Aggregate, Question
 from tasks.query.scores import Measured, Summary, summaries
 from tasks.query.truth import as_fraction, helped, truth_of
 from tasks.query.workloads import RangeWorkload, Workload
 from tasks.release.opened import Release
-from tasks.sql.session import session
+from tasks.sql.parse import literal
 
 __all__ = ["Measured", "Summary", "evaluate", "summaries"]
 
-Outcome = tuple[Fraction | None, Fraction | None, Fraction | None]
-_Asked = tuple[duckdb.DuckDBPyConnection, Release, pa.Table]
+
+class Outcome(NamedTuple):
+    """Bounds, the truth, and whether the bounds allow for there being none."""
+
+    lower: Fraction | None
+    upper: Fraction | None
+    truth: Fraction | None
+    may_be_empty: bool = False
+
+
+_Asked = tuple[Engine, Release, pa.Table]
 
 
 class _Queries(Protocol):
@@ -61,8 +68,9 @@ def evaluate(
     total = sum(workload.queries * len(workload.levels) for workload in workloads)
     done = 0
     measured: list[Measured] = []
-    with session(published(release, release.declared.named("sensitive"))) as connection:
-        asked = connection, release, release.table(TABLE)
+    files = published(release, release.declared.named("sensitive"))
+    with engine(files, release.declared) as asking:
+        asked = asking, release, release.table(TABLE)
         for workload in workloads:
             for query in _asked(workload, asked, original, randomness):
                 measured += [] if query is None else [query]
@@ -98,12 +106,11 @@ def _queries(
     asked: _Asked,
     original: Microdata,
 ) -> _Queries:
-    connection, release, microdata = asked
+    asking, release, microdata = asked
     aggregate = Aggregate(workload.aggregate, sensitive, "asked")
     _require_answer(aggregate, release)
     if isinstance(workload, RangeWorkload):
-        over = encode(workload.over, "quasi-identifier", microdata[workload.over])
-        return _Ranges(connection, release, aggregate, over, original)
+        return _Ranges(asking, release, aggregate, workload.over, original)
     return _Selections(release, microdata, aggregate, original)
 
 
@@ -122,36 +129,36 @@ def _measured(
     workload: Workload, sensitive: str | None, level: int, outcome: Outcome, ratios: bool
 ) -> Measured:
     over = workload.over if isinstance(workload, RangeWorkload) else None
-    lower, upper, truth = outcome
     return Measured(
         kind=workload.kind,
         aggregate=workload.aggregate,
         sensitive=sensitive,
         level=level,
-        lower=lower,
-        upper=upper,
-        truth=truth,
+        lower=outcome.lower,
+        upper=outcome.upper,
+        truth=outcome.truth,
+        may_be_empty=outcome.may_be_empty,
         over=over,
         ratios=ratios or workload.aggregate == "count",
     )
 
 
 class _Ranges:
-    """Windows [x, x + span] of a quasi-identifier, x drawn among its published values."""
+    """Windows [x, x + span] of a quasi-identifier, x drawn among what is published of it."""
 
     def __init__(
         self,
-        connection: duckdb.DuckDBPyConnection,
+        asking: Engine,
         release: Release,
         aggregate: Aggregate,
-        over: Column,
+        over: str,
         original: Microdata,
     ) -> None:
-        self._connection, self._release, self._aggregate = connection, release, aggregate
-        self._over = exp.column(over.name, quoted=True)
-        self._starts = _ordered(over.values)
-        self._known = _ordered(original[over.name].values)
-        self._codes = original[over.name].codes
+        self._asking, self._release, self._aggregate = asking, release, aggregate
+        self._over = exp.column(over, quoted=True)
+        self._starts = asking.starts(over)
+        self._known = _ordered(original[over].values)
+        self._codes = original[over].codes
         sensitive = aggregate.sensitive or release.declared.named("sensitive")[0]
         self._truth = truth_of(original[sensitive], aggregate.function)
 
@@ -161,14 +168,15 @@ class _Ranges:
             return None
         low = self._starts[int(randomness(1)[0]) % len(self._starts)]
         high = _moved(low, level)
-        within = exp.Between(this=self._over.copy(), low=_literal(low), high=_literal(high))
+        within = exp.Between(this=self._over.copy(), low=literal(low), high=literal(high))
         question = Question((self._aggregate,), within, ())
-        answer = ask(self._connection, self._release.declared, question, estimates=False)
+        answer = ask(self._asking, self._release.declared, question, estimates=False)
         bounds = answer.rows[0][self._aggregate.label]
         first, end = bisect_left(self._known, low), bisect_right(self._known, high)
         chosen = (self._codes >= first) & (self._codes < end)
         truth = self._truth.answer(self._aggregate.function, chosen)
-        return as_fraction(bounds.lower), as_fraction(bounds.upper), truth
+        limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
+        return Outcome(*limits, truth, bounds.may_be_empty)
 
 
 class _Selections:
@@ -202,7 +210,7 @@ class _Selections:
         chosen[order[:enough]] = True
         hits = np.bincount(self._group[chosen[self._vector]], minlength=len(self._helped.start))
         lower, upper = self._helped.bounds(hits)
-        return lower, upper, self._truth.answer(self._function, chosen[self._original])
+        return Outcome(lower, upper, self._truth.answer(self._function, chosen[self._original]))
 
 
 def _vectors(
@@ -232,12 +240,3 @@ def _moved(value: Any, span: int) -> Any:
     if isinstance(value, date):
         return value + min(timedelta(days=span), date.max - value)
     return value + span
-
-
-def _literal(value: Any) -> exp.Expression:
-    """A value in SQL; floats with an exponent, or DuckDB would read them as decimals."""
-    if isinstance(value, date):
-        return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("date"))
-    if isinstance(value, float):
-        return exp.Literal.number(f"{value:.16e}")
-    return exp.Literal.number(f"{value:f}" if isinstance(value, Decimal) else str(value))

@@ -15,20 +15,22 @@ class Bounds:
     """A lower and an upper limit that surely contain the answer, and what is expected of it.
 
     All None where there is no answer: an aggregate of no rows. The estimate is None where there is
-    none.
+    none. Where `may_be_empty`, it may be that no row is meant, and the answer is null.
     """
 
     lower: Value
     upper: Value
     estimate: Value = None
+    may_be_empty: bool = False
 
     def document(self) -> dict[str, Json]:
         """As JSON: integers stay integers, other numbers become floats rounded outward."""
-        return {
+        bounds: dict[str, Json] = {
             "lower": below(self.lower),
             "upper": above(self.upper),
             "estimate": nearest(self.estimate),
         }
+        return bounds | ({"may_be_empty": True} if self.may_be_empty else {})
 
 
 def nearest(value: Value) -> Json:

@@ -48,7 +48,12 @@ def help_name(sensitive: str) -> str:
     >>> help_name("capital-loss")
     'help_capital_loss'
     """
-    return f"help_{re.sub('[^a-z0-9]', '_', sensitive.lower())}"
+    return f"help_{safe_name(sensitive)}"
+
+
+def safe_name(column: str) -> str:
+    """What a column is called in the names of files and tables."""
+    return re.sub("[^a-z0-9]", "_", column.lower())
 
 
 def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:

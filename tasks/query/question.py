@@ -3,23 +3,28 @@
     SELECT [columns,] COUNT(*) | COUNT(s) | SUM(s) | AVG(s) | MIN(s) | MAX(s) [AS name], …
     FROM microdata [WHERE predicate] [GROUP BY columns]
 
-where s is a sensitive column, and all other columns are published as they are.
+where s is a sensitive column. In a permuted release conditions and groups are of the other columns,
+which are published as they are. In a recoded one they are of any column, and s may be insensitive.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from sqlglot import exp
 
 from expectations.errors import QueryError
+from expectations.model import RECODED
 from tasks.microdata.schema import ColumnType
 from tasks.release.declared import Terms
 from tasks.sql.parse import construct, parse, shown
 from tasks.sql.predicate import check_predicate, column_named
 
 Function = Literal["count", "sum", "avg", "min", "max"]
+
+Key = tuple[Any, ...]
+"""The values of the group columns of a row of an answer."""
 
 TABLE = "microdata"
 
@@ -88,9 +93,6 @@ def read_question(sql: str, declared: Terms) -> Question:
     Raises:
         QueryError: naming what is not allowed, or the form that has no bounds.
     """
-    form: str = declared.form.method
-    if form != "permuted":
-        raise QueryError(f"a release in the form {form} is not asked for bounds")
     select = parse(sql, exp.Select)
     if not isinstance(select, exp.Select):
         raise QueryError(f"not allowed: {construct(select)}")
@@ -126,18 +128,24 @@ def _require_table(select: exp.Select) -> None:
     _require_known(table, frozenset({"this"}), f"{TABLE} with ")
 
 
-def _exact_types(declared: Terms) -> dict[str, ColumnType]:
-    """The columns published as they are, with their types."""
+def is_recoded(declared: Terms) -> bool:
+    """Whether labels stand in the place of quasi-identifiers, and all else is as it was."""
+    return declared.form.method in RECODED
+
+
+def _usable_types(declared: Terms) -> dict[str, ColumnType]:
+    """The columns that a condition may be about, with their types."""
     names = declared.named("quasi-identifier", "insensitive")
+    names += declared.named("sensitive") if is_recoded(declared) else []
     return {name: declared.columns[name].type for name in names}
 
 
-def _exact_column(node: exp.Expr, declared: Terms, clause: str) -> str:
-    """The name of a column that is published as it is."""
+def _usable_column(node: exp.Expr, declared: Terms, clause: str) -> str:
+    """The name of a column whose values tell rows apart."""
     if not isinstance(node, exp.Column):
         raise QueryError(f"{clause} takes columns, not {construct(node)}")
     name = column_named(node, declared.columns)
-    if declared.columns[name].role == "sensitive":
+    if declared.columns[name].role == "sensitive" and not is_recoded(declared):
         raise QueryError(
             f"column {shown(name)} is sensitive: {clause} cannot use it, aggregates can"
         )
@@ -149,7 +157,7 @@ def _group_by(select: exp.Select, declared: Terms) -> tuple[str, ...]:
     if group is None:
         return ()
     _require_known(group, frozenset({"expressions"}), "GROUP BY ")
-    names = [_exact_column(node, declared, "GROUP BY") for node in group.expressions]
+    names = [_usable_column(node, declared, "GROUP BY") for node in group.expressions]
     return tuple(dict.fromkeys(names))
 
 
@@ -158,8 +166,8 @@ def _condition(select: exp.Select, declared: Terms) -> exp.Expression | None:
     if where is None:
         return None
     for column in where.find_all(exp.Column):
-        _exact_column(column, declared, "WHERE")
-    return check_predicate(where.this, _exact_types(declared))
+        _usable_column(column, declared, "WHERE")
+    return check_predicate(where.this, _usable_types(declared))
 
 
 def _shown(node: exp.Expr, declared: Terms, group_by: tuple[str, ...]) -> GroupColumn | Aggregate:
@@ -168,7 +176,7 @@ def _shown(node: exp.Expr, declared: Terms, group_by: tuple[str, ...]) -> GroupC
     if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and inner.is_star):
         raise QueryError("not allowed: SELECT *")
     if isinstance(inner, exp.Column):
-        name = _exact_column(inner, declared, "SELECT")
+        name = _usable_column(inner, declared, "SELECT")
         if name not in group_by:
             raise QueryError(f"column {shown(name)} is selected but not grouped by")
         return GroupColumn(name, alias or name)
@@ -191,7 +199,8 @@ def _aggregate(
     name = column_named(of, declared.columns)
     label = alias or f"{function}({name})"
     column = declared.columns[name]
-    if column.role != "sensitive":
+    beside = is_recoded(declared) and column.role == "insensitive"
+    if column.role != "sensitive" and not beside:
         _require_countable(function, name, declared)
         return Aggregate("count", None, label)
     if function in ("sum", "avg") and column.type not in ("integer", "decimal", "float"):
@@ -200,7 +209,11 @@ def _aggregate(
 
 
 def _require_countable(function: Function, name: str, declared: Terms) -> None:
-    """Of a column published as it is, only the count of rows is a matter of bounds."""
+    """Of a quasi-identifier, only the count of rows is a matter of bounds."""
+    if function != "count" and is_recoded(declared):
+        raise QueryError(
+            f"column {shown(name)} is recoded: {function.upper()} is of columns that are not"
+        )
     if function != "count":
         raise QueryError(
             f"column {shown(name)} is published as it is: {function.upper()} of it is exact "
@@ -228,3 +241,13 @@ def _require_distinct(question: Question) -> None:
 def sides(label: str) -> tuple[str, str]:
     """What the bounds of an aggregate are called in a rewritten query."""
     return f"{label}_lower", f"{label}_upper"
+
+
+def named(question: Question, key: Key, values: Sequence[Any]) -> dict[str, Any]:
+    """A row of the answer: the group columns that are shown, and a value for each aggregate."""
+    of_group = dict(zip(question.group_by, key, strict=True))
+    of_aggregate = iter(values)
+    return {
+        item.label: of_group[item.name] if isinstance(item, GroupColumn) else next(of_aggregate)
+        for item in question.shown
+    }

@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from tasks.query.help_table import help_name
-from tasks.query.question import TABLE
+from tasks.query.question import TABLE, is_recoded
 from tasks.query.rewrite import rewrite
 from tasks.release.declared import Declared
 
@@ -17,8 +17,19 @@ values of so many of its rows can have. The queries below return bounds that sur
 answer over the represented rows; `sfumato query . "SELECT …" --rewrite duckdb` writes others."""
 
 
+_HOW_RECODED = """\
+Run in the directory of the release, for example: duckdb -init sql/duckdb.sql
+
+The table microdata holds the published rows: labels in the place of quasi-identifiers, all other
+columns as they are. A label stands for several values, so that a query on labels is not the query
+on what they stand for: `sfumato query . "SELECT …"` answers that one, with bounds that surely
+contain the answer over the represented rows."""
+
+
 def duckdb_script(declared: Declared) -> str:
     """The release's `sql/duckdb.sql`: a function of what the release declares."""
+    if is_recoded(declared):
+        return _recoded_script(declared)
     helping = [help_name(name) for name in declared.named("sensitive")]
     views = [_view(TABLE, f"data/{TABLE}.parquet")]
     views += [_view(name, f"sql/{name}.parquet") for name in helping]
@@ -26,6 +37,18 @@ def duckdb_script(declared: Declared) -> str:
     for query in _examples(declared):
         rewritten = rewrite(query, declared).sql()
         parts.append(f"{_comment(f'Bounds for: {query}')}\n{rewritten};")
+    return "\n\n".join(parts) + "\n"
+
+
+def _recoded_script(declared: Declared) -> str:
+    label = exp.column(declared.named("quasi-identifier")[0], quoted=True)
+    query = exp.select(label, exp.Count(this=exp.Star())).from_(TABLE)
+    ordered = query.group_by(label.copy()).order_by(label.copy()).sql("duckdb", pretty=True)
+    parts = [
+        _comment(f"{declared.title}\n\n{_HOW_RECODED}"),
+        _view(TABLE, f"data/{TABLE}.parquet"),
+        f"{_comment('How many rows have each label:')}\n{ordered};",
+    ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from expectations.errors import QueryError
 from tasks.query.help_table import help_name
 from tasks.query.question import (
     TABLE,
@@ -18,6 +19,7 @@ from tasks.query.question import (
     Function,
     GroupColumn,
     Question,
+    is_recoded,
     read_question,
     sides,
 )
@@ -56,6 +58,11 @@ def rewrite(sql: str, declared: Terms) -> Rewritten:
     Raises:
         QueryError: naming what is not allowed.
     """
+    if is_recoded(declared):
+        raise QueryError(
+            f"a release in form {declared.form.method} is asked with `sfumato query` alone: "
+            f"what its labels admit is not known to a database"
+        )
     question = read_question(sql, declared)
     return Rewritten(question, bounds_query(question))
 

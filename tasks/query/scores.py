@@ -25,10 +25,13 @@ class Measured:
     truth: Fraction | None
     over: str | None = None
     ratios: bool = True
+    may_be_empty: bool = False
 
     @property
     def inside(self) -> bool:
-        """Whether the truth is within the bounds; no truth is inside of no bounds."""
+        """Whether the truth is within the bounds; no truth is inside of none, or where allowed."""
+        if self.truth is None and self.may_be_empty:
+            return True
         if self.truth is None or self.lower is None or self.upper is None:
             return self.truth is None and self.lower is None and self.upper is None
         return self.lower <= self.truth <= self.upper

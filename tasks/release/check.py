@@ -15,13 +15,12 @@ from pydantic import TypeAdapter
 
 from expectations.errors import InputError, PromiseError, SfumatoError
 from tasks.forms.form import Tables
-from tasks.forms.order import is_canonical
 from tasks.release.canonical import read_canonical
 from tasks.release.declared import Declared, LineName, Title, Word
 from tasks.release.files import write_release
 from tasks.release.manifest import digest, manifest
 from tasks.release.opened import MANIFEST, Release, open_release
-from tasks.release.promised import Judgement, judgements, observed, promised, require
+from tasks.release.promised import Judgement, judgements, observed, promised, require, structure
 from tasks.release.software import software
 from tasks.release.tables import read_tables
 
@@ -52,7 +51,7 @@ def _verified(release: Release, *, vouched: bool) -> tuple[Judgement, ...]:
     judged = judgements(promised(declared, tables))
     require(judged)
     _counts_agree(declared, tables)
-    _in_order(tables)
+    _well_made(declared, tables)
     with tempfile.TemporaryDirectory() as scratch:
         again = Path(scratch) / "release"
         write_release(again, tables, declared)
@@ -103,10 +102,11 @@ def _counts_agree(declared: Declared, tables: Tables) -> None:
             raise PromiseError(f"{name}: {table.num_rows} rows, {rows.published} declared")
 
 
-def _in_order(tables: Tables) -> None:
-    for name, table in tables.items():
-        if not is_canonical(table):
-            raise PromiseError(f"{name}: rows or group ids are not in canonical order")
+def _well_made(declared: Declared, tables: Tables) -> None:
+    for name, rules in structure(declared).items():
+        for rule in rules:
+            if not rule.holds(tables[name]):
+                raise PromiseError(f"{name}: {rule.type} is broken")
 
 
 def _same_bytes(directory: Path, again: Path, declared: Declared, *, vouched: bool) -> None:

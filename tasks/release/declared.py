@@ -10,7 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from expectations.promises import Promise
 from tasks.forms.parameters import FormParameters
-from tasks.microdata.schema import ColumnType
+from tasks.forms.schema import DeclaredColumn, named
+from tasks.microdata.hierarchies import Declared as Hierarchy
 from tasks.partitions.parameters import PartitionParameters
 from tasks.release.canonical import canonical_json
 
@@ -22,16 +23,6 @@ Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$")]
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class DeclaredColumn(_Frozen):
-    """A published column."""
-
-    role: Literal["quasi-identifier", "sensitive", "insensitive"]
-    type: ColumnType
-    scale: Annotated[int | None, Field(description="decimals of a decimal column")] = None
-    nulls: Annotated[bool, Field(description="whether null is published as a category")] = False
-    unprotected: Annotated[str | None, Field(description="why it has no promise")] = None
 
 
 class RowCounts(_Frozen):
@@ -75,9 +66,15 @@ class Terms(_Frozen):
     form: FormParameters
     formats: tuple[Format, ...]
 
+    @property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The declared hierarchies by column."""
+        known = {name: column.hierarchy for name, column in self.columns.items()}
+        return {name: hierarchy for name, hierarchy in known.items() if hierarchy is not None}
+
     def named(self, *roles: str) -> list[str]:
         """The published columns that have one of these roles, in order."""
-        return [name for name, column in self.columns.items() if column.role in roles]
+        return named(self.columns, *roles)
 
     def digest(self) -> str:
         """What tells these terms from others."""

@@ -1,11 +1,13 @@
 """Every file of a release, made from its tables and its declaration alone."""
 
+import csv
 import shutil
 from pathlib import Path
 
 from tasks.forms.form import Tables
 from tasks.forms.registry import FORMS
-from tasks.query.help_table import help_name, help_table
+from tasks.query.help_table import help_name, help_table, safe_name
+from tasks.query.question import is_recoded
 from tasks.query.ready_sql import duckdb_script
 from tasks.release.canonical import canonical_json
 from tasks.release.declared import Declared
@@ -13,6 +15,7 @@ from tasks.release.manifest import files, manifest
 from tasks.release.opened import MANIFEST
 from tasks.release.promised import Judgement, judgements, observed, promised, validation
 from tasks.release.tables import write_table, write_tables
+from tasks.release.utility import utility
 from tasks.report.page import PageContent, PublishedFile, page
 
 
@@ -32,16 +35,33 @@ def write_release(
         write_tables(tables, declared, directory / "data")
     else:
         shutil.copytree(judged, directory / "data", copy_function=shutil.copyfile)
-    (directory / "sql").mkdir()
-    for name in declared.named("sensitive"):
-        path = directory / "sql" / f"{help_name(name)}.parquet"
-        write_table(help_table(tables["microdata"], name), path)
-    _write(directory / "sql" / "duckdb.sql", duckdb_script(declared).encode())
+    _write_hierarchies(directory / "hierarchies", declared)
+    _write_sql(directory / "sql", tables, declared)
     promises = promised(declared, tables)
     verdicts = judgements(promises)
     _write(directory / "validation.json", canonical_json(validation(declared, tables, promises)))
     _write(directory / "index.html", page(_content(directory, tables, declared, verdicts)).encode())
     _write(directory / MANIFEST, canonical_json(manifest(directory, declared, observed(verdicts))))
+
+
+def _write_hierarchies(directory: Path, declared: Declared) -> None:
+    """Every hierarchy that is no rule, as a file that this and other tools read."""
+    for name, rows in declared.hierarchies.items():
+        if isinstance(rows, tuple):
+            directory.mkdir(exist_ok=True)
+            with (directory / f"{safe_name(name)}.csv").open("w", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
+    """The help tables of a permuted release, and ready SQL."""
+    directory.mkdir()
+    if not is_recoded(declared):
+        for name in declared.named("sensitive"):
+            write_table(
+                help_table(tables["microdata"], name), directory / f"{help_name(name)}.parquet"
+            )
+    _write(directory / "duckdb.sql", duckdb_script(declared).encode())
 
 
 def _content(
@@ -52,7 +72,13 @@ def _content(
     return PageContent(
         declared=declared,
         verdicts=verdicts,
-        groups=form.groups(tables, declared.named("quasi-identifier"), declared.named("sensitive")),
+        groups=form.groups(
+            tables,
+            declared.columns,
+            declared.named("quasi-identifier"),
+            declared.named("sensitive"),
+        ),
+        utility=utility(tables, declared),
         files=tuple(
             PublishedFile(path.as_posix(), (directory / path).stat().st_size)
             for path in files(directory)

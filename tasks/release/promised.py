@@ -20,14 +20,14 @@ Judgement = tuple[PrivacyModel, Verdict]
 
 def promised(declared: Declared, tables: Tables) -> tuple[Promised, ...]:
     """Every promise with what an adversary sees of the groups that it is about."""
-    form = FORMS[declared.form.method]
+    form, schema = FORMS[declared.form.method], declared.columns
     seen: dict[Any, Groups] = {}
     for promise in declared.promises:
-        scope = (promise.quasi_identifiers, promise.sensitive)
+        scope = (promise.told_apart_by, promise.sensitive)
         if scope not in seen:
             sensitive = [promise.sensitive] if promise.sensitive else []
-            seen[scope] = form.groups(tables, promise.quasi_identifiers or (), sensitive)
-    return tuple((p, seen[p.quasi_identifiers, p.sensitive]) for p in declared.promises)
+            seen[scope] = form.groups(tables, schema, promise.told_apart_by, sensitive)
+    return tuple((p, seen[p.told_apart_by, p.sensitive]) for p in declared.promises)
 
 
 def judgements(promises: Sequence[Promised]) -> tuple[Judgement, ...]:
@@ -52,8 +52,12 @@ def require(judged: Sequence[Judgement]) -> None:
 
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Mapping[str, tuple[Rule, ...]]:
     """What must hold of each published table besides the promises; none of `withheld` is in it."""
+    of_form = FORMS[declared.form.method].rules(declared.columns)
     return {
-        name: published(schema, declared.rows.published, is_canonical, withheld)
+        name: (
+            *published(schema, declared.rows.published, is_canonical, withheld),
+            *of_form.get(name, ()),
+        )
         for name, schema in schemas(declared).items()
     }
 

@@ -22,6 +22,7 @@ from tasks.private.line import (
     LineState,
     read_state,
     read_units,
+    write_left_out,
     write_state,
     write_units,
 )
@@ -67,11 +68,17 @@ def standing(line: Line, identity: Identity, versions: str) -> Path | None:
 
 
 def publish(
-    line: Line, candidate: Path, declared: Declared, identity: Identity, time: str
+    line: Line,
+    candidate: Path,
+    declared: Declared,
+    identity: Identity,
+    time: str,
+    left_out: np.ndarray | None = None,
 ) -> Published:
     """Make the judged tables in `candidate` the line's next version, whole or not at all.
 
     The version that the same source and spec already have is returned instead where there is one.
+    `left_out` says which rows were suppressed (see `write_left_out`), None where none was.
     """
     line.public.mkdir(parents=True, exist_ok=True)
     with locked(line.public / ".lock"):
@@ -82,7 +89,7 @@ def publish(
         number = _next(line)
         try:
             staging = stage(line, candidate, declared)
-            known = _intend(line, number, staging, identity)
+            known = _intend(line, number, staging, identity, left_out)
             appear(staging, line.public / number)
         finally:
             _sweep(line)
@@ -152,7 +159,9 @@ def stage(line: Line, candidate: Path, declared: Declared) -> Path:
     return staging
 
 
-def _intend(line: Line, number: str, staging: Path, identity: Identity) -> Known:
+def _intend(
+    line: Line, number: str, staging: Path, identity: Identity, left_out: np.ndarray | None
+) -> Known:
     digest = read_canonical(staging / MANIFEST)["sfumato"]["digest"]
     known = Known(
         rows=identity.rows,
@@ -162,6 +171,8 @@ def _intend(line: Line, number: str, staging: Path, identity: Identity) -> Known
     )
     if identity.units is not None:
         write_units(line.private, number, identity.units)
+    if left_out is not None:
+        write_left_out(line.private, number, left_out)
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": (number, known)}))
     return known

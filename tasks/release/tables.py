@@ -12,34 +12,16 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from expectations.errors import PromiseError
-from tasks.forms.form import GROUP_ID, Tables
-from tasks.release.declared import Declared, DeclaredColumn, Format
+from tasks.forms.form import Tables
+from tasks.forms.registry import FORMS
+from tasks.release.declared import Declared, Format
 
 _ROWS_PER_GROUP = 1 << 20
-_TYPES: Mapping[str, pa.DataType] = {
-    "integer": pa.int64(),
-    "float": pa.float64(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-}
 
 
-def arrow_type(column: DeclaredColumn) -> pa.DataType:
-    """The Arrow type of a declared column."""
-    if column.type == "decimal":
-        return pa.decimal128(38, column.scale or 0)
-    return _TYPES[column.type]
-
-
-def schemas(declared: Declared) -> dict[str, pa.Schema]:
+def schemas(declared: Declared) -> Mapping[str, pa.Schema]:
     """The schema of every published table by its name; nullable where nulls are a category."""
-    fields = [
-        pa.field(name, arrow_type(column), column.nulls)
-        for name, column in declared.columns.items()
-    ]
-    return {"microdata": pa.schema([*fields, pa.field(GROUP_ID, pa.int64(), nullable=False)])}
+    return FORMS[declared.form.method].schemas(declared.columns)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

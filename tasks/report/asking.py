@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 
+from tasks.query.question import is_recoded
 from tasks.release.declared import Declared
 
 _AVERAGED = ("integer", "decimal", "float")
@@ -19,7 +20,7 @@ def example_query(declared: Declared) -> str:
     """A query that this release can answer: an aggregate for each value of a quasi-identifier."""
     shown = sorted(declared.named("quasi-identifier"))
     words = [name for name in shown if declared.columns[name].type in ("string", "boolean")]
-    by = (words or shown)[:1]
+    by = _listed(declared) if is_recoded(declared) else (words or shown)[:1]
     select = ", ".join([*(_identifier(name) for name in by), *_aggregates(declared)])
     query = f"SELECT {select} FROM microdata"  # noqa: S608 -- shown, never executed
     return query + "".join(f" GROUP BY {_identifier(name)}" for name in by)
@@ -38,11 +39,21 @@ def pandas_snippet(declared: Declared) -> str:
         "",
         f'microdata = pd.read_{reader}("data/microdata.{reader}")',
     ]
+    if is_recoded(declared):
+        labels = json.dumps([_printable(n) for n in sorted(declared.named("quasi-identifier"))])
+        return "\n".join([*lines, f"microdata.groupby({labels}, dropna=False).size()"])
     ordered = [n for n in sorted(declared.named("sensitive")) if _kind(declared, n) in _ORDERED]
     if ordered:
         name = json.dumps(_printable(ordered[0]), ensure_ascii=False)
         lines.append(f'microdata.groupby("group_id")[{name}].agg(["size", "min", "max"])')
     return "\n".join(lines)
+
+
+def _listed(declared: Declared) -> list[str]:
+    """A recoded column whose labels stand for leaves that can be told one by one."""
+    known = sorted(declared.hierarchies.items())
+    quasi = declared.named("quasi-identifier")
+    return [name for name, rows in known if isinstance(rows, tuple) and name in quasi][:1]
 
 
 def _aggregates(declared: Declared) -> list[str]:

@@ -23,9 +23,12 @@ from markupsafe import Markup
 from expectations.exact import Exact
 from expectations.groups import Counts, Groups
 from expectations.model import PrivacyModel, Verdict
+from tasks.query.question import is_recoded
 from tasks.release.declared import Declared
+from tasks.release.utility import Utility
 from tasks.report.asking import example_query, pandas_snippet, query_command
 from tasks.report.axes import grouped
+from tasks.report.lost import lost
 from tasks.report.plot import Plot
 from tasks.report.promised import about, hidden, kind_of, stated, widest_e
 from tasks.report.ranges import ranges_plot
@@ -53,12 +56,14 @@ class PageContent:
         verdicts: each promise with what was measured on the published tables.
         groups: what is seen of each group in the published tables.
         files: of the release, without the page itself and the manifest.
+        utility: what labels no longer tell, where the form recodes.
     """
 
     declared: Declared
     verdicts: tuple[tuple[PrivacyModel, Verdict], ...]
     groups: Groups
     files: tuple[PublishedFile, ...]
+    utility: Utility | None = None
 
 
 @dataclass(frozen=True)
@@ -68,12 +73,14 @@ class _Column:
     type: str
     nulls: bool
     unprotected: str | None
+    shown: str
 
 
 def page(content: PageContent) -> str:
     """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
     css = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
     view = _promises(content) | _tables(content) | _asking(content.declared)
+    view["lost"] = lost(content.utility) if content.utility else []
     return (
         _environment()
         .get_template("page.html.j2")
@@ -117,12 +124,18 @@ def _asking(declared: Declared) -> dict[str, Any]:
 
 def _columns(declared: Declared) -> list[_Column]:
     """The columns by role and name: their order in a manifest says nothing."""
+    labelled = ("quasi-identifier",) if is_recoded(declared) else ()
     ordered = sorted(
         declared.columns.items(), key=lambda item: (_ROLES.index(item[1].role), item[0])
     )
     return [
         _Column(
-            name, column.role, _type(column.type, column.scale), column.nulls, column.unprotected
+            name,
+            column.role,
+            _type(column.type, column.scale),
+            column.nulls,
+            column.unprotected,
+            "published as labels" if column.role in labelled else "",
         )
         for name, column in ordered
     ]

@@ -1,5 +1,9 @@
 """Text to a tree: one expression without comments, and messages that repeat none of the text."""
 
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
 from sqlglot import Dialect, exp
 from sqlglot.errors import ParseError, SqlglotError
 
@@ -55,3 +59,19 @@ def _place(error: SqlglotError) -> str:
     if "line" not in found or "col" not in found:
         return ""
     return f" at line {found['line']}, column {found['col']}"
+
+
+def literal(value: Any) -> exp.Expression:
+    """A value in DuckDB's SQL; floats with an exponent, or DuckDB would read them as decimals."""
+    if isinstance(value, datetime):
+        text, kind = value.isoformat(" "), "timestamp"
+        return exp.Cast(this=exp.Literal.string(text), to=exp.DataType.build(kind))
+    if isinstance(value, date):
+        return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("date"))
+    if isinstance(value, bool):
+        return exp.true() if value else exp.false()
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if isinstance(value, float):
+        return exp.Literal.number(f"{value:.16e}")
+    return exp.Literal.number(f"{value:f}" if isinstance(value, Decimal) else str(value))

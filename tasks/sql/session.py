@@ -1,9 +1,9 @@
 """DuckDB for one use: its own database in memory, the given tables, and nothing else."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from expectations.errors import InputError, QueryError
 
+_Rows = TypeVar("_Rows")
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -44,13 +45,27 @@ def session(tables: Mapping[str, pa.Table | Path]) -> Iterator[duckdb.DuckDBPyCo
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[tuple[Any, ...]]:
-    """The rows of a query. DuckDB's own messages may quote values and are never passed on.
+    """The rows of a query.
 
     Raises:
         QueryError: where DuckDB cannot evaluate the query.
     """
+    return _fetched(lambda: connection.execute(tree.sql("duckdb")).fetchall())
+
+
+def fetch_table(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> pa.Table:
+    """The rows of a query as an Arrow table.
+
+    Raises:
+        QueryError: where DuckDB cannot evaluate the query.
+    """
+    return _fetched(lambda: connection.sql(tree.sql("duckdb")).to_arrow_table())
+
+
+def _fetched(query: Callable[[], _Rows]) -> _Rows:
+    """DuckDB's own messages may quote values and are never passed on."""
     try:
-        return connection.execute(tree.sql("duckdb")).fetchall()
+        return query()
     except duckdb.Error as error:
         kind = type(error).__name__
     except RecursionError:

@@ -2,15 +2,22 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from tasks.forms.registry import FORMS
+from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.hierarchies import with_hierarchies
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Microdata, load
 from tasks.partitions.partition import Partition
 from tasks.partitions.registry import PARTITIONS
-from tasks.release.declared import Declared, DeclaredColumn, RowCounts, Terms
+from tasks.private.line import places
+from tasks.release.declared import Declared, RowCounts, Terms
 from tasks.release.software import software
 from tasks.release.tables import write_tables
 from tasks.stages.stage import new_stage, note, noted
+
+_LEFT_OUT = "left_out.npy"
 
 
 def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Randomness) -> Path:
@@ -19,7 +26,7 @@ def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Ran
     Raises:
         PromiseError: where the partition cannot keep the promises.
     """
-    microdata = load(deidentified)
+    microdata = with_hierarchies(load(deidentified), terms.hierarchies)
     partition = PARTITIONS[terms.partition.method](
         microdata, terms.strata, terms.promises, terms.partition, randomness
     )
@@ -29,7 +36,15 @@ def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Ran
     write_tables(tables, declared, stage / "data")
     note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
     note(stage, "facts", dict(partition.facts))
+    if partition.suppressed:
+        np.save(stage / _LEFT_OUT, partition.group[places(microdata)] < 0)
     return stage
+
+
+def left_out(candidate: Path) -> np.ndarray | None:
+    """Which rows a candidate suppresses, None where it suppresses none."""
+    path = candidate / _LEFT_OUT
+    return np.load(path) if path.exists() else None
 
 
 def declaration(candidate: Path) -> Declared:

@@ -7,6 +7,7 @@ from typing import Any
 from expectations.errors import Fault
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Microdata
+from tasks.private.line import represented_by
 from tasks.private.workdir import private_directory
 from tasks.query.accuracy import Measured, evaluate, summaries
 from tasks.query.workloads import Evaluation
@@ -25,12 +26,14 @@ def evaluate_release(
 ) -> list[dict[str, Any]]:
     """Measure a published version on the workloads, and record what may be known of it.
 
+    `original` are the rows that were anonymized, the suppressed ones included.
     The report with truths stays in the line's private directory; the public record gets widths.
 
     Raises:
         Fault: where a truth lies outside its bounds; the version is withdrawn.
     """
     opened = open_release(release)
+    original = represented_by(line.private, release.name, original)
     measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
     reports = private_directory(private_directory(line.private / "reports") / release.name)
     write_accuracy_report(measured, reports, opened.declared.title)

@@ -13,6 +13,7 @@ from expectations.model import PrivacyModel, Verdict, plain
 from expectations.risk import Risk, risk
 from tasks.microdata.any_table import AS_USUAL, read_any
 from tasks.microdata.grouped import grouped, grouped_within
+from tasks.microdata.hierarchies import with_hierarchies
 from tasks.microdata.singling_out import SinglingOut, singling_out
 from tasks.microdata.source import local_path
 from tasks.microdata.table import Microdata, load
@@ -36,7 +37,7 @@ def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]
     Raises:
         PromiseError: where a promise cannot be kept.
     """
-    microdata = load(deidentified)
+    microdata = with_hierarchies(load(deidentified), terms.hierarchies)
     if not microdata.rows:
         raise PromiseError("no row is left to be published")
     rows = [_stake(promise, microdata, terms.strata, base) for promise in terms.promises]

@@ -127,9 +127,10 @@ def test_literals_are_not_repeated():
         assert "secret" not in str(refused.value)
 
 
-def test_other_forms_have_no_bounds():
-    with pytest.raises(QueryError, match="form split"):
-        rewrite("SELECT COUNT(*) FROM microdata", declare(form="split"))
+@pytest.mark.parametrize("form", ["generalized", "suppressed"])
+def test_recoded_releases_are_not_rewritten(form):
+    with pytest.raises(QueryError, match=f"form {form} is asked with `sfumato query` alone"):
+        rewrite("SELECT COUNT(*) FROM microdata", declare(form=form))
 
 
 def test_many_bounds_of_one_query_are_allowed():

@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from tasks.forms.schema import DeclaredColumn
 from tasks.query.help_table import help_name, help_table
-from tasks.release.declared import Declared, DeclaredColumn, RowCounts
+from tasks.release.declared import Declared, RowCounts
 
 COUNTS = RowCounts(
     read=9,

@@ -10,7 +10,7 @@ import yaml
 from flows.plan import Plan, plan_run
 from tasks.microdata.randomness import seeded
 from tasks.release.publication import Published, publish
-from tasks.stages.anonymize import declaration, write_candidate
+from tasks.stages.anonymize import declaration, left_out, write_candidate
 from tasks.stages.deidentify import identity, write_deidentified
 from tasks.stages.ingest import write_ingested, write_source
 from tasks.stages.verify import stakes
@@ -92,4 +92,5 @@ class Small:
         plan, run = self.prepared(name)
         candidate, known = run / "candidate", identity(run / "deidentified")
         declared = declaration(candidate)
-        return publish(plan.line, candidate / "data", declared, known, "2026-01-01T00:00:00+00:00")
+        time, without = "2026-01-01T00:00:00+00:00", left_out(candidate)
+        return publish(plan.line, candidate / "data", declared, known, time, without)

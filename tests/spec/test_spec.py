@@ -73,7 +73,7 @@ def test_adult_reads():
     spec = read_spec(ADULT)
     assert spec.named("sensitive") == ["capital-loss"]
     assert len(spec.named("quasi-identifier")) == 8
-    ((promise,), terms) = spec.scoped(), spec.terms()
+    ((promise,), terms) = spec.scoped(), spec.terms(Path())
     assert (promise.k, promise.e, promise.sensitive) == (5, 500, "capital-loss")
     assert list(promise.quasi_identifiers) == spec.named("quasi-identifier")
     assert terms.unit == "row"
@@ -81,7 +81,7 @@ def test_adult_reads():
 
 
 def test_the_small_spec_reads(read):
-    assert read(SPEC).terms().unit == "identifier"
+    assert read(SPEC).terms(Path()).unit == "identifier"
 
 
 KE = SPEC["promises"][0]
@@ -178,7 +178,48 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"publish/formats": ["parquet", "parquet"]}, "publish: ", "named twice"),
         ({"publish/formats": ["parquet", "xlsx"]}, "publish.formats.1: ", "Input should be"),
         ({"partition/objective": "max"}, "partition.objective: ", "Input should be"),
-        ({"form/method": "generalized"}, "form.method: ", "Input should be"),
+        ({"form/method": "split"}, "form: ", "does not match any of the expected tags"),
+        ({"partition/method": "forest"}, "partition: ", "forest needs a k-anonymity promise"),
+        (
+            {
+                "partition": {"method": "factors"},
+                "promises": [KE, {"model": "k-anonymity", "k": 5}],
+                "form": {"method": "suppressed"},
+            },
+            "promises.1.k: ",
+            "k = 2 and 3 alone",
+        ),
+        (
+            {"form": {"method": "suppressed", "linked": [["age", "wage"]]}},
+            "form.linked: ",
+            "'wage' is no quasi-identifier",
+        ),
+        (
+            {"form": {"method": "suppressed", "linked": [["age", "town"], ["town", "age"]]}},
+            "form",
+            "a column stands twice",
+        ),
+        (
+            {
+                "form": {"method": "generalized"},
+                "evaluate/workloads": [
+                    {"kind": "arbitrary", "aggregate": "avg", "selected": [5]},
+                ],
+            },
+            "evaluate.workloads.0: ",
+            "mean nothing in form generalized",
+        ),
+        (
+            {
+                "form": {"method": "generalized"},
+                "promises": [
+                    KE,
+                    {"model": "delta-presence", "min": 0, "max": 0.5, "population": "all.csv"},
+                ],
+            },
+            "promises.1: ",
+            "cannot check a release against a population",
+        ),
         ({"retain": -1}, "retain: ", "greater than or equal"),
         ({"source/sha256": "abc"}, "source.sha256: ", "match pattern"),
         (
@@ -215,7 +256,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {"promises": [KE, {"model": "t-closeness", "t": 0.5, "distance": "hierarchical"}]},
             "promises.1: ",
-            "no sensitive column has a published hierarchy",
+            "'wage' has no hierarchy",
         ),
         (
             {

@@ -1,0 +1,240 @@
+"""How much a generalized table has lost: the metrics that a lattice search minimises.
+
+Domains are the values present in the rows that are to be represented, suppressed ones included, and
+not the leaves of the hierarchies. A suppressed row counts as fully generalized. As long as no row
+is suppressed, none of the metrics improves when a level is raised.
+
+Sources: height: Samarati; precision: Sweeney; discernibility: Bayardo and Agrawal; average class
+size: LeFevre et al.; non-uniform entropy: Gionis and Tassa; NCP: Xu et al.; KL: Machanavajjhala et
+al., l-diversity (ICDE 2006).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+Metric = Literal[
+    "height", "precision", "discernibility", "average-class-size", "entropy", "ncp", "kl"
+]
+Cost = int | Fraction | float
+
+_INT64 = 2**63 - 1
+_DECIMALS = 12  # costs of floats that differ by less are equal
+
+
+class Level(NamedTuple):
+    """The nodes of one level: `rows` and present `values` below each, and its certainty `penalty`.
+
+    The penalty is a whole number, in parts of the domain's `whole`.
+    """
+
+    rows: np.ndarray
+    values: np.ndarray
+    penalty: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """A quasi-identifier's levels, and what its penalties are parts of."""
+
+    levels: tuple[Level, ...]
+    whole: int
+
+    @property
+    def height(self) -> int:
+        """How often a value can be generalized."""
+        return len(self.levels) - 1
+
+
+def domain(codes: np.ndarray, ancestors: np.ndarray, units: np.ndarray | None = None) -> Domain:
+    """The domain of a quasi-identifier: the values that its rows have.
+
+    The penalty of a node is the range of its values where they are numbers, else how many they are;
+    0 where there is only one.
+
+    Args:
+        codes: one per row.
+        ancestors: the node above each value at each level (levels x values), numbered from 0; level
+            0 has the values themselves, and each level is coarser than the one before.
+        units: the values as whole numbers of some unit, ascending, where they are numbers.
+    """
+    rows = np.bincount(codes, minlength=ancestors.shape[1])
+    present = np.flatnonzero(rows)
+    whole = len(present)
+    if units is not None:
+        units = units[present]
+        whole = int(units.max()) - int(units.min())
+        if not whole:
+            return domain(codes, ancestors)
+    levels = (_level(nodes[present], rows[present], units) for nodes in ancestors)
+    return Domain(tuple(levels), whole)
+
+
+def _level(nodes: np.ndarray, rows: np.ndarray, units: np.ndarray | None) -> Level:
+    number = int(nodes.max()) + 1
+    below = np.bincount(nodes, rows, number).astype(np.int64)
+    values = np.bincount(nodes, minlength=number)
+    if units is None:
+        return Level(below, values, np.where(values > 1, values, 0))
+    ordered = units[np.argsort(nodes, kind="stable")]
+    ends = np.cumsum(values)
+    some = values > 0
+    penalty = np.zeros(number, dtype=units.dtype)
+    penalty[some] = ordered[ends[some] - 1] - ordered[(ends - values)[some]]
+    return Level(below, values, penalty)
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """The table before it is generalized: its domains and how often each distinct row occurs.
+
+    `counts` has one entry for each vector of quasi-identifiers and further values that occurs.
+    """
+
+    domains: tuple[Domain, ...]
+    counts: np.ndarray
+
+    @cached_property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def log_likelihood(self) -> float:
+        """The sum over the rows of the logarithm of how often each occurs."""
+        return float((self.counts * np.log(self.counts)).sum())
+
+    @cached_property
+    def value_log_likelihood(self) -> float:
+        """The sum over the cells of the logarithm of how often each value occurs in its column."""
+        columns = (domain.levels[0].rows for domain in self.domains)
+        return sum(float((rows * np.log(np.maximum(rows, 1))).sum()) for rows in columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Generalized:
+    """A table generalized to the levels `node`, less its suppressed rows.
+
+    `nodes[i]` numbers the node of quasi-identifier i of each group, `sizes` has the groups' rows.
+    `group`, `value` and `count` are parallel: how often a group shows a value (all the further
+    attributes of a row together), each pair once; `suppressed` has the suppressed rows of each
+    value. `k` is the group size that was promised.
+    """
+
+    original: Original
+    node: tuple[int, ...]
+    nodes: Sequence[np.ndarray]
+    sizes: np.ndarray
+    group: np.ndarray
+    value: np.ndarray
+    count: np.ndarray
+    suppressed: np.ndarray
+    k: int = 1
+
+    @cached_property
+    def rows_suppressed(self) -> int:
+        """Number of suppressed rows."""
+        return int(self.suppressed.sum())
+
+    def levels(self) -> Iterator[tuple[Level, np.ndarray]]:
+        """For each quasi-identifier its level, and the groups' nodes of it."""
+        for domain, level, nodes in zip(self.original.domains, self.node, self.nodes, strict=True):
+            yield domain.levels[level], nodes
+
+
+def height(table: Generalized) -> int:
+    """The sum of the levels."""
+    return sum(table.node)
+
+
+def precision(table: Generalized) -> Fraction:
+    """1 - Prec: the mean over all cells of the level over the height; 1 where suppressed.
+
+    A quasi-identifier that cannot be generalized adds nothing.
+    """
+    domains, rows = table.original.domains, table.original.rows
+    steps = sum(Fraction(x, max(d.height, 1)) for x, d in zip(table.node, domains, strict=True))
+    kept = rows - table.rows_suppressed
+    return (Fraction(steps) / len(domains) * kept + table.rows_suppressed) / rows
+
+
+def discernibility(table: Generalized) -> int:
+    """Each row counts the rows of its group, a suppressed one all rows: Σ |B|² + n·suppressed."""
+    sizes = table.sizes.astype(object) if table.original.rows > 2**31 else table.sizes
+    return int((sizes * sizes).sum()) + table.original.rows * table.rows_suppressed
+
+
+def average_class_size(table: Generalized) -> Fraction:
+    """C_avg: the rows that are kept over the groups, over k."""
+    return Fraction(int(table.sizes.sum()), len(table.sizes) * table.k)
+
+
+def entropy(table: Generalized) -> float:
+    """Non-uniform entropy: the mean over the rows of Σ_i ln(rows of i's node / of i's value)."""
+    original = table.original
+    logs = sum(np.log(level.rows[nodes]) for level, nodes in table.levels())
+    suppressed = table.rows_suppressed * len(original.domains) * np.log(original.rows)
+    total = float((table.sizes * logs).sum()) + float(suppressed)
+    return _rounded((total - original.value_log_likelihood) / original.rows)
+
+
+def ncp(table: Generalized) -> Fraction:
+    """Normalized certainty penalty, the mean over all cells, exact.
+
+    Of a numeric cell it is the range of the values below its node over the range of all, of a
+    categorical cell their number over the number of all (0 for a single one), and 1 of a
+    suppressed cell.
+    """
+    wholes = [domain.whole for domain in table.original.domains]
+    penalties = zip(table.levels(), wholes, strict=True)
+    cells = sum(Fraction(_total(*level, table.sizes), whole) for level, whole in penalties)
+    suppressed = table.rows_suppressed * len(wholes)
+    return Fraction(cells + suppressed) / (table.original.rows * len(wholes))
+
+
+def _total(level: Level, nodes: np.ndarray, sizes: np.ndarray) -> int:
+    """The penalty of all rows of groups of such sizes."""
+    largest = int(level.penalty.max()) * int(sizes.sum())
+    penalty = level.penalty if largest <= _INT64 else level.penalty.astype(object)
+    return int((sizes * penalty[nodes]).sum())
+
+
+def kl(table: Generalized) -> float:
+    """KL divergence of the table from what the generalized one tells of it, in nats.
+
+    The generalized table spreads each row evenly over the cells that its nodes stand for, and a
+    suppressed row over all cells.
+    """
+    original = table.original
+    spread = sum(np.log(level.values[nodes]) for level, nodes in table.levels())
+    everywhere = sum(np.log(domain.levels[0].values.sum()) for domain in original.domains)
+    told = np.log(table.count) - spread[table.group]
+    likelihood = 0.0
+    if table.rows_suppressed:
+        withheld = table.suppressed[table.suppressed > 0]
+        logs = np.full(len(table.suppressed), -np.inf)
+        logs[table.suppressed > 0] = np.log(withheld) - everywhere
+        told = np.logaddexp(told, logs[table.value])
+        likelihood = float((withheld * (np.log(withheld) - everywhere)).sum())
+    likelihood += float((table.count * told).sum())
+    return _rounded((original.log_likelihood - likelihood) / original.rows)
+
+
+def _rounded(cost: float) -> float:
+    return round(cost, _DECIMALS) + 0.0
+
+
+METRICS: Mapping[Metric, Callable[[Generalized], Cost]] = {
+    "height": height,
+    "precision": precision,
+    "discernibility": discernibility,
+    "average-class-size": average_class_size,
+    "entropy": entropy,
+    "ncp": ncp,
+    "kl": kl,
+}
+"""What a lattice search can minimise, by the name it has in a spec."""

@@ -1,0 +1,256 @@
+"""Bounds on releases whose quasi-identifiers are recoded: each row is meant surely, maybe, or not.
+
+Sensitive and insensitive values stand beside their row's labels as they are. So a query surely
+means the rows on which its condition holds for all values behind their labels, and may mean those
+on which it holds for some: the bounds come from the best and the worst choice among these.
+
+The uniform estimator counts each row with its chance, see `tasks.query.outcomes`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from expectations.errors import QueryError
+from expectations.exact import Exact, exact
+from tasks.forms.labels import Between, Values
+from tasks.forms.recoded import read_labels, reader_for
+from tasks.microdata.table import Column, encode, key
+from tasks.query.bounds import Bounds, Value
+from tasks.query.candidates import is_listed, listed_of
+from tasks.query.outcomes import Outcomes, Rows
+from tasks.query.question import Aggregate, Key, Question, named
+from tasks.release.declared import Declared
+from tasks.sql.parse import literal, shown
+from tasks.sql.session import session
+
+_CELLS = 2_000  # of a GROUP BY over recoded columns
+
+
+@contextmanager
+def recoded(microdata: pa.Table, declared: Declared) -> Iterator["Recoded"]:
+    """An engine that answers questions on a table of labels."""
+    labels = read_labels(microdata, declared.columns, reader_for(declared.form.method))
+    plain = microdata.drop_columns(list(labels))
+    if not plain.num_columns:
+        raise QueryError("nothing is published but labels")
+    with session({}) as connection:
+        yield Recoded(Rows(connection, declared.columns, labels, plain), {})
+
+
+@dataclass(frozen=True, eq=False)
+class Recoded:
+    """Published rows to be asked; `known` keeps the columns that were encoded."""
+
+    rows: Rows
+    known: dict[str, "_Aggregated"]
+
+    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[str, Any]]:
+        """The rows of an answer by the values of its group columns.
+
+        Raises:
+            QueryError: where the condition cannot be evaluated, or there are too many cells.
+        """
+        recoded = [name for name in question.group_by if name in self.rows.labels]
+        plain = [name for name in question.group_by if name not in self.rows.labels]
+        answer: dict[Key, dict[str, Any]] = {}
+        for values in self._cells(recoded):
+            condition = _and_equal(question.condition, dict(zip(recoded, values, strict=True)))
+            outcomes = self.rows.outcomes(condition)
+            for others, chosen in self._split(plain, outcomes):
+                if question.group_by and not len(chosen):
+                    continue
+                at = dict(zip([*recoded, *plain], [*values, *others], strict=True))
+                chance = outcomes.chance[chosen] if estimates else np.full(len(chosen), np.nan)
+                must = outcomes.must[chosen]
+                bounds = [self._bounds(a, chosen, must, chance) for a in question.aggregates]
+                cell = tuple(at[name] for name in question.group_by)
+                answer[cell] = named(question, cell, bounds)
+        return answer
+
+    def starts(self, name: str) -> list[Any]:
+        """The least values of the labels of an ordered column, ascending."""
+        labels, _ = self.rows.labels[name]
+        values = [v for label in labels if isinstance(label, Values) for v in label.values]
+        values += [label.low for label in labels if isinstance(label, Between)]
+        return sorted({value for value in values if value is not None})
+
+    def _cells(self, recoded: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """All vectors of values that the labels of some columns admit."""
+        values = [self._listed(name) for name in recoded]
+        if np.prod([float(len(one)) for one in values]) > _CELLS:
+            raise QueryError(f"GROUP BY of recoded columns has more than {_CELLS:,} cells")
+        return product(*values)
+
+    def _listed(self, name: str) -> list[Any]:
+        labels, _ = self.rows.labels[name]
+        column = self.rows.schema[name]
+        if not all(is_listed(label, column) for label in labels):
+            raise QueryError(
+                f"GROUP BY cannot use {shown(name)}: its labels stand for any number of values"
+            )
+        return list(dict.fromkeys(value for label in labels for value in listed_of(label)))
+
+    def _split(
+        self, plain: Sequence[str], outcomes: Outcomes
+    ) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
+        """The rows that may be meant, by their values in some columns published as they are."""
+        rows = np.flatnonzero(outcomes.may)
+        if not plain:
+            yield (), rows
+            return
+        columns = [self._column(name).column for name in plain]
+        keys, _ = key([column.take(rows) for column in columns], len(rows))
+        order = np.argsort(keys, kind="stable")
+        for of_cell in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+            if len(of_cell):
+                first = rows[of_cell[0]]
+                values = (column.array()[int(first)].as_py() for column in columns)
+                yield tuple(values), rows[np.sort(of_cell)]
+
+    def _column(self, name: str) -> "_Aggregated":
+        if name not in self.known:
+            self.known[name] = _Aggregated(encode(name, "sensitive", self.rows.exact[name]))
+        return self.known[name]
+
+    def _bounds(
+        self, aggregate: Aggregate, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
+    ) -> Bounds:
+        if aggregate.sensitive is None:
+            return Bounds(int(must.sum()), len(chosen), _estimate(chance.sum()))
+        return self._column(aggregate.sensitive).bounds(aggregate.function, chosen, must, chance)
+
+
+def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Expr | None:
+    for name, value in values.items():
+        column = exp.column(name, quoted=True)
+        is_null = exp.Is(this=column, expression=exp.Null())
+        equal = is_null if value is None else exp.EQ(this=column, expression=literal(value))
+        condition = equal if condition is None else exp.and_(condition, equal)
+    return condition
+
+
+class _Aggregated:
+    """A column whose values are known row by row, to be aggregated over rows that may be meant."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self._numbers: Exact | None = None
+
+    def bounds(
+        self, function: str, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
+    ) -> Bounds:
+        """The aggregate over the rows `chosen` that `must` be meant, and any of the others."""
+        codes = self.column.codes[chosen]
+        known = codes >= 0
+        codes, must, chance = codes[known], must[known], chance[known]
+        if function == "count":
+            return Bounds(int(must.sum()), len(codes), _estimate(chance.sum()))
+        size = len(self.column.values)
+        sure = np.bincount(codes[must], minlength=size)
+        maybe = np.bincount(codes[~must], minlength=size)
+        if not len(codes):
+            return Bounds(None, None, None)
+        empty = not sure.any()
+        if function in ("min", "max"):
+            first, last = (_least if function == "min" else _greatest)(sure, maybe)
+            return Bounds(self._value(first), self._value(last), None, may_be_empty=empty)
+        expected = np.bincount(codes, chance, size)
+        of_numbers = _sum if function == "sum" else _mean
+        numbers = self._exact()
+        low, high, middle = of_numbers(numbers.units, sure, maybe, expected)
+        scale = 10**numbers.digits
+        return Bounds(
+            self._number(low, scale, function),
+            self._number(high, scale, function),
+            None if middle is None else middle / scale,
+            may_be_empty=empty,
+        )
+
+    def _exact(self) -> Exact:
+        if self._numbers is None:
+            self._numbers = exact(self.column.values, self.column.name)
+        return self._numbers
+
+    def _value(self, code: int) -> Value:
+        value = self.column.values[code].as_py()
+        return Decimal(str(value)) if isinstance(value, float) else value
+
+    def _number(self, units: Fraction, scale: int, function: str) -> Value:
+        number = units / scale
+        if function == "sum" and pa.types.is_integer(self.column.values.type):
+            return int(number)
+        return number
+
+
+def _estimate(total: float) -> Fraction | None:
+    return None if np.isnan(total) else Fraction(float(total))
+
+
+def _least(sure: np.ndarray, maybe: np.ndarray) -> tuple[int, int]:
+    """The positions of the lowest and of the highest minimum."""
+    possible = np.flatnonzero(sure + maybe)
+    certain = np.flatnonzero(sure)
+    return int(possible[0]), int(certain[0] if len(certain) else possible[-1])
+
+
+def _greatest(sure: np.ndarray, maybe: np.ndarray) -> tuple[int, int]:
+    """The positions of the lowest and of the highest maximum."""
+    possible = np.flatnonzero(sure + maybe)
+    certain = np.flatnonzero(sure)
+    return int(certain[-1] if len(certain) else possible[0]), int(possible[-1])
+
+
+Limits = tuple[Fraction, Fraction, Fraction | None]
+
+
+def _sum(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray, expected: np.ndarray) -> Limits:
+    """The least and the greatest sum, over at least one row, and the expected one."""
+    values = units.tolist()
+    base = _total(values, sure)
+    low = base + _total([min(v, 0) for v in values], maybe)
+    high = base + _total([max(v, 0) for v in values], maybe)
+    if not sure.any():
+        possible = np.flatnonzero(maybe)
+        low = low if values[possible[0]] < 0 else values[possible[0]]
+        high = high if values[possible[-1]] > 0 else values[possible[-1]]
+    return Fraction(low), Fraction(high), _expected(values, expected)
+
+
+def _mean(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray, expected: np.ndarray) -> Limits:
+    """The least and the greatest mean, over at least one row, and the expected ratio."""
+    low = _least_mean(units.tolist(), sure.tolist(), maybe.tolist())
+    high = _least_mean((-units[::-1]).tolist(), sure[::-1].tolist(), maybe[::-1].tolist())
+    total, rows = _expected(units.tolist(), expected), expected.sum()
+    return low, -high, None if total is None or not rows else total / Fraction(float(rows))
+
+
+def _least_mean(values: Sequence[int], sure: Sequence[int], maybe: Sequence[int]) -> Fraction:
+    """Values ascend: one that is below the mean so far lowers it, with all its copies."""
+    total, rows = _total(values, sure), sum(sure)
+    for value, copies in zip(values, maybe, strict=True):
+        if copies and rows and value * rows >= total:
+            break
+        if copies and not rows:
+            return Fraction(value)
+        total, rows = total + value * copies, rows + copies
+    return Fraction(total, rows)
+
+
+def _total(values: Sequence[int], counts: Sequence[int] | np.ndarray) -> int:
+    return sum(value * int(count) for value, count in zip(values, counts, strict=True) if count)
+
+
+def _expected(values: Sequence[int], expected: np.ndarray) -> Fraction | None:
+    if np.isnan(expected).any():
+        return None
+    pairs = zip(values, expected.tolist(), strict=True)
+    return sum((value * Fraction(chance) for value, chance in pairs if chance), Fraction(0))

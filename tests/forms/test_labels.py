@@ -1,0 +1,161 @@
+"""What is written is what is read; what is no label is refused."""
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from expectations.errors import PromiseError
+from expectations.hierarchy import from_dates, from_intervals, from_prefixes
+from tasks.forms.labels import (
+    Anything,
+    Between,
+    Prefixed,
+    Values,
+    interval,
+    levels,
+    reader,
+    reader_of_suppressed,
+    value_set,
+)
+from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.schema import Dates, Intervals, Prefixes
+
+TEXTS = st.text(alphabet='ab ,"{}[]*\\é', max_size=6) | st.sampled_from(
+    ["*", "a or null", " or null", "[1, 2]", "{a}", "", '"', "\n"]
+)
+KIND = (("kind", "cat", "pet", "*"), ("kind", "dog", "pet", "*"), ("kind", "wolf", "wild", "*"))
+
+
+def column(type_="string", **more):
+    return DeclaredColumn(role="quasi-identifier", type=type_, **more)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4, unique=True), st.booleans())
+def test_a_set_of_texts_reads_as_it_was_written(texts, null):
+    read = reader("town", column(nulls=True))
+    label = value_set(texts, null)
+    assert label != "*"
+    assert read(label) == Values(tuple(texts), null)
+
+
+@given(
+    st.sampled_from(
+        [
+            ("integer", pa.int64(), [-5, 0, 7, 10**12]),
+            ("decimal", pa.decimal128(38, 2), [Decimal("-1.50"), Decimal("0.00"), Decimal("7.25")]),
+            ("float", pa.float64(), [-1e300, -0.5, 1e-9, 3.0]),
+            ("date", pa.date32(), [date(1, 1, 1), date(1987, 3, 9), date(9999, 12, 31)]),
+            (
+                "timestamp",
+                pa.timestamp("us"),
+                [datetime(1987, 3, 9, 1, 2, 3, 4), datetime(2020, 1, 1)],  # noqa: DTZ001
+            ),
+        ]
+    ),
+    st.booleans(),
+    st.data(),
+)
+def test_an_interval_reads_as_it_was_written(kind, null, data):
+    type_, arrow, values = kind
+    low, high = sorted(data.draw(st.lists(st.sampled_from(values), min_size=2, max_size=2)))
+    texts = pc.cast(pa.array([low, high], arrow), pa.string()).to_pylist()
+    admitted = reader("x", column(type_, nulls=True, scale=2))(interval(*texts, null))
+    assert admitted == (Values((low,), null) if low == high else Between(low, high, null))
+
+
+@given(st.integers(-200, 200))
+def test_labels_of_intervals_admit_their_values(value):
+    known = from_intervals("age", [5, 10, 20], [value])
+    read = reader("age", column("integer", hierarchy=Intervals(intervals=(5, 10, 20))))
+    level, height = levels(column("integer", hierarchy=Intervals(intervals=(5, 10, 20))), read)
+    assert height == 4
+    for number, label in enumerate(known.rows[0]):
+        admitted = read(label)
+        assert level(label) == number
+        if number == 0:
+            assert admitted == Values((value,))
+        elif number < 4:
+            assert admitted.low <= value <= admitted.high
+            assert admitted.high - admitted.low + 1 == (5, 10, 20)[number - 1]
+        else:
+            assert admitted == Between(None, None)
+
+
+@given(st.dates(date(1, 1, 1), date(9999, 12, 31)))
+def test_labels_of_dates_admit_their_values(value):
+    steps = ("month", "quarter", "year", "decade", "century")
+    declared = column("date", hierarchy=Dates(dates=steps))
+    read = reader("born", declared)
+    level, _ = levels(declared, read)
+    for number, label in enumerate(from_dates("born", steps, [value]).rows[0][1:-1], start=1):
+        admitted = read(label)
+        assert level(label) == number
+        assert admitted.low <= value <= admitted.high
+        before = value.replace(day=1) if number == 1 else None
+        assert before is None or admitted.low == before
+        following = admitted.high + timedelta(days=1) if admitted.high < date.max else None
+        assert following is None or following.day == 1
+
+
+@given(st.text(alphabet="0123456789", min_size=1, max_size=6))
+def test_labels_of_prefixes_admit_their_values(value):
+    declared = column(hierarchy=Prefixes(prefixes=(4, 2)))
+    read = reader("zip", declared)
+    for label in from_prefixes("zip", [4, 2], [value]).rows[0][:-1]:
+        match read(label):
+            case Values(values=values):
+                assert values == (value,)
+            case Prefixed(kept=kept, length=length):
+                assert value.startswith(kept)
+                assert len(value) == length
+    assert read("*") == Anything()
+
+
+def test_a_label_of_several_nodes_admits_the_leaves_of_all():
+    rows = (("pet", "pet", "*"), ("dog", "pet", "*"), ("wolf", "wild", "*"))
+    read = reader("kind", column(hierarchy=rows))
+    assert read("pet") == Values(("pet", "dog"))
+    assert read("wolf") == Values(("wolf",))
+    assert read("*") == Values(("pet", "dog", "wolf"))
+    level, height = levels(column(hierarchy=rows), read)
+    assert ([level(label) for label in ("pet", "wolf", "wild", "*", None)], height) == (
+        [0, 0, 1, 2, 0],
+        2,
+    )
+
+
+def test_stars_and_nulls_are_different():
+    read = reader_of_suppressed("age", column("integer", nulls=True))
+    assert read("*") == Between(None, None, null=True)
+    assert read(None) == Values((), null=True)
+    assert read("7") == Values((7,))
+    assert reader_of_suppressed("town", column())("*") == Anything(null=False)
+    assert reader_of_suppressed("town", column())("{a") == Values(("{a",))
+
+
+@pytest.mark.parametrize(
+    ("declared", "label"),
+    [
+        (column("integer"), "[20, 10]"),
+        (column("integer"), "[10, 10]"),
+        (column("integer"), "[1, x]"),
+        (column("integer"), "ten"),
+        (column("integer"), "7 or null"),
+        (column("integer"), None),
+        (column("integer", hierarchy=Intervals(intervals=(5,))), "10-19"),
+        (column("integer", hierarchy=Intervals(intervals=(5,))), "11-15"),
+        (column("date", hierarchy=Dates(dates=("year",))), "1987-13"),
+        (column("date", hierarchy=Dates(dates=("year",))), "soon"),
+        (column(hierarchy=(("a", "*"), ("b", "*"))), "c"),
+        (column("boolean"), "maybe"),
+    ],
+)
+def test_what_is_no_label_is_refused(declared, label):
+    with pytest.raises(PromiseError, match=r"^column 'x': a") as refused:
+        reader("x", declared)(label)
+    assert label is None or str(label) not in str(refused.value).replace("column 'x'", "")
