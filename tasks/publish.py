@@ -8,7 +8,7 @@ from prefect.artifacts import create_link_artifact
 from tasks.policy import private_task
 from tasks.release.publication import Line
 from tasks.release.publication import publish as publish_version
-from tasks.stages.anonymize import declaration, left_out
+from tasks.stages.anonymize import declaration, keep_facts, left_out
 from tasks.stages.deidentify import identity
 
 
@@ -24,6 +24,8 @@ def publish(candidate: Path, deidentified: Path, line: Line) -> Path:
         now,
         left_out(candidate),
     )
+    if not published.existed:
+        keep_facts(candidate, line.reports(published.directory.name))
     page = published.directory / "index.html"
     create_link_artifact(page.absolute().as_uri(), "The release's page", key=f"{line.name}-page")
     return published.directory

@@ -63,6 +63,20 @@ Admitted = Values | Between | Prefixed | Anything
 Reader = Callable[[str | None], Admitted]
 
 
+def admits(label: Admitted, value: Any) -> bool:
+    """Whether a value (of the column's type, None for null) may be behind a label."""
+    if value is None:
+        return label.null
+    match label:
+        case Values(values=values):
+            return value in values
+        case Between(low=low, high=high):
+            return low is None or low <= value <= high
+        case Prefixed(kept=kept, length=length):
+            return len(value) == length and value.startswith(kept)
+    return True
+
+
 def interval(low: str, high: str, null: bool = False) -> str:
     """The label of the values from `low` to `high`, as texts.
 

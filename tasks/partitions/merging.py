@@ -5,15 +5,28 @@ merging ends at the latest where each stratum is one group, and those were verif
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from expectations.counting import merge
 from expectations.groups import Groups
-from expectations.model import PrivacyModel
 
 
-def until_kept(groups: Groups, stratum: np.ndarray, promises: Sequence[PrivacyModel]) -> np.ndarray:
+class Judge(Protocol):
+    """What says which groups may not stay: a promise, or one for those who know more."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in errors."""
+        ...
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups may not (bool, one per group)."""
+        ...
+
+
+def until_kept(groups: Groups, stratum: np.ndarray, promises: Sequence[Judge]) -> np.ndarray:
     """Merge groups that break a promise with the next of their stratum, as often as it takes.
 
     Args:

@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 
-from tasks.partitions import ke
+from tasks.partitions import factors, forest, full_domain, ke, mondrian
 from tasks.partitions.partition import Partitioner
 
-PARTITIONS: Mapping[str, Partitioner] = {"ke": ke.partition}
+PARTITIONS: Mapping[str, Partitioner] = {
+    "full-domain": full_domain.partition,
+    "mondrian": mondrian.partition,
+    "forest": forest.partition,
+    "factors": factors.partition,
+    "ke": ke.partition,
+}

@@ -26,6 +26,7 @@ from tasks.private.line import (
     write_state,
     write_units,
 )
+from tasks.private.workdir import private_directory
 from tasks.release.canonical import read_canonical
 from tasks.release.check import check
 from tasks.release.declared import Declared
@@ -44,6 +45,10 @@ class Line:
     name: str
     public: Path
     private: Path
+
+    def reports(self, version: str) -> Path:
+        """Where a version's private reports are."""
+        return private_directory(private_directory(self.private / "reports") / version)
 
 
 @dataclass(frozen=True)

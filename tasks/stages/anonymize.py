@@ -1,5 +1,6 @@
 """Anonymize: group the rows and write what will be shown of each group."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from tasks.partitions.partition import Partition
 from tasks.partitions.registry import PARTITIONS
 from tasks.private.line import places
 from tasks.release.declared import Declared, RowCounts, Terms
+from tasks.release.divergence import divergence
 from tasks.release.software import software
 from tasks.release.tables import write_tables
 from tasks.stages.stage import new_stage, note, noted
@@ -35,10 +37,16 @@ def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Ran
     stage = new_stage(run, "candidate")
     write_tables(tables, declared, stage / "data")
     note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
-    note(stage, "facts", dict(partition.facts))
+    lost = divergence(microdata, tables, declared)
+    note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {})})
     if partition.suppressed:
         np.save(stage / _LEFT_OUT, partition.group[places(microdata)] < 0)
     return stage
+
+
+def keep_facts(candidate: Path, private: Path) -> None:
+    """Leave what only the steward may know of a partition among a version's private reports."""
+    shutil.copyfile(candidate / "facts.json", private / "partition.json")
 
 
 def left_out(candidate: Path) -> np.ndarray | None:

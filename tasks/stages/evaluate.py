@@ -8,7 +8,6 @@ from expectations.errors import Fault
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Microdata
 from tasks.private.line import represented_by
-from tasks.private.workdir import private_directory
 from tasks.query.accuracy import Measured, evaluate, summaries
 from tasks.query.workloads import Evaluation
 from tasks.release.opened import open_release
@@ -35,7 +34,7 @@ def evaluate_release(
     opened = open_release(release)
     original = represented_by(line.private, release.name, original)
     measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
-    reports = private_directory(private_directory(line.private / "reports") / release.name)
+    reports = line.reports(release.name)
     write_accuracy_report(measured, reports, opened.declared.title)
     if outside := sum(not query.inside for query in measured):
         withdraw(line, release.name)

@@ -40,17 +40,19 @@ def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]
     microdata = with_hierarchies(load(deidentified), terms.hierarchies)
     if not microdata.rows:
         raise PromiseError("no row is left to be published")
-    rows = [_stake(promise, microdata, terms.strata, base) for promise in terms.promises]
+    rescued = getattr(terms.partition, "suppression", 0) > 0
+    rows = [_stake(p, microdata, terms.strata, base, rescued) for p in terms.promises]
     note(deidentified, "stakes", rows)
     return rows
 
 
 def _stake(
-    promise: PrivacyModel, microdata: Microdata, strata: Sequence[str], base: Path
+    promise: PrivacyModel, microdata: Microdata, strata: Sequence[str], base: Path, rescued: bool
 ) -> dict[str, Any]:
+    """A promise that cannot be kept is refused, unless suppressing rows may come to its rescue."""
     known = promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
     best = promise.feasible(_seen(promise, microdata, [*strata, *known], base))
-    if best is not None and not best.holds:
+    if best is not None and not best.holds and not rescued:
         raise PromiseError(
             f"{promise.name} cannot be kept: required {numbers(best.required)}, at best "
             f"{numbers(best.observed)} in {best.failing} of {best.groups} strata"

@@ -1,8 +1,11 @@
 """`make bench`: speed as ratios of one run, and time and peak memory of each stage."""
 
-from tests.benchmarks import ke, measure, stages
+from tests.benchmarks import forest, ke, lattice, measure, mondrian, stages
 
 if __name__ == "__main__":
     measure.main()
     ke.main()
+    lattice.main()
+    mondrian.main()
+    forest.main()
     stages.main()

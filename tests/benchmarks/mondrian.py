@@ -1,0 +1,98 @@
+"""Mondrian on a million rows and on UCI Adult: CPU time, against np.sort, and peak memory."""
+
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from expectations.k_anonymity import KAnonymity
+from expectations.l_diversity import DistinctLDiversity
+from expectations.model import PrivacyModel
+from tasks.microdata.any_table import Written, read_any
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Column, Microdata, key
+from tasks.partitions import mondrian
+from tasks.partitions.parameters import MondrianParameters
+from tests.benchmarks.ke import cpu
+from tests.benchmarks.measure import MANY, NAMES, QI
+
+ROWS = 10**6
+MODES = tuple(MondrianParameters(method="mondrian", mode=mode) for mode in ("strict", "relaxed"))
+SENSITIVE = "occupation"
+
+
+def main() -> None:
+    """Print milliseconds, the ratio to sorting the packed key, and the memory of one run."""
+    compare(f"{ROWS:,} rows", drawn())
+    adult = Path(os.environ.get("SFUMATO_DATA", "../shared/data")) / "adult" / "adult.data"
+    if adult.is_file():
+        table = read_any(str(adult), [*QI, SENSITIVE], Written(tuple(NAMES), ("?",)))
+        roles = ["quasi-identifier" if c.name in QI else "sensitive" for c in table.columns]
+        table = table.keep(replace(c, role=r) for c, r in zip(table.columns, roles, strict=True))
+        compare("UCI Adult, compiled", table, worth_compiling=0)
+        compare("UCI Adult, not compiled", table)
+    command = [sys.executable, "-c", "from tests.benchmarks import mondrian; mondrian.memory()"]
+    print(subprocess.run(command, capture_output=True, check=True, text=True).stdout, end="")
+
+
+def drawn(rows: int = ROWS) -> Microdata:
+    """Uniform codes, made without more memory than they take."""
+    rng = np.random.default_rng(3)
+    sizes = {**{f"q{number}": size for number, size in enumerate(MANY)}, SENSITIVE: 15}
+    columns = tuple(
+        Column(
+            name,
+            "sensitive" if name == SENSITIVE else "quasi-identifier",
+            pa.array(range(size)),
+            rng.integers(0, size, rows, dtype=np.int32),
+        )
+        for name, size in sizes.items()
+    )
+    return Microdata(columns, rows)
+
+
+def compare(title: str, table: Microdata, worth_compiling: int | None = None) -> None:
+    """Time both modes for two lists of promises, warm."""
+    keys, _ = key(table.with_roles("quasi-identifier"), table.rows)
+    sort = cpu(lambda: np.sort(keys))
+    usual = mondrian._WORTH_COMPILING
+    mondrian._WORTH_COMPILING = usual if worth_compiling is None else worth_compiling
+    for parameters in MODES:
+        for promises in (k_rows(), [*k_rows(), DistinctLDiversity(l=3, sensitive=SENSITIVE)]):
+            took = cpu(lambda p=promises, m=parameters: cut(table, p, m))
+            names = " and ".join(promise.name for promise in promises)
+            print(
+                f"mondrian {parameters.mode}, {title}, {names}: {took * 1e3:.1f} ms, "
+                f"{took / sort:.1f} x np.sort"
+            )
+    mondrian._WORTH_COMPILING = usual
+
+
+def k_rows() -> list[PrivacyModel]:
+    """What is promised."""
+    return [KAnonymity(k=5)]
+
+
+def cut(table: Microdata, promises: list[PrivacyModel], parameters: MondrianParameters) -> object:
+    """One run."""
+    return mondrian.partition(table, [], promises, parameters, seeded(1))
+
+
+def memory() -> None:
+    """Print by how much a run on a million rows raises the peak memory of this process."""
+    cut(drawn(mondrian._WORTH_COMPILING), k_rows(), MODES[0])  # compiles
+    table = drawn()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    cut(table, k_rows(), MODES[0])
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    more, base = (after - before) / 1024, before / 1024
+    print(f"mondrian strict, {ROWS:,} rows: {more:.0f} MB above {base:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

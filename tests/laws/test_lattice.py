@@ -1,0 +1,661 @@
+"""Full-domain generalization against all nodes, each evaluated in plain Python."""
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from expectations.alpha_k import AlphaK
+from expectations.bayes_optimal import BayesOptimal
+from expectations.counting import Coded
+from expectations.errors import PromiseError
+from expectations.hierarchy import Hierarchy, from_intervals
+from expectations.k_anonymity import KAnonymity
+from expectations.ke_anonymity import KEAnonymity
+from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from expectations.presence import DeltaPresence
+from expectations.t_closeness import TCloseness
+from tasks.microdata.grouped import grouped
+from tasks.microdata.hierarchies import with_ancestors
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Column, Microdata, encode
+from tasks.partitions import lattice
+from tasks.partitions.full_domain import partition
+from tasks.partitions.metrics import METRICS
+from tasks.partitions.parameters import FullDomainParameters
+from tests.benchmarks.lattice import DATA, FIVE, adult
+
+A = {v: [v, "low" if v in "wx" else "high", "*"] for v in "wxyz"}
+C = {v: [v, v // 2, "*"] for v in range(4)}
+TREES = {"a": A, "b": {v: [v, "*"] for v in [None, *range(10)]}, "c": C}
+TOPS = {"a": 2, "b": 1, "c": 2}
+NUMERIC = {"b", "c"}
+QIS = ["a", "b", "c"]
+
+
+def some_rows(seed):
+    """Up to 24 rows; in most tables the first values are more frequent than the others."""
+    rng = np.random.default_rng(seed)
+    skew = int(rng.choice([1, 2, 5]))
+
+    def draw(values):
+        return values[int(len(values) * rng.random() ** skew)]
+
+    drawn = {
+        "a": "wxyz",
+        "b": [None, 1, 5, 9],
+        "c": range(4),
+        "town": "PQ",
+        "s": range(4),
+        "t": "mn",
+    }
+    return [
+        {name: draw(values) for name, values in drawn.items()} for _ in range(rng.integers(4, 25))
+    ]
+
+
+FEW = settings(max_examples=max(settings().max_examples // 3, 16))
+ROWS = st.integers(0, 2**32).map(some_rows)
+PROMISES = [
+    [KAnonymity(k=2)],
+    [KAnonymity(k=4)],
+    [KAnonymity(k=3, quasi_identifiers=("a", "c"))],
+    [KAnonymity(k=2), KAnonymity(k=5, quasi_identifiers=("b",))],
+    [DistinctLDiversity(l=2, sensitive="s")],
+    [DistinctLDiversity(l=2, sensitive="s", quasi_identifiers=("c",), known=("t",))],
+    [EntropyLDiversity(l=Decimal("1.7"), sensitive="s")],
+    [RecursiveLDiversity(l=2, c=2, sensitive="s")],
+    [AlphaK(alpha=Decimal("0.5"), k=2, sensitive="s")],
+    [KEAnonymity(k=2, e=2, sensitive="s")],
+    [TCloseness(t=Decimal("0.4"), distance="equal", sensitive="s")],
+    [TCloseness(t=Decimal("0.3"), distance="ordered", sensitive="s")],
+    [KAnonymity(k=2), TCloseness(t=Decimal("0.4"), distance="equal", sensitive="t")],
+    [
+        TCloseness(t=Decimal("0.35"), distance="equal", sensitive="s"),
+        DistinctLDiversity(l=2, sensitive="t", quasi_identifiers=("a", "b")),
+    ],
+]
+named = {"ids": lambda promises: "+".join(promise.name for promise in promises)}
+
+
+def microdata(rows, stratum_role="insensitive"):
+    def role(name):
+        return {"s": "sensitive", "t": "sensitive", "town": stratum_role}.get(
+            name, "quasi-identifier"
+        )
+
+    types = {"b": pa.int64(), "c": pa.int64(), "s": pa.int64()}
+    columns = {
+        name: encode(name, role(name), pa.array([r[name] for r in rows], types.get(name)))
+        for name in ["a", "b", "c", "town", "s", "t"]
+    }
+    hierarchy = Hierarchy("a", tuple(tuple(labels) for labels in A.values()))
+    columns["a"] = with_ancestors(columns["a"], hierarchy)
+    columns["c"] = with_ancestors(columns["c"], from_intervals("c", [2], range(4)))
+    return Microdata(tuple(columns.values()), len(rows))
+
+
+def search(rows, promises, strata=(), stratum_role="insensitive", **parameters):
+    """What the partition finds, or None where it refuses."""
+    try:
+        return partition(
+            microdata(rows, stratum_role),
+            list(strata),
+            promises,
+            FullDomainParameters(method="full-domain", **parameters),
+            seeded(0),
+        )
+    except PromiseError as error:
+        assert "cannot be kept by full-domain" in str(error)
+        return None
+
+
+def broken(promise, group, everybody):
+    """Whether a group of rows breaks a promise, from its definition."""
+    if isinstance(promise, KAnonymity):
+        return len(group) < promise.k
+    values = [row[promise.sensitive] for row in group]
+    counts = sorted(Counter(values).values(), reverse=True)
+    match promise:
+        case DistinctLDiversity():
+            return len(counts) < promise.l
+        case EntropyLDiversity():
+            entropy = -sum(n / len(group) * math.log(n / len(group)) for n in counts)
+            return entropy < math.log(promise.l) - 1e-9
+        case RecursiveLDiversity():
+            return not counts[0] < promise.c * sum(counts[promise.l - 1 :])
+        case AlphaK():
+            return len(group) < promise.k or counts[0] > promise.alpha * len(group)
+        case KEAnonymity():
+            return len(counts) < promise.k or max(values) - min(values) < promise.e
+        case TCloseness():
+            return distance(promise, values, everybody) > promise.t
+
+
+def distance(promise, values, everybody):
+    every = [row[promise.sensitive] for row in everybody]
+    known = sorted(set(every))
+    gaps = [
+        Fraction(values.count(v), len(values)) - Fraction(every.count(v), len(every)) for v in known
+    ]
+    if promise.distance == "equal":
+        return sum(map(abs, gaps)) / 2
+    return sum(map(abs, itertools.accumulate(gaps))) / max(len(known) - 1, 1)
+
+
+def shown(row, node, starred):
+    return {
+        name: TREES[name][row[name]][TOPS[name] if starred and name in TOPS else level]
+        for name, level in node.items()
+    }
+
+
+def suppressed(rows, node, promises, strata, mode):
+    """The positions to suppress at a node, and whether the promises are kept then."""
+    gone = set()
+    while True:
+        seen = [i for i in range(len(rows)) if mode == "star" or i not in gone]
+        failing = set()
+        for promise in promises:
+            by = promise.told_apart_by if promise.quasi_identifiers else QIS
+            known = [n for n in promise.told_apart_by if n not in TREES]
+            groups = defaultdict(list)
+            for i in seen:
+                labels = shown(rows[i], node, i in gone)
+                own = [str(labels[n]) + type(labels[n]).__name__ for n in by if n in labels]
+                beside = [rows[i][n] for n in (*known, *strata)]
+                groups[(*own, *beside)].append(i)
+            for group in groups.values():
+                if broken(promise, [rows[i] for i in group], [rows[i] for i in seen]):
+                    failing |= set(group)
+        if failing <= gone:
+            return gone, not failing
+        gone |= failing
+
+
+def cost(metric, rows, node, gone, strata, promises):
+    """A metric from its definition, row by row."""
+    k = max((p.k for p in promises if isinstance(p, KAnonymity | AlphaK)), default=1)
+    return COSTS[metric](rows, node, gone, strata, k)
+
+
+def height(rows, node, gone, strata, k):
+    return sum(node.values())
+
+
+def precision(rows, node, gone, strata, k):
+    steps = sum(Fraction(node[q], TOPS[q]) for q in node if q not in strata) / len(node)
+    return (steps * (len(rows) - len(gone)) + len(gone)) / len(rows)
+
+
+def blocks(rows, node, gone, strata):
+    kept = [row for i, row in enumerate(rows) if i not in gone]
+    return Counter(
+        (*shown(row, node, False).values(), *(row[name] for name in strata)) for row in kept
+    )
+
+
+def discernibility(rows, node, gone, strata, k):
+    sizes = blocks(rows, node, gone, strata).values()
+    return sum(size**2 for size in sizes) + len(rows) * len(gone)
+
+
+def average_class_size(rows, node, gone, strata, k):
+    return Fraction(len(rows) - len(gone), len(blocks(rows, node, gone, strata)) * k)
+
+
+def admitted(rows, row, node, name):
+    """The values that occur below the node of a row."""
+    label = TREES[name][row[name]][node[name]]
+    return {other[name] for other in rows if TREES[name][other[name]][node[name]] == label}
+
+
+def ncp(rows, node, gone, strata, k):
+    cells = sum(
+        penalty(admitted(rows, row, node, name), {other[name] for other in rows}, name)
+        for i, row in enumerate(rows)
+        for name in node
+        if i not in gone
+    )
+    return Fraction(cells + len(gone) * len(node)) / (len(rows) * len(node))
+
+
+def penalty(values, whole, name):
+    numbers = [v for v in values if v is not None]
+    every = [v for v in whole if v is not None]
+    if name in NUMERIC and every and max(every) > min(every):
+        return Fraction(max(numbers) - min(numbers) if numbers else 0, max(every) - min(every))
+    return Fraction(len(values), len(whole)) if len(values) > 1 else Fraction(0)
+
+
+def entropy(rows, node, gone, strata, k):
+    total = 0.0
+    for i, row in enumerate(rows):
+        for name in node:
+            values = admitted(rows, row, node, name)
+            like = len(rows) if i in gone else sum(other[name] in values for other in rows)
+            total += math.log(like / sum(other[name] == row[name] for other in rows))
+    return total / len(rows)
+
+
+def kl(rows, node, gone, strata, k):
+    beside = [*(name for name in strata if name not in node), "s", "t"]
+    every = Counter(tuple(row[name] for name in (*node, *beside)) for row in rows)
+    domains = {name: {row[name] for row in rows} for name in node}
+    told = Counter()
+    for i, other in enumerate(rows):
+        cells = domains if i in gone else {q: admitted(rows, other, node, q) for q in node}
+        for vector in every:
+            values = dict(zip((*node, *beside), vector, strict=True))
+            same = all(values[name] == other[name] for name in beside)
+            if same and all(values[name] in cells[name] for name in node):
+                told[vector] += 1 / math.prod(map(len, cells.values()))
+    return sum(n * math.log(n / told[vector]) for vector, n in every.items()) / len(rows)
+
+
+COSTS = {
+    "height": height,
+    "precision": precision,
+    "discernibility": discernibility,
+    "average-class-size": average_class_size,
+    "entropy": entropy,
+    "ncp": ncp,
+    "kl": kl,
+}
+
+
+def nodes(fixed=()):
+    for levels in itertools.product(*(range(1 if q in fixed else TOPS[q] + 1) for q in QIS)):
+        yield dict(zip(QIS, levels, strict=True))
+
+
+def all_costs(rows, promises, metric, budget=0, mode="drop", strata=()):
+    """By node that keeps the promises: its cost and what it suppresses."""
+    found = {}
+    for node in nodes(strata):
+        gone, kept = suppressed(rows, node, promises, strata, mode)
+        if kept and len(gone) <= budget:
+            price = cost(metric, rows, node, gone, strata, promises)
+            found[tuple(node.values())] = (price, gone)
+    return found
+
+
+def require_best(best, every):
+    """The cheapest node, ties to the lowest and then the first."""
+    if best is None:
+        assert not every
+        return
+    node = tuple(best.facts["levels"].values())
+    least = min(price for price, _ in every.values())
+    tied = [n for n, (price, _) in every.items() if price <= least + 1e-9]
+    assert node == min(tied, key=lambda n: (sum(n), n))
+    assert best.facts["cost"] == pytest.approx(float(least), abs=1e-9)
+
+
+def require_groups(best, rows, gone, strata, mode):
+    """Groups are the rows that show the same; what is suppressed is as it should be."""
+    node = best.facts["levels"]
+    assert best.facts["rows_suppressed"] == len(gone)
+    label = [
+        None
+        if mode == "drop" and i in gone
+        else (*map(repr, shown(row, node, i in gone).values()), *(row[name] for name in strata))
+        for i, row in enumerate(rows)
+    ]
+    of = {}
+    for text, group in zip(label, best.group.tolist(), strict=True):
+        assert (group < 0) == (text is None)
+        assert of.setdefault(text, group) == group
+    numbers = {group for text, group in of.items() if text is not None}
+    assert numbers == set(range(len(of) - (None in of)))
+    for i, group in enumerate(best.group.tolist()):
+        for name in QIS if group >= 0 else []:
+            top = TOPS[name] if i in gone and name not in strata else node[name]
+            assert best.recoding[name][group] == top
+
+
+@pytest.mark.parametrize("promises", PROMISES, **named)
+def test_the_best_node_without_suppression(promises):
+    tried = Counter()
+
+    @FEW
+    @given(ROWS, st.sampled_from(list(METRICS)), st.sampled_from([(), ("town",), ("a",)]))
+    def law(rows, metric, strata):
+        best = search(rows, promises, strata, metric=metric)
+        every = all_costs(rows, promises, metric, strata=strata)
+        require_best(best, every)
+        tried[best is not None] += 1
+        if best is not None:
+            require_groups(best, rows, set(), strata, "drop")
+            found = {tuple(node["levels"]) for node in best.facts["minimal_nodes"]}
+            assert found == minimal(every)
+
+    law()
+    assert tried[True] >= 1
+
+
+def minimal(nodes):
+    def lower(n, other):
+        return n != other and all(x <= y for x, y in zip(n, other, strict=True))
+
+    return {node for node in nodes if not any(lower(other, node) for other in nodes)}
+
+
+def test_the_best_node_with_a_budget():
+    tried = Counter()
+    for number, promises in enumerate(PROMISES):
+        before = tried.total()
+        best_with_a_budget(promises, tried)
+        assert tried.total() > before, number
+    assert all(tried[mode, some] >= 5 for mode in ("drop", "star") for some in (False, True))
+
+
+def best_with_a_budget(promises, tried):
+    @FEW
+    @given(
+        ROWS,
+        st.sampled_from(list(METRICS)),
+        st.sampled_from(["0.1", "0.2", "0.4"]),
+        st.sampled_from(["drop", "star"]),
+        st.sampled_from([(), ("town",), ("c",)]),
+    )
+    def law(rows, metric, share, mode, strata):
+        best = search(
+            rows, promises, strata, metric=metric, suppression=Decimal(share), suppressed=mode
+        )
+        budget = math.floor(Fraction(share) * len(rows))
+        every = all_costs(rows, promises, metric, budget, mode, strata)
+        require_best(best, every)
+        if best is not None:
+            _, gone = every[tuple(best.facts["levels"].values())]
+            require_groups(best, rows, gone, strata, mode)
+            tried[mode, bool(gone)] += 1
+
+    law()
+
+
+def test_a_histogram_that_would_be_too_large_is_thinned(monkeypatch):
+    monkeypatch.setattr(lattice, "_ENTRIES", 12)
+    tried = Counter()
+
+    @given(ROWS, st.sampled_from(PROMISES), st.sampled_from([(), ("a",)]))
+    def law(rows, promises, strata):
+        best = search(rows, promises, strata)
+        require_best(best, all_costs(rows, promises, "ncp", strata=strata))
+        tried[best is not None] += 1
+
+    law()
+    assert tried[True] >= 5
+
+
+def test_large_keys_are_counted_by_sorting(monkeypatch):
+    monkeypatch.setattr(lattice, "_DIRECT", 0)
+    tried = Counter()
+
+    @given(ROWS, st.sampled_from(PROMISES), st.sampled_from(["0", "0.2"]))
+    def law(rows, promises, share):
+        best = search(rows, promises, suppression=Decimal(share))
+        budget = math.floor(Fraction(share) * len(rows))
+        require_best(best, all_costs(rows, promises, "ncp", budget))
+        tried[best is not None] += 1
+
+    law()
+    assert tried[True] >= 5
+
+
+def test_groups_keep_the_promises_and_never_cross_strata():
+    tried = Counter()
+
+    @given(
+        ROWS,
+        st.sampled_from(PROMISES),
+        st.sampled_from(["0", "0.3"]),
+        st.sampled_from(["insensitive", "quasi-identifier"]),
+    )
+    def law(rows, promises, share, role):
+        best = search(rows, promises, ["town"], role, suppression=Decimal(share))
+        tried[best is not None] += 1
+        if best is None:
+            return
+        table = microdata(rows)
+        kept = np.flatnonzero(best.group >= 0)
+        town = np.array([row["town"] for row in rows])
+        group = encode("group", "quasi-identifier", pa.array(best.group[kept]))
+        taken = table.take(kept)
+        together = Microdata((*taken.columns, group), len(kept))
+        for g in range(int(best.group.max()) + 1):
+            assert len(set(town[best.group == g])) == 1
+        for promise in promises:
+            if promise.quasi_identifiers is None:  # else groups of the partition are only parts
+                sensitive = [promise.sensitive] if promise.sensitive else []
+                seen = grouped(together, ["group"], sensitive)
+                assert promise.check(seen).holds
+                tried["judged"] += 1
+
+    law()
+    assert tried[True] >= 5
+    assert tried["judged"] >= 5
+
+
+def test_suppressed_rows_keep_their_stratum():
+    beside = {"b": 1, "town": "P", "s": 0, "t": "m"}
+    rows = [{"a": a, "c": c, **beside} for c in (0, 1) for a in "wwwwxy"]
+    best = search(
+        rows,
+        [KAnonymity(k=2)],
+        ["c"],
+        metric="height",
+        suppression=Decimal("0.4"),
+        suppressed="star",
+    )
+    assert best.facts["levels"] == {"a": 0, "b": 0, "c": 0}
+    kept, starred = best.group[[0, 6]], best.group[[4, 10]]
+    assert best.group.tolist() == [
+        *[kept[0]] * 4,
+        *[starred[0]] * 2,
+        *[kept[1]] * 4,
+        *[starred[1]] * 2,
+    ]
+    assert sorted([*kept, *starred]) == [0, 1, 2, 3]
+    assert {name: levels[starred].tolist() for name, levels in best.recoding.items()} == {
+        "a": [2, 2],
+        "b": [1, 1],
+        "c": [0, 0],
+    }
+    assert not any(levels[kept].any() for levels in best.recoding.values())
+    assert (
+        search(
+            rows,
+            [KAnonymity(k=3)],
+            ["c"],
+            metric="height",
+            suppression=Decimal("0.4"),
+            suppressed="star",
+        ).facts["levels"]["a"]
+        == 2
+    )
+
+
+def test_counterexamples_rule_out_exactly_where_their_group_fails():
+    tried = Counter()
+
+    @FEW
+    @given(ROWS, st.sampled_from([1, 2]))
+    def law(rows, l):
+        codes = [
+            np.array([values.index(row[name]) for row in rows])
+            for name, values in {"a": "wxyz", "c": range(4), "town": "PQ", "s": range(4)}.items()
+        ]
+        levels = [
+            np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0] * 4]),
+            np.array([[0, 1, 2, 3], [0] * 4]),
+        ]
+        scope = lattice.Scope(DistinctLDiversity(l=2 + l), (0, 1), (2,), 3, Coded(codes[3], 4))
+        table = lattice.Rows(tuple(codes), (4, 4, 2, 4), np.ones(len(rows), dtype=np.int64))
+        judge = lattice.Judge(scope, table, levels)
+        row = judge.counterexample((0, 0))
+        if row is None:
+            return
+        a, c, town, _ = (int(column[row]) for column in judge.rows.codes)
+        ruled = judge.ruled_out(row, (0, 0))
+        for node in itertools.product(range(3), range(2)):
+            raised = levels[0][node[0]], levels[1][node[1]]
+            shown = {
+                s
+                for x, y, z, s in zip(*(column.tolist() for column in codes), strict=True)
+                if raised[0][x] == raised[0][a] and raised[1][y] == raised[1][c] and z == town
+            }
+            assert ruled[node] == (len(shown) < 2 + l)
+            tried[bool(ruled[node])] += 1
+
+    law()
+    assert min(tried[True], tried[False]) >= 5
+
+
+def test_a_null_is_a_category_of_its_own_below_the_root():
+    rows = [{"a": "w", "b": b, "c": 0, "town": "P", "s": 0, "t": "m"} for b in (1, 1, None, None)]
+    best = search(rows, [KAnonymity(k=2)])
+    assert best.facts["levels"] == {"a": 0, "b": 0, "c": 0}
+    assert best.group[0] == best.group[1] != best.group[2] == best.group[3]
+    assert search(rows, [KAnonymity(k=3)]).facts["levels"] == {"a": 0, "b": 1, "c": 0}
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        DeltaPresence(min=0, max=1, population="p.csv"),
+        BayesOptimal(rho1=Decimal("0.1"), rho2=Decimal("0.5"), population="p.csv", sensitive="s"),
+    ],
+    ids=lambda promise: promise.name,
+)
+def test_promises_about_a_population_are_refused(promise):
+    rows = [{"a": "w", "b": 1, "c": 0, "town": "P", "s": 0, "t": "m"}]
+    with pytest.raises(PromiseError, match="not judged from the table's groups alone"):
+        partition(
+            microdata(rows), [], [promise], FullDomainParameters(method="full-domain"), seeded(0)
+        )
+
+
+def test_tables_without_rows_or_quasi_identifiers_are_refused():
+    parameters = FullDomainParameters(method="full-domain")
+    rows = [{"a": "w", "b": 1, "c": 0, "town": "P", "s": 0, "t": "m"}]
+    with pytest.raises(PromiseError, match="no rows"):
+        partition(microdata(rows[:0]), [], [KAnonymity(k=2)], parameters, seeded(0))
+    alone = Microdata(microdata(rows).with_roles("sensitive"), 1)
+    with pytest.raises(PromiseError, match="no quasi-identifiers"):
+        partition(alone, [], [KAnonymity(k=2)], parameters, seeded(0))
+
+
+def test_a_lattice_that_is_too_large_is_refused():
+    values, codes = pa.array(["x"]), np.zeros(2, dtype=np.int32)
+    columns = tuple(Column(f"q{i}", "quasi-identifier", values, codes) for i in range(22))
+    parameters = FullDomainParameters(method="full-domain")
+    with pytest.raises(PromiseError, match="4194304 combinations of levels"):
+        partition(Microdata(columns, 2), [], [KAnonymity(k=2)], parameters, seeded(0))
+    best = partition(Microdata(columns[:12], 2), [], [KAnonymity(k=2)], parameters, seeded(0))
+    assert best.facts["nodes_judged"] == 1
+
+
+@pytest.fixture(scope="module")
+def five():
+    """Adult with five quasi-identifiers, and the rows of each node counted in plain Python."""
+    if not (DATA / "adult" / "adult.data").exists():
+        pytest.skip("UCI Adult is not here")
+    table = adult(FIVE)
+    levels = [table[name].levels().tolist() for name in FIVE]
+    codes = [table[name].codes.tolist() for name in (*FIVE, "salary-class")]
+    return table, dict(rolled_up(Counter(zip(*codes, strict=True)), levels, ()))
+
+
+def rolled_up(counts, levels, node):
+    """By node and vector of its nodes how often each sensitive value occurs."""
+    axis = len(node)
+    if axis == len(levels):
+        groups = defaultdict(list)
+        for key, times in counts.items():
+            groups[key[:-1]].append(times)
+        yield node, groups
+        return
+    for level, nodes in enumerate(levels[axis]):
+        raised = Counter()
+        for key, times in counts.items():
+            raised[(*key[:axis], nodes[key[axis]], *key[axis + 1 :])] += times
+        yield from rolled_up(raised, levels, (*node, level))
+
+
+def discernible(kept, gone, node, table):
+    return sum(size**2 for size in kept.values()) + table.rows * gone
+
+
+def class_size(kept, gone, node, table):
+    return Fraction(sum(kept.values()), len(kept) * 5)
+
+
+def certainty(kept, gone, node, table):
+    cells = gone * len(FIVE) * Fraction(1)
+    for axis, name in enumerate(FIVE):
+        values = table[name].values.to_pylist()
+        below = defaultdict(list)
+        for value, above in zip(values, table[name].levels()[node[axis]].tolist(), strict=True):
+            below[above].append(value)
+        sizes = Counter()
+        for key, size in kept.items():
+            sizes[key[axis]] += size
+        for above, size in sizes.items():
+            if name == "age":
+                lost = Fraction(max(below[above]) - min(below[above]), max(values) - min(values))
+            else:
+                lost = Fraction(len(below[above]), len(values)) * (len(below[above]) > 1)
+            cells += size * lost
+    return cells / (table.rows * len(FIVE))
+
+
+@pytest.mark.parametrize(
+    ("promise", "keeps", "metric", "price", "share"),
+    [
+        (KAnonymity(k=5), lambda n: sum(n) >= 5, "discernibility", discernible, "0.01"),
+        (KAnonymity(k=5), lambda n: sum(n) >= 5, "ncp", certainty, "0"),
+        (
+            AlphaK(alpha=Decimal("0.97"), k=5, sensitive="salary-class"),
+            lambda n: sum(n) >= 5 and max(n) * 100 <= 97 * sum(n),
+            "average-class-size",
+            class_size,
+            "0.05",
+        ),
+        (
+            DistinctLDiversity(l=2, sensitive="salary-class"),
+            lambda n: len(n) >= 2,
+            "discernibility",
+            discernible,
+            "0",
+        ),
+    ],
+)
+def test_all_nodes_of_adult(five, promise, keeps, metric, price, share):
+    table, every = five
+    budget = math.floor(Fraction(share) * table.rows)
+    costs = {}
+    for node, groups in every.items():
+        kept = {key: sum(shown) for key, shown in groups.items() if keeps(shown)}
+        gone = table.rows - sum(kept.values())
+        if gone <= budget:
+            costs[node] = (price(kept, gone, node, table), sum(node), node, gone)
+    parameters = FullDomainParameters(
+        method="full-domain", metric=metric, suppression=Decimal(share)
+    )
+    best = partition(table, [], [promise], parameters, seeded(0))
+    least, _, node, gone = min(costs.values())
+    assert len(costs) > 1
+    assert tuple(best.facts["levels"].values()) == node
+    assert best.facts["cost"] == float(least)
+    assert best.facts["rows_suppressed"] == best.suppressed == gone
+    if not budget:
+        found = {tuple(one["levels"]) for one in best.facts["minimal_nodes"]}
+        assert found == minimal(costs)

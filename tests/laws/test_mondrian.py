@@ -1,0 +1,527 @@
+"""Mondrian against the paper's table, its definition in plain Python, and what every part keeps."""
+
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from expectations.alpha_k import AlphaK
+from expectations.bayes_optimal import BayesOptimal
+from expectations.counting import count
+from expectations.errors import Fault, PromiseError
+from expectations.k_anonymity import KAnonymity
+from expectations.ke_anonymity import KEAnonymity
+from expectations.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    Negative,
+    RecursiveLDiversity,
+)
+from expectations.presence import DeltaPresence
+from expectations.t_closeness import TCloseness
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Microdata, encode, key
+from tasks.partitions import mondrian, mondrian_compiled
+from tasks.partitions.parameters import MondrianParameters
+from tasks.partitions.partition import by_stratum
+
+STRICT = MondrianParameters(method="mondrian", mode="strict")
+RELAXED = MondrianParameters(method="mondrian", mode="relaxed")
+
+PATIENTS = {
+    "age": [25, 25, 26, 27, 27, 28],
+    "sex": ["Male", "Female", "Male", "Male", "Female", "Male"],
+    "zip": [53711, 53712, 53711, 53710, 53712, 53711],
+}
+
+
+def table(qi, sensitive=None, strata=None):
+    roles = {"quasi-identifier": qi, "sensitive": sensitive or {}, "insensitive": strata or {}}
+    columns = [
+        encode(name, role, pa.array(values))
+        for role, named in roles.items()
+        for name, values in named.items()
+    ]
+    return Microdata(tuple(columns), columns[0].codes.size)
+
+
+def with_hierarchy(microdata, name, ancestors):
+    """One column with a hierarchy, given the label above each value, level by level."""
+    column = microdata[name]
+    levels = [np.arange(len(column.values))]
+    for above in ancestors:
+        labels = [above[value] for value in column.values.to_pylist()]
+        numbers = {label: number for number, label in enumerate(sorted(set(labels)))}
+        levels.append(np.array([numbers[label] for label in labels]))
+    levels.append(np.zeros(len(column.values), dtype=np.int64))
+    changed = replace(column, ancestors=np.stack(levels))
+    return microdata.keep(changed if c.name == name else c for c in microdata.columns)
+
+
+def parts(group):
+    """The sets of rows that are together."""
+    together = defaultdict(set)
+    for row, number in enumerate(group.tolist()):
+        together[number].add(row)
+    assert sorted(together) == list(range(len(together)))
+    return {frozenset(rows) for rows in together.values()}
+
+
+def cut(microdata, promises, parameters=STRICT, strata=(), seed=0):
+    return mondrian.partition(microdata, list(strata), promises, parameters, seeded(seed))
+
+
+def sets(*rows):
+    return {frozenset(part) for part in rows}
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        # All are as wide as the table. The women are rows 1 and 4; then age is wider than zip.
+        (("sex", "age", "zip"), sets({0, 2}, {1, 4}, {3, 5})),  # Figure 3(b)
+        (("zip", "age", "sex"), sets({0, 2}, {1, 4}, {3, 5})),
+        # Up to the median age, 26, and above: three rows each cannot be cut again.
+        (("age", "sex", "zip"), sets({0, 1, 2}, {3, 4, 5})),
+    ],
+)
+def test_patients_of_the_paper(order, expected):
+    microdata = table({name: PATIENTS[name] for name in order})
+    found = cut(microdata, [KAnonymity(k=2)])
+    assert parts(found.group) == expected
+    sizes = sorted(map(len, expected))
+    assert found.facts == {
+        "mode": "strict",
+        "groups": len(expected),
+        "smallest_group": sizes[0],
+        "largest_group": sizes[-1],
+    }
+
+
+def test_the_value_before_the_median_is_tried():
+    found = cut(table({"age": [1, 1, 2, 2, 2, 2, 3]}), [KAnonymity(k=2)])
+    assert parts(found.group) == sets({0, 1}, {2, 3, 4, 5, 6})
+
+
+def test_a_hierarchy_is_cut_into_the_children_of_the_lowest_common_ancestor():
+    towns = ["Bern", "Bonn", "Cork", "Ghent", "Lyon", "Oslo"]
+    country = dict(zip(towns, ["ch", "de", "ie", "be", "fr", "no"], strict=True))
+    area = dict(zip(towns, ["mid", "mid", "sea", "sea", "mid", "sea"], strict=True))
+    rows = ["Bern", "Bern", "Bonn", "Bonn", "Lyon", "Lyon", "Cork", "Oslo", "Oslo", "Ghent"]
+    microdata = with_hierarchy(table({"town": rows}), "town", [country, area])
+    for parameters in (STRICT, RELAXED):
+        found = cut(microdata, [KAnonymity(k=2)], parameters)
+        assert parts(found.group) == sets({0, 1}, {2, 3}, {4, 5}, {6, 7, 8, 9})
+        found = cut(microdata, [KAnonymity(k=4)], parameters)
+        assert parts(found.group) == sets({0, 1, 2, 3, 4, 5}, {6, 7, 8, 9})
+        assert len(parts(cut(microdata, [KAnonymity(k=5)], parameters).group)) == 1
+
+
+def test_nulls_are_the_lowest_values_and_a_child_of_the_root():
+    ages = [None, 3, None, 4, 3, 4]
+    found = cut(table({"age": ages}), [KAnonymity(k=2)])
+    assert parts(found.group) == sets({0, 2}, {1, 4}, {3, 5})
+    town = ["a", None, "b", None, "a", "b"]
+    microdata = with_hierarchy(table({"town": town}), "town", [{"a": "x", "b": "x"}])
+    found = cut(microdata, [KAnonymity(k=2)])
+    assert parts(found.group) == sets({1, 3}, {0, 4}, {2, 5})
+    found = cut(microdata, [KAnonymity(k=3)])
+    assert len(parts(found.group)) == 1
+
+
+def test_no_rows_and_no_quasi_identifiers():
+    empty = table({"age": pa.array([], pa.int64())}, {"s": pa.array([], pa.string())})
+    promises = [KAnonymity(k=2), DistinctLDiversity(l=2, sensitive="s")]
+    for parameters in (STRICT, RELAXED):
+        assert cut(empty, promises, parameters).group.tolist() == []
+        found = cut(table({}, {"s": ["a", "b"]}), promises, parameters)
+        assert found.group.tolist() == [0, 0]
+
+
+def test_a_stratum_that_breaks_a_promise():
+    microdata = table({"age": [1, 2, 3, 4]}, {"s": ["a", "b", "a", "a"]}, {"town": [0, 0, 1, 1]})
+    diverse = DistinctLDiversity(l=2, sensitive="s")
+    with pytest.raises(PromiseError, match=r"promises.1: distinct-l-diversity .* 1 of 2 strata"):
+        cut(microdata, [KAnonymity(k=2), diverse], strata=["town"])
+    assert cut(microdata, [KAnonymity(k=2), diverse]).facts["groups"] == 1
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        DeltaPresence(min=Decimal(0), max=Decimal(1), population="p.csv"),
+        BayesOptimal(rho1=Decimal("0.2"), rho2=Decimal("0.5"), population="p.csv", sensitive="s"),
+    ],
+    ids=lambda promise: promise.name,
+)
+def test_promises_about_a_population(promise):
+    microdata = table({"age": [1, 2]}, {"s": ["a", "b"]})
+    with pytest.raises(PromiseError, match=f"mondrian cannot judge {promise.name}: it speaks"):
+        cut(microdata, [promise])
+
+
+def test_promises_that_parts_may_break_together():
+    class Odd(KAnonymity):
+        monotone = False
+
+    with pytest.raises(PromiseError, match="may break it together"):
+        cut(table({"age": [1, 2]}), [Odd(k=1)])
+
+
+# What may be drawn: tables with quasi-identifiers of every kind, and promises about them.
+
+TREE = [
+    {value: value[0] + "12"[value[1] > "c"] for value in (a + b for a in "xyz" for b in "abcdef")}
+]
+TREE.append({value: "few" if value[0] == "z" else "many" for value in TREE[0]})
+KINDS = {
+    "integer": st.integers(0, 9),
+    "decimal": st.integers(0, 9).map(lambda n: Decimal(n * n) / 4),
+    "date": st.integers(1, 9).map(lambda n: date(2020, n, n)),
+    "text": st.sampled_from("abcdefg"),
+    "tree": st.sampled_from(sorted(TREE[0])),
+}
+
+
+@st.composite
+def tables(draw, kinds=tuple(KINDS), most=40):
+    """A table and its strata."""
+    rows = draw(st.integers(1, most))
+    qi, trees = {}, []
+    for number in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(kinds))
+        values = KINDS[kind]
+        if draw(st.booleans()):
+            values = st.none() | values
+        column = draw(st.lists(values, min_size=rows, max_size=rows))
+        if all(value is None for value in column):
+            column[0] = draw(KINDS[kind])
+        qi[f"{kind} {number}"] = column
+        trees += [f"{kind} {number}"] * (kind == "tree")
+    few = st.lists(st.integers(0, 3), min_size=rows, max_size=rows)
+    microdata = table(qi, {"s": draw(few), "other": draw(few)}, {"half": draw(few)})
+    for name in trees:
+        microdata = with_hierarchy(microdata, name, TREE)
+    return microdata, draw(st.sampled_from([[], [], ["half"]]))
+
+
+COUNTED = st.one_of(
+    st.integers(1, 5).map(lambda k: KAnonymity(k=k)),
+    st.integers(1, 3).map(lambda l: DistinctLDiversity(l=l, sensitive="s")),
+    st.tuples(st.integers(1, 4), st.sampled_from(["0.4", "0.5", "0.8"])).map(
+        lambda drawn: AlphaK(k=drawn[0], alpha=Decimal(drawn[1]), sensitive="s")
+    ),
+)
+OTHERS = (
+    AlphaK(k=2, alpha=Decimal("0.5"), values=("0", "1"), sensitive="s"),
+    DistinctLDiversity(l=2, sensitive="s", known=("other",)),
+    DistinctLDiversity(l=2, sensitive="other"),
+    EntropyLDiversity(l=Decimal("1.8"), sensitive="s"),
+    EntropyLDiversity(l=Decimal("1.5"), sensitive="s", dont_care=("0",)),
+    RecursiveLDiversity(l=2, c=Decimal(2), sensitive="s"),
+    RecursiveLDiversity(l=2, c=Decimal(2), sensitive="s", dont_care=("1",)),
+    RecursiveLDiversity(
+        l=1, c=Decimal(2), sensitive="s", negative=Negative(values=("1",), percent=Decimal(10))
+    ),
+    KEAnonymity(k=2, e=Decimal(2), sensitive="s"),
+    TCloseness(t=Decimal("0.3"), distance="equal", sensitive="s"),
+    TCloseness(t=Decimal("0.2"), distance="ordered", sensitive="s"),
+)
+PROMISES = st.lists(COUNTED | st.sampled_from(OTHERS), min_size=1, max_size=2)
+
+
+def named(promises, microdata):
+    """The promises with the quasi-identifiers that they are about, as a spec fills them in."""
+    qi = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
+    return [
+        promise if promise.quasi_identifiers else replace(promise, quasi_identifiers=qi)
+        for promise in promises
+    ]
+
+
+def broken_groups(promise, microdata, group):
+    """For each row whether its group, known values told apart, breaks a promise."""
+    known = [microdata[name] for name in getattr(promise, "known", None) or ()]
+    apart = group * 100 + key(known, microdata.rows)[0]
+    numbers, place = np.unique(apart, return_inverse=True)
+    sensitive = [promise.sensitive] if promise.sensitive else []
+    seen = count(place, len(numbers), {name: microdata[name].coded() for name in sensitive})
+    if not sensitive:
+        seen = replace(seen, sizes=np.bincount(place))
+    return promise.failing(seen)[place]
+
+
+class Oracle:
+    """The definition of strict Mondrian, one part after the other, in plain Python."""
+
+    def __init__(self, microdata, promises):
+        self.microdata, self.promises = microdata, promises
+        self.qi = [column.name for column in microdata.with_roles("quasi-identifier")]
+        self.values = {name: microdata[name].array().to_pylist() for name in self.qi}
+
+    def final(self, rows):
+        for name in sorted(self.qi, key=lambda name: -self.width(name, rows)):
+            for children in self.cuts(name, rows):
+                if len(children) > 1 and all(map(self.kept, children)):
+                    return {part for child in children for part in self.final(child)}
+        return {frozenset(rows)}
+
+    def kept(self, rows):
+        group = np.isin(np.arange(self.microdata.rows), sorted(rows)).astype(np.int64)
+        return not any(
+            broken_groups(promise, self.microdata, group)[group > 0].any()
+            for promise in self.promises
+        )
+
+    def width(self, name, rows):
+        everywhere = self.values[name]
+        if name.startswith("tree"):
+            top, distinct = self.top(name, rows), set(everywhere)
+            below = [v for v in distinct if path(v)[top] == path(everywhere[min(rows)])[top]]
+            return Fraction(len(below), len(distinct))
+        lies = self.lies(name)
+        length = max(lies.values()) - min(lies.values())
+        here = [lies[everywhere[row]] for row in rows]
+        return Fraction(max(here) - min(here)) / Fraction(length or 1)
+
+    def lies(self, name):
+        known = sorted({v for v in self.values[name] if v is not None})
+        if name.startswith("text"):
+            ranked = [*([None] if None in self.values[name] else []), *known]
+            return {value: rank for rank, value in enumerate(ranked)}
+        number = (lambda v: v.toordinal()) if name.startswith("date") else Fraction
+        return {value: number(value) for value in known} | {None: number(known[0])}
+
+    def top(self, name, rows):
+        paths = [path(self.values[name][row]) for row in rows]
+        return min(level for level in range(4) if len({one[level] for one in paths}) == 1)
+
+    def cuts(self, name, rows):
+        values = self.values[name]
+        if name.startswith("tree"):
+            top, children = self.top(name, rows), defaultdict(set)
+            for row in rows:
+                children[path(values[row])[max(top - 1, 0)]].add(row)
+            return [list(children.values())]
+        ordered = sorted(order(values[row]) for row in rows)
+        median = ordered[(len(ordered) - 1) // 2]
+        at = [median, *[value for value in ordered if value < median][-1:]]
+        sides = [
+            [{r for r in rows if (order(values[r]) <= v) == low} for low in (1, 0)] for v in at
+        ]
+        return [children for children in sides if all(children)]
+
+
+def path(value):
+    """The nodes above a value, from itself to the root; a null has its own."""
+    return (value, *(level.get(value) for level in TREE), "root")
+
+
+def order(value):
+    return (value is not None, value)
+
+
+def test_strict_is_what_the_definition_says():
+    seen = Counter()
+
+    @given(tables(), PROMISES)
+    def law(drawn, promises):
+        microdata, strata = drawn
+        promises = named(promises, microdata)
+        oracle = Oracle(microdata, promises)
+        begin = [set(rows.tolist()) for rows in by_stratum(microdata, strata)]
+        if not all(map(oracle.kept, begin)):
+            seen["refused"] += 1
+            with pytest.raises(PromiseError, match="cannot be kept"):
+                cut(microdata, promises, strata=strata)
+            return
+        expected = {part for rows in begin for part in oracle.final(rows)}
+        seen["cut"] += len(expected) > len(begin)
+        assert parts(cut(microdata, promises, strata=strata).group) == expected
+
+    law()
+    assert seen["cut"] > 3, seen
+
+
+@pytest.mark.parametrize("promise", OTHERS, ids=lambda promise: str(promise.parameters()))
+def test_strict_keeps_each_promise_as_the_definition_says(promise):
+    rng = np.random.default_rng(2)
+    qi = {
+        "integer": rng.geometric(0.2, 120),
+        "tree": rng.choice(sorted(TREE[0]), 120),
+        "text": rng.choice(list("abcdefg"), 120),
+    }
+    few = {"s": rng.integers(0, 4, 120), "other": rng.integers(0, 2, 120)}
+    microdata = with_hierarchy(table(qi, few), "tree", TREE)
+    promises = named([promise], microdata)
+    group = cut(microdata, promises).group
+    assert 5 < len(parts(group)) < 120
+    assert parts(group) == Oracle(microdata, promises).final(set(range(120)))
+    assert not broken_groups(promises[0], microdata, group).any()
+
+
+@given(tables(), PROMISES, st.sampled_from([STRICT, RELAXED]), st.integers(0, 99))
+def test_every_group_keeps_every_promise_within_its_stratum(drawn, promises, parameters, seed):
+    microdata, strata = drawn
+    promises = named(promises, microdata)
+    try:
+        found = cut(microdata, promises, parameters, strata, seed)
+    except PromiseError:
+        whole = key([microdata[name] for name in strata], microdata.rows)[0]
+        assert any(broken_groups(promise, microdata, whole).any() for promise in promises)
+        return
+    assert not any(broken_groups(promise, microdata, found.group).any() for promise in promises)
+    within = [set(rows.tolist()) for rows in by_stratum(microdata, strata)]
+    assert all(sum(part <= rows for rows in within) == 1 for part in parts(found.group))
+    assert found.facts["groups"] == len(parts(found.group))
+
+
+@given(tables(), st.integers(1, 5))
+def test_strict_boxes_are_disjoint(drawn, k):
+    microdata, _ = drawn
+    found = parts(cut(microdata, [KAnonymity(k=min(k, microdata.rows))]).group)
+    oracle = Oracle(microdata, [])
+
+    def box(name, rows):
+        values = oracle.values[name]
+        if name.startswith("tree"):
+            top = oracle.top(name, rows)
+            return {v for v in values if path(v)[top] == path(values[min(rows)])[top]}
+        shown = [order(values[row]) for row in rows]
+        return {v for v in values if min(shown) <= order(v) <= max(shown)}
+
+    boxes = [{name: box(name, rows) for name in oracle.qi} for rows in found]
+    for number, one in enumerate(boxes):
+        for other in boxes[:number]:
+            assert any(not one[name] & other[name] for name in oracle.qi)
+
+
+@given(tables(), PROMISES, st.randoms(use_true_random=False))
+def test_the_order_of_rows_makes_no_difference_to_strict(drawn, promises, random):
+    microdata, strata = drawn
+    shuffled = list(range(microdata.rows))
+    random.shuffle(shuffled)
+    other = microdata.take(np.array(shuffled))
+    try:
+        found = parts(cut(microdata, named(promises, microdata), strata=strata).group)
+    except PromiseError:
+        with pytest.raises(PromiseError):
+            cut(other, named(promises, other), strata=strata)
+        return
+    again = parts(cut(other, named(promises, other), strata=strata).group)
+    assert {frozenset(shuffled[row] for row in part) for part in again} == found
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 6), st.integers(0, 99))
+def test_relaxed_parts_of_one_ordered_attribute_have_k_to_2k_rows(values, k, seed):
+    if len(values) < k:
+        values = values * k
+    found = cut(table({"age": values}), [KAnonymity(k=k)], RELAXED, seed=seed)
+    runs = sorted(sorted(values[row] for row in part) for part in parts(found.group))
+    assert all(k <= len(run) < 2 * k for run in runs)
+    assert [value for run in runs for value in run] == sorted(values)
+
+
+def test_chance_parts_equal_rows():
+    microdata = table({"age": [7] * 64})
+    drawn = [cut(microdata, [KAnonymity(k=2)], RELAXED, seed=seed) for seed in range(20)]
+    with_first = [np.flatnonzero(one.group == one.group[0]) for one in drawn]
+    assert all(len(pair) == 2 for pair in with_first)
+    assert len({int(pair[1]) for pair in with_first}) > 8
+    assert cut(microdata, [KAnonymity(k=2)], STRICT).facts["groups"] == 1
+
+
+@given(tables(most=60), st.integers(1, 4))
+def test_a_promise_about_some_attributes_holds_for_what_they_show(drawn, k):
+    microdata, _ = drawn
+    name = microdata.columns[0].name
+    k = min(k, microdata.rows)
+    group = cut(microdata, [KAnonymity(k=k, quasi_identifiers=(name,))], RELAXED).group
+    codes, _ = microdata[name].category()
+    shown = [(codes[group == one].min(), codes[group == one].max()) for one in group]
+    assert min(shown.count(one) for one in shown) >= k
+
+
+# The compiled path, which large tables take.
+
+
+@contextmanager
+def worth_compiling(rows):
+    usual, mondrian._WORTH_COMPILING = mondrian._WORTH_COMPILING, rows
+    try:
+        yield
+    finally:
+        mondrian._WORTH_COMPILING = usual
+
+
+def both_ways(microdata, promises, parameters, strata, seed):
+    found = []
+    for rows in (0, 10**9):
+        with worth_compiling(rows):
+            try:
+                found.append(cut(microdata, promises, parameters, strata, seed))
+            except PromiseError as error:
+                found.append(str(error))
+    return found
+
+
+def test_the_compiled_partition_is_the_same():
+    seen = Counter()
+
+    @given(
+        tables(most=80),
+        st.lists(COUNTED, min_size=1, max_size=3),
+        st.integers(0, 99),
+    )
+    def law(drawn, promises, seed):
+        microdata, strata = drawn
+        promises = named(promises, microdata)
+        for parameters in (STRICT, RELAXED):
+            compiled, plain = both_ways(microdata, promises, parameters, strata, seed)
+            if isinstance(plain, str):
+                seen["refused"] += 1
+                assert compiled == plain
+                continue
+            seen[parameters.mode] += len(parts(plain.group)) > 4
+            assert parts(compiled.group) == parts(plain.group)
+            assert compiled.facts == plain.facts
+
+    law()
+    assert min(seen["strict"], seen["relaxed"]) > 3, seen
+
+
+@pytest.mark.parametrize("parameters", [STRICT, RELAXED], ids=lambda p: p.mode)
+def test_the_compiled_partition_of_a_larger_table_is_the_same(parameters):
+    rng = np.random.default_rng(9)
+    rows = 6000
+    qi = {
+        "integer": rng.geometric(0.1, rows),
+        "wide": rng.integers(0, 10**9, rows),
+        "tree": rng.choice(sorted(TREE[0]), rows),
+        "text": rng.choice(list("abcd"), rows, p=[0.7, 0.1, 0.1, 0.1]),
+    }
+    microdata = table(qi, {"s": rng.geometric(0.3, rows)}, {"half": rng.integers(0, 3, rows)})
+    microdata = with_hierarchy(microdata, "tree", TREE)
+    for promises in (
+        [KAnonymity(k=4)],
+        [KAnonymity(k=3), DistinctLDiversity(l=3, sensitive="s")],
+        [AlphaK(k=2, alpha=Decimal("0.5"), sensitive="s")],
+    ):
+        promises = named(promises, microdata)
+        compiled, plain = both_ways(microdata, promises, parameters, ["half"], 4)
+        assert compiled.facts["groups"] > 400
+        assert parts(compiled.group) == parts(plain.group)
+
+
+def test_what_compiled_code_finds_is_judged(monkeypatch):
+    monkeypatch.setattr(mondrian_compiled, "cut_by_part", lambda *_: np.array([0, 0, 0, 1]))
+    with worth_compiling(0), pytest.raises(Fault):
+        cut(table({"age": [1, 2, 3, 4]}), [KAnonymity(k=2)])

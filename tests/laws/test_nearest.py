@@ -1,0 +1,77 @@
+"""The nearest others of each row: by grouping and by comparing all pairs, the same distances."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.partitions import nearest as module
+from tasks.partitions.nearest import by_groups, directly, nearest
+
+
+def table(rng, rows, columns):
+    values = rng.integers(1, 9, columns)
+    return rng.integers(0, values, (rows, columns)).astype(np.int32)
+
+
+def all_distances(codes):
+    apart = (codes[:, None] != codes[None]).sum(axis=2)
+    np.fill_diagonal(apart, codes.shape[1] + 1)
+    return apart
+
+
+def check(codes, many, found, distance):
+    rows = len(codes)
+    apart = all_distances(codes)
+    assert found.shape == distance.shape == (rows, min(many, rows - 1))
+    assert np.array_equal(distance, np.sort(apart, axis=1)[:, : found.shape[1]])
+    assert np.array_equal(np.take_along_axis(apart, found, axis=1), distance)
+    assert all(len(set(row)) == len(row) for row in found.tolist())
+
+
+@given(st.integers(0, 2**32), st.integers(2, 60), st.integers(1, 7), st.integers(1, 20))
+def test_by_comparing(seed, rows, columns, many):
+    codes = table(np.random.default_rng(seed), rows, columns)
+    found, distance = nearest(codes, many)
+    check(codes, many, found, distance)
+
+
+@pytest.mark.parametrize("until_compared", [0, 10])
+def test_by_grouping(monkeypatch, until_compared):
+    """With 0 no row is ever compared directly, unless all are done."""
+    monkeypatch.setattr(module, "_ROWS_PER_CHOICE", until_compared)
+    rng = np.random.default_rng(until_compared)
+    far = 0
+    for _ in range(150):
+        rows, many = int(rng.integers(2, 150)), int(rng.integers(1, 20))
+        codes = table(rng, rows, int(rng.integers(1, 7)))
+        found, distance = by_groups(codes, min(many, rows - 1))
+        check(codes, many, found, distance)
+        far += distance.max() > 2
+    assert far > 30
+
+
+def test_keys_that_do_not_fit_in_an_integer():
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 2**31 - 1, (40, 5)).astype(np.int32)
+    codes[20:, :3] = codes[:20, :3]
+    found, distance = by_groups(codes, 3)
+    check(codes, 3, found, distance)
+    assert (distance[:, 0] == 2).all()
+
+
+def test_some_rows_of_a_large_table():
+    rng = np.random.default_rng(4)
+    codes = table(rng, 5000, 6)
+    found, distance = nearest(codes, 6)
+    some = rng.choice(5000, 200, replace=False)
+    assert np.array_equal(distance[some], directly(codes, some, 6)[1])
+    assert np.array_equal((codes[found] != codes[:, None]).sum(axis=2), distance)
+    assert (found != np.arange(5000)[:, None]).all()
+    again = nearest(codes, 6)
+    assert np.array_equal(found, again[0])
+
+
+def test_a_row_alone_has_no_neighbour():
+    found, distance = nearest(np.zeros((1, 3), dtype=np.int32), 4)
+    assert found.shape == distance.shape == (1, 0)
