@@ -148,7 +148,7 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
 def reader_of_suppressed(name: str, column: DeclaredColumn) -> Reader:
     """How the cells of a column are read that shows its values as they are, or a star."""
     read = _strict(name, lambda text: Values((value_of(text, column.type),)))
-    return _with_null(read, name, column)
+    return _with_null(read, name, column.model_copy(update={"hierarchy": None}))
 
 
 def _with_null(read: Callable[[str], Admitted], name: str, column: DeclaredColumn) -> Reader:

@@ -10,6 +10,7 @@ The uniform estimator counts each row with its chance, see `tasks.query.outcomes
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -32,6 +33,7 @@ from tasks.release.declared import Declared
 from tasks.sql.parse import literal, shown
 from tasks.sql.session import session
 
+_ANY: Mapping[str, Any] = {"date": date(1970, 1, 1)}
 _CELLS = 2_000  # of a GROUP BY over recoded columns
 
 
@@ -77,11 +79,12 @@ class Recoded:
         return answer
 
     def starts(self, name: str) -> list[Any]:
-        """The least values of the labels of an ordered column, ascending."""
+        """The least values of the labels of an ordered column, ascending; any where none tells."""
         labels, _ = self.rows.labels[name]
         values = [v for label in labels if isinstance(label, Values) for v in label.values]
         values += [label.low for label in labels if isinstance(label, Between)]
-        return sorted({value for value in values if value is not None})
+        known = sorted({value for value in values if value is not None})
+        return known or [_ANY.get(self.rows.schema[name].type, 0)]
 
     def _cells(self, recoded: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """All vectors of values that the labels of some columns admit."""

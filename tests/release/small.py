@@ -76,6 +76,10 @@ class Small:
             writer.writerows(rows)
         return self
 
+    def plan(self) -> Plan:
+        """What the spec asks for."""
+        return plan_run(self.spec)
+
     def prepared(self, name: str) -> tuple[Plan, Path]:
         """A judged candidate, ready to be published."""
         plan, run = plan_run(self.spec), self.folder / name

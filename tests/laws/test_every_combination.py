@@ -1,0 +1,201 @@
+"""Every promise, by every partition, in every form: kept on what is published, or refused.
+
+A promise that cannot be kept may only be refused: the law counts how often, and asks that each
+combination be kept on some tables.
+"""
+
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from expectations.alpha_k import AlphaK
+from expectations.errors import PromiseError
+from expectations.k_anonymity import KAnonymity
+from expectations.ke_anonymity import KEAnonymity
+from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from expectations.t_closeness import TCloseness
+from tasks.forms.labels import admits
+from tasks.forms.parameters import GeneralizedParameters, PermutedParameters, SuppressedParameters
+from tasks.forms.recoded import read_labels, reader_for
+from tasks.forms.registry import FORMS
+from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.grouped import grouped
+from tasks.microdata.hierarchies import hierarchy_of, with_ancestors
+from tasks.microdata.randomness import seeded
+from tasks.microdata.schema import Intervals
+from tasks.microdata.table import Microdata, encode
+from tasks.partitions.parameters import (
+    FactorsParameters,
+    ForestParameters,
+    FullDomainParameters,
+    KEParameters,
+    MondrianParameters,
+)
+from tasks.partitions.registry import PARTITIONS
+
+QUASI = ("age", "town", "born")
+KINDS = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*"))
+SCHEMA = {
+    "age": DeclaredColumn(
+        role="quasi-identifier", type="integer", hierarchy=Intervals(intervals=(2, 4))
+    ),
+    "town": DeclaredColumn(role="quasi-identifier", type="string", nulls=True, hierarchy=KINDS),
+    "born": DeclaredColumn(role="quasi-identifier", type="integer"),
+    "note": DeclaredColumn(role="insensitive", type="string"),
+    "wage": DeclaredColumn(role="sensitive", type="integer"),
+}
+SCOPE = {"quasi_identifiers": QUASI, "sensitive": "wage"}
+K2 = KAnonymity(k=2, quasi_identifiers=QUASI)
+KE = KEAnonymity(k=2, e=Decimal(1), **SCOPE)
+PROMISES = {
+    "k-anonymity": K2,
+    "distinct": DistinctLDiversity(l=2, **SCOPE),
+    "entropy": EntropyLDiversity(l=Decimal("1.8"), **SCOPE),
+    "recursive": RecursiveLDiversity(l=2, c=Decimal(2), **SCOPE),
+    "don't care": RecursiveLDiversity(l=2, c=Decimal(2), dont_care=("3",), **SCOPE),
+    "t-closeness": TCloseness(t=Decimal("0.4"), distance="ordered", **SCOPE),
+    "alpha-k": AlphaK(alpha=Decimal("0.7"), k=2, **SCOPE),
+    "ke-anonymity": KE,
+}
+METHODS = {
+    "full-domain": FullDomainParameters(method="full-domain"),
+    "full-domain dropping": FullDomainParameters(
+        method="full-domain", metric="discernibility", suppression=Decimal("0.3")
+    ),
+    "full-domain starring": FullDomainParameters(
+        method="full-domain", suppression=Decimal("0.3"), suppressed="star"
+    ),
+    "mondrian strict": MondrianParameters(method="mondrian"),
+    "mondrian relaxed": MondrianParameters(method="mondrian", mode="relaxed"),
+    "forest": ForestParameters(method="forest"),
+    "factors": FactorsParameters(method="factors"),
+    "ke": KEParameters(method="ke"),
+}
+SHOWN = {
+    "generalized": GeneralizedParameters(method="generalized"),
+    "suppressed": SuppressedParameters(method="suppressed"),
+    "suppressed linked": SuppressedParameters(method="suppressed", linked=(("age", "born"),)),
+    "permuted": PermutedParameters(method="permuted"),
+}
+READ_FROM = {"forest": K2, "factors": K2, "ke": KE}
+COMBINATIONS = [
+    (promise, method, form)
+    for promise, model in PROMISES.items()
+    for method in METHODS
+    for form, parameters in SHOWN.items()
+    if parameters.method in model.forms
+]
+
+
+def random_table(rng, rows):
+    """People of a few towns; nulls are a category of the town."""
+    towns = [None if rng.random() < 0.15 else "abcd"[rng.integers(4)] for _ in range(rows)]
+    arrays = {
+        "age": pa.array(rng.integers(-3, 6, rows)),
+        "town": pa.array(towns, pa.string()),
+        "born": pa.array(rng.integers(0, 4, rows)),
+        "note": pa.array([f"note {n}" for n in range(rows)]),
+        "wage": pa.array(rng.integers(0, 4, rows)),
+    }
+    columns = []
+    for name, declared in SCHEMA.items():
+        column = encode(name, declared.role, arrays[name])
+        if declared.hierarchy is not None:
+            column = with_ancestors(column, hierarchy_of(column, declared.hierarchy))
+        columns.append(column)
+    return Microdata(tuple(columns), rows)
+
+
+def published(microdata, method, promises, form, strata):
+    parameters = METHODS[method]
+    make = PARTITIONS[parameters.method]
+    partition = make(microdata, strata, promises, parameters, seeded(1))
+    form_ = FORMS[SHOWN[form].method]
+    tables = form_.publish(microdata, partition, SHOWN[form], seeded(2))
+    schema = form_.schemas(SCHEMA)["microdata"]
+    return partition, {"microdata": tables["microdata"].cast(schema)}
+
+
+@pytest.mark.parametrize(("promise", "method", "form"), COMBINATIONS)
+def test_kept_or_refused(promise, method, form):
+    outcomes = Counter()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        microdata = random_table(rng, int(rng.integers(8, 20)))
+        strata = ["born"] if seed == 5 else []
+        model = PROMISES[promise]
+        promises = list(dict.fromkeys([model, READ_FROM.get(METHODS[method].method, model)]))
+        kept = [p for p in promises if SHOWN[form].method in p.forms]
+        if not feasible(microdata, promises, strata):
+            outcomes["refused before"] += 1
+            continue
+        try:
+            partition, tables = published(microdata, method, promises, form, strata)
+        except PromiseError:
+            outcomes["refused"] += 1
+            continue
+        outcomes["kept"] += 1
+        holds_on(tables, form, kept)
+        represents(microdata, partition, tables, form)
+        within(microdata, partition, strata)
+    assert outcomes["kept"] >= 3, outcomes
+
+
+def feasible(microdata, promises, strata):
+    """What is verified before any partition is made: each stratum as one group."""
+    coarsest = grouped(microdata, strata, ["wage"])
+    return all(promise.feasible(coarsest).holds for promise in promises)
+
+
+def holds_on(tables, form, promises):
+    form_ = FORMS[SHOWN[form].method]
+    for model in promises:
+        groups = form_.groups(tables, SCHEMA, model.told_apart_by, ["wage"])
+        assert model.check(groups).holds, model.name
+    for rule in form_.rules(SCHEMA).get("microdata", ()):
+        assert rule.holds(tables["microdata"]), rule
+
+
+def represents(microdata, partition, tables, form):
+    """Every kept row is there once, behind labels that admit its own values."""
+    table = tables["microdata"]
+    assert table.num_rows == microdata.rows - partition.suppressed
+    kept = microdata.take(np.flatnonzero(partition.group >= 0)).table()
+    if SHOWN[form].method == "permuted":
+        assert sorted(kept["wage"].to_pylist()) == sorted(table["wage"].to_pylist())
+        return
+    labels = read_labels(table, SCHEMA, reader_for(SHOWN[form].method))
+    place = {note: row for row, note in enumerate(table["note"].to_pylist())}
+    for row in kept.to_pylist():
+        at = place[row["note"]]
+        assert table["wage"][at].as_py() == row["wage"]
+        for name, (admitted, codes) in labels.items():
+            assert admits(admitted[codes[at]], row[name]), name
+
+
+def within(microdata, partition, strata):
+    for name in strata:
+        pairs = set(zip(partition.group.tolist(), microdata[name].codes.tolist(), strict=True))
+        groups = [group for group, _ in pairs if group >= 0]
+        assert len(groups) == len(set(groups)), "a group crosses strata"
+    for name, levels in partition.recoding.items():
+        nodes = microdata[name].levels()
+        codes, _ = microdata[name].category()
+        for group in range(int(partition.group.max()) + 1):
+            members = codes[partition.group == group]
+            assert len(set(nodes[levels[group], members].tolist())) == 1
+
+
+def test_a_budget_is_never_exceeded():
+    spent = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        microdata = random_table(rng, 15)
+        partition, _ = published(microdata, "full-domain dropping", [K2], "generalized", [])
+        spent.append(partition.suppressed)
+        assert partition.suppressed <= Fraction(3, 10) * 15
+    assert any(spent)
