@@ -46,6 +46,9 @@ def answered(answer: "Answer") -> None:
     for row in answer.rows:
         table.add_row(*(_cell(value) for value in row.values()))
     Console().print(table)
+    rows = [v for row in answer.rows for v in row.values() if hasattr(v, "estimate")]
+    if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
+        click.echo("≈ is an estimate, without guarantee")
     kind = "guaranteed bounds" if answer.guaranteed else "estimates without guarantee"
     left_out = ", ".join(f"{n} {why}" for why, n in answer.not_represented.items() if n)
     click.echo(
@@ -101,8 +104,11 @@ def _cell(value: Any) -> str:
     if value.lower is None:
         return "none selected"
     if value.lower == value.upper:
-        return _number(value.lower)
-    return f"{_number(value.lower)} … {_number(value.upper)}"
+        limits = _number(value.lower)
+    else:
+        limits = f"{_number(value.lower)} … {_number(value.upper)}"
+    expected = "" if value.estimate is None else f" (≈ {_number(value.estimate)})"
+    return limits + expected * (value.lower != value.upper) + " or null" * value.may_be_empty
 
 
 def _number(value: Any) -> str:

@@ -1,5 +1,7 @@
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tasks.release.utility import Utility
 from tasks.report.page import PageContent, page
 from tests.report.content import ADULT_COLUMNS, content, losses, randomly_cut
 
@@ -79,10 +82,26 @@ def _hostile() -> PageContent:
     return content(sizes, sensitive, columns=columns, title="Donaudampfschiff" * 12)
 
 
+def _recoded() -> PageContent:
+    name = "a very long name of a quasi-identifier, or two " * 2
+    columns = {
+        **ADULT_COLUMNS,
+        name: {"role": "quasi-identifier", "type": "date", "hierarchy": {"dates": ["year"]}},
+    }
+    promise = {"model": "k-anonymity", "k": 2, "quasi-identifiers": ["age", name]}
+    partition = {"method": "full-domain", "suppression": "0.05", "suppressed": "star"}
+    form = {"method": "generalized"}
+    of = losses([26, 54, 1130], columns=columns, promises=[promise], partition=partition, form=form)
+    third = Fraction(1, 3)
+    lost = Utility(3, 403 + third, 201 + third, 10**12, 7, third, third, third, 26, 0)
+    return replace(of, utility=lost)
+
+
 PAGES = {
     "few": lambda: losses([26, 54, 1130, 209, 8], 3, promises=[KE]),
     "random": _random,
     "hostile": _hostile,
+    "recoded": _recoded,
 }
 
 

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,8 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.release.utility import Utility
 from tasks.report import page as page_module
 from tasks.report.asking import example_query
+from tasks.report.lost import rounded
 from tasks.report.page import PageContent, PublishedFile, page
 from tests.report.content import ADULT_COLUMNS, content, declared, losses
 from tests.report.html import Read
@@ -364,3 +367,99 @@ def test_any_groups_make_a_whole_page(sizes, low, step, kind, title):
 def test_the_only_sensitive_column_is_named_where_a_promise_names_none():
     promise = {"model": "ke-anonymity", "k": 2, "e": 1}
     assert "2 different values of capital-loss" in read(losses([4, 5], promises=[promise])).text
+
+
+KINDS = [["cat", "pet", "*"], ["dog", "pet", "*"]]
+RECODED = {
+    "age": {"role": "quasi-identifier", "type": "integer", "hierarchy": {"intervals": [5]}},
+    "kind": {"role": "quasi-identifier", "type": "string", "hierarchy": KINDS},
+    "hours": {"role": "insensitive", "type": "integer"},
+    "capital-loss": {"role": "sensitive", "type": "integer"},
+}
+USED = Utility(
+    classes=2,
+    average_class_size=Fraction(7, 2),
+    c_avg=Fraction(7, 6),
+    discernibility=25,
+    height=2,
+    imprecision=Fraction(1, 3),
+    ncp=Fraction(1, 7),
+    starred_cells=Fraction(0),
+    starred_rows=0,
+    suppressed_rows=0,
+)
+
+
+def recoded(form, partition, **changes):
+    columns = {**RECODED, **changes.pop("columns", {})}
+    if form["method"] == "suppressed":
+        columns = {n: {k: v for k, v in c.items() if k != "hierarchy"} for n, c in columns.items()}
+    promises = [{"model": "k-anonymity", "k": 3, "quasi-identifiers": ["age", "kind"]}]
+    of = losses(
+        [3, 4], columns=columns, form=form, partition=partition, promises=promises, **changes
+    )
+    return replace(of, utility=USED)
+
+
+@pytest.mark.parametrize("form", ["generalized", "suppressed"])
+@pytest.mark.parametrize(
+    ("partition", "words"),
+    [
+        ({"method": "full-domain"}, "one level of its hierarchy"),
+        ({"method": "full-domain", "suppression": "0.01"}, "a share of 0.01 of the rows"),
+        (
+            {"method": "full-domain", "suppression": "0.01", "suppressed": "star"},
+            "published with stars",
+        ),
+        ({"method": "mondrian"}, "cut in two at the median"),
+        ({"method": "mondrian", "mode": "relaxed"}, "drawn at random"),
+        ({"method": "forest"}, "within a proven factor"),
+        ({"method": "factors"}, "small circles"),
+    ],
+)
+def test_recoded_pages_say_what_was_done_and_lost(form, partition, words):
+    seen = read(recoded({"method": form}, partition, strata=["kind"]))
+    text = seen.text
+    assert words in text
+    assert "separately within each kind" in text
+    assert "shuffled" not in text
+    assert "The uniform estimator" in text or "the uniform estimator" in text
+    for value in ("1.1667", "0.3333", "0.1429", "25"):
+        assert value in text
+    assert "published as labels" in text
+    assert "Somebody who knows insensitive columns." in text
+    assert ("star" in text) or form == "generalized"
+
+
+def test_linked_columns_are_named():
+    form = {"method": "suppressed", "linked": [["age", "kind"]]}
+    text = read(recoded(form, {"method": "forest"})).text
+    assert re.search("Suppressed together: age ?, kind", text)
+
+
+def test_an_example_groups_by_what_can_be_told():
+    of = recoded({"method": "generalized"}, {"method": "mondrian"})
+    assert example_query(of.declared).endswith('GROUP BY "kind"')
+    of = recoded({"method": "suppressed"}, {"method": "forest"})
+    assert "GROUP BY" not in example_query(of.declared)
+
+
+def test_hostile_names_of_recoded_columns_are_text():
+    for name in HOSTILE:
+        column = {"role": "quasi-identifier", "type": "string", "hierarchy": [["a", name, "*"]]}
+        form = {"method": "generalized"}
+        read(recoded(form, {"method": "mondrian"}, columns={name: column}))
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        ("1/3", "0.3333"),
+        ("2/3", "0.6667"),
+        ("1/20000", "0.0001"),
+        ("0", "0"),
+        ("12345/2", "6,172.5"),
+    ],
+)
+def test_measures_are_rounded_half_up(number, shown):
+    assert rounded(Fraction(number)) == shown

@@ -1,0 +1,353 @@
+"""Random microdata, published with labels and asked random queries: the truth is in the bounds.
+
+The truth is what DuckDB answers to the same text on the original rows. Each seed is a release with
+columns of every type and hierarchies of every kind, and several queries on it.
+"""
+
+import random
+from collections import Counter
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from expectations.errors import QueryError
+from tasks.forms.registry import FORMS
+from tasks.microdata.hierarchies import hierarchy_of
+from tasks.microdata.hierarchies import with_ancestors as climbing
+from tasks.microdata.randomness import seeded
+from tasks.microdata.schema import Dates, Intervals, Prefixes
+from tasks.microdata.table import Microdata, encode
+from tasks.partitions.partition import Partition
+from tasks.query.answer import answer_on
+from tasks.release.declared import Declared
+from tests.query.worlds import COUNTS, column
+
+EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001 - naive, as the values are
+WORDS = ["a", "b", "ab", "B", "Ab", "a, b", "it's", "[x", "é", "", "a*", "1*ab", "1***", "ba"]
+CODES = ["1305", "1306", "1315", "13*5", "1***", "1*05", "2", "13", "é305"]
+KINDS = (
+    ("cat", "pet", "*"),
+    ("dog", "pet", "*"),
+    ("wolf", "wild", "*"),
+    ("pet", "thing", "*"),
+    ("emu", "wild", "*"),
+)
+SIZES = tuple((str(n), "low" if n < 0 else "high", "*") for n in range(-4, 8)) + (
+    ("9" * 30, "high", "*"),
+    ("many", "high", "*"),
+)
+SHARES = tuple((f"{n}.{d}", str(n), "*") for n in range(3) for d in (0, 5))
+
+
+def value(type_, chance):
+    """A value of a small domain, now and then one at the edge of what the type holds."""
+    edge = chance.random() < 0.03
+    whole = chance.randint(-4, 7)
+    match type_:
+        case "integer":
+            return chance.choice([2**63 - 1, -(2**63), 2**53 + 1, 2**53]) if edge else whole
+        case "decimal":
+            return Decimal(chance.randint(-40, 70)).scaleb(-1) if not edge else Decimal("9" * 36)
+        case "float":
+            return chance.choice([1e300, -1e300, 5e-324, 0.1 + 0.2]) if edge else whole / 4
+        case "date":
+            day = (EPOCH + timedelta(days=chance.randint(-40, 70))).date()
+            return chance.choice([date.min, date.max]) if edge else day
+        case "timestamp":
+            moment = EPOCH + timedelta(hours=6 * chance.randint(-8, 12), microseconds=whole)
+            return chance.choice([datetime.min, datetime.max]) if edge else moment  # noqa: DTZ901
+        case "boolean":
+            return chance.random() < 0.5
+    return chance.choice(WORDS)
+
+
+QUASI = {
+    "age": ("integer", [None]),
+    "old": ("integer", [Intervals(intervals=(2, 6)), Intervals(intervals=(1, 5, 10))]),
+    "size": ("integer", [SIZES]),
+    "share": ("decimal", [None]),
+    "part": ("decimal", [SHARES]),
+    "rate": ("float", [None]),
+    "day": ("date", [None]),
+    "born": (
+        "date",
+        [Dates(dates=("month", "year")), Dates(dates=("quarter", "decade", "century"))],
+    ),
+    "seen": ("timestamp", [None]),
+    "word": ("string", [None]),
+    "zip": ("string", [Prefixes(prefixes=(3, 2)), Prefixes(prefixes=(4, 1))]),
+    "kind": ("string", [KINDS]),
+    "vip": ("boolean", [None]),
+}
+OTHERS = {
+    "gain": ("insensitive", "integer", True),
+    "note": ("insensitive", "string", True),
+    "met": ("insensitive", "date", True),
+    "mark": ("insensitive", "boolean", True),
+    "ratio": ("insensitive", "float", False),
+    "loss": ("sensitive", "integer", False),
+    "cost": ("sensitive", "decimal", False),
+}
+LEAVES = {"size": list(range(-4, 8)), "kind": [row[0] for row in KINDS], "zip": CODES}
+LEAVES["part"] = [Decimal(row[0]) for row in SHARES]
+
+
+def drawn(name, type_, chance):
+    if name in LEAVES:
+        return chance.choice(LEAVES[name])
+    return value(type_, chance)
+
+
+class Release:
+    """Random rows, their columns as declared, and what is published of them."""
+
+    def __init__(self, chance, form, rows=None):
+        names = chance.sample(list(QUASI), chance.randint(2, 4))
+        rows = chance.randint(1, 9) if rows is None else rows
+        self.columns = {}
+        columns = []
+        for name in names:
+            type_, hierarchies = QUASI[name]
+            nulls = chance.random() < 0.4
+            hierarchy = chance.choice(hierarchies)
+            scale = 1 if type_ == "decimal" else None
+            self.columns[name] = column(
+                "quasi-identifier", type_, nulls=nulls, scale=scale, hierarchy=hierarchy
+            )
+            columns.append(self._column(name, hierarchy, rows, chance))
+        for name, (role, type_, nulls) in OTHERS.items():
+            scale = 1 if type_ == "decimal" else None
+            self.columns[name] = column(role, type_, nulls=nulls, scale=scale)
+            columns.append(self._column(name, None, rows, chance))
+        microdata = Microdata(tuple(columns), rows)
+        _, group = np.unique([chance.randint(0, rows // 2) for _ in range(rows)], return_inverse=True)
+        group = group - (chance.random() < 0.3)
+        recoding = {
+            c.name: np.array([chance.randrange(len(c.levels())) for _ in range(group.max() + 1)])
+            for c in microdata.with_roles("quasi-identifier")
+        }
+        self.original = microdata.take(np.flatnonzero(group >= 0)).table()
+        self.declared = Declared.model_construct(
+            columns=self.columns, form=SimpleNamespace(method=form), rows=COUNTS, strata=()
+        )
+        linked = [tuple(names[:2])] if chance.random() < 0.3 else []
+        self.tables = FORMS[form].publish(
+            microdata,
+            Partition(group, recoding=coarse(microdata, group, recoding, chance)),
+            SimpleNamespace(linked=linked),
+            seeded(1),
+        )
+
+    def _column(self, name, hierarchy, rows, chance):
+        declared = self.columns[name]
+        values = [
+            None if declared.nulls and chance.random() < 0.25 else drawn(name, declared.type, chance)
+            for _ in range(rows)
+        ]
+        encoded = encode(name, declared.role, pa.array(values, declared.arrow_type))
+        return encoded if hierarchy is None else climbing(encoded, hierarchy_of(encoded, hierarchy))
+
+
+def coarse(microdata, group, recoding, chance):
+    """Of some columns a level per group at which all of its rows agree."""
+    found = {}
+    for name, wished in recoding.items():
+        if chance.random() < 0.6:
+            continue
+        levels = microdata[name].levels()
+        category = microdata[name].category()[0]
+        for number in range(len(wished)):
+            members = category[group == number]
+            while len(set(levels[wished[number]][members].tolist())) > 1:
+                wished[number] += 1
+        found[name] = wished
+    return found
+
+
+class Grammar:
+    """Random predicates over some columns, as texts."""
+
+    def __init__(self, columns, chance):
+        self.columns = columns
+        self.chance = chance
+
+    def predicate(self, depth=3):
+        kind = self.chance.random()
+        if depth == 0 or kind < 0.3:
+            return self.test()
+        if kind < 0.45:
+            return f"NOT ({self.predicate(depth - 1)})"
+        if kind < 0.5:
+            return f"NOT {self.test()}"
+        join = self.chance.choice([" AND ", " OR "])
+        parts = [self.predicate(depth - 1) for _ in range(self.chance.randint(2, 3))]
+        return join.join(f"({p})" if self.chance.random() < 0.7 else p for p in parts)
+
+    def test(self):
+        if self.chance.random() < 0.04:
+            return self.chance.choice(["TRUE", "FALSE", "NULL", "1 = 1", "NULL = 2", "2 IN (1, NULL)"])
+        name = self.chance.choice(list(self.columns))
+        return self.test_of(name, self.columns[name].type)
+
+    def test_of(self, name, type_):
+        left = self.expression(name, type_)
+        match self.chance.randrange(12):
+            case 0:
+                return f"{left} IS{self.maybe_not()} NULL"
+            case 1 | 2:
+                listed = [self.member(type_) for _ in range(self.chance.randint(1, 3))]
+                listed += ["NULL"] * (self.chance.random() < 0.3)
+                return f"{left}{self.maybe_not()} IN ({', '.join(listed)})"
+            case 3 | 4:
+                ends = self.constant(type_), self.constant(type_)
+                return f"{left}{self.maybe_not()} BETWEEN {ends[0]} AND {ends[1]}"
+            case 5 if type_ == "boolean":
+                return left
+            case 5 | 6 | 7 if type_ == "string":
+                like = self.chance.choice(["LIKE", "ILIKE"])
+                return f"{left}{self.maybe_not()} {like} {self.pattern()}"
+            case 8:
+                return f"{self.constant(type_)} {self.comparison()} {left}"
+        return f"{left} {self.comparison()} {self.constant(type_)}"
+
+    def maybe_not(self):
+        return self.chance.choice(["", "", " NOT"])
+
+    def comparison(self):
+        return self.chance.choice(["=", "<>", "!=", "<", "<=", ">", ">="])
+
+    def pattern(self):
+        letters = self.chance.choices("ab%_13*éB0", k=self.chance.randint(0, 4))
+        return "'" + "".join(letters) + "'"
+
+    def expression(self, name, type_):
+        quoted = f'"{name}"'
+        if type_ not in ("integer", "decimal", "float") or self.chance.random() < 0.75:
+            return quoted
+        number = self.constant(type_)
+        other = self.chance.choice(
+            [n for n, c in self.columns.items() if c.type in ("integer", "decimal", "float")]
+        )
+        return self.chance.choice(
+            [
+                f"{quoted} + {number}",
+                f"{quoted} * 2",
+                f"{quoted} % 3",
+                f"-{quoted}",
+                f"{quoted} / {number}",
+                f"({quoted})",
+                f'{quoted} - "{other}"',
+                f"(1 - {quoted}) * 3",
+            ]
+        )
+
+    def member(self, type_):
+        found = self.constant(type_)
+        return found if "(" not in found and " * " not in found else "1"
+
+    def constant(self, type_):
+        if self.chance.random() < 0.03:
+            return "NULL"
+        if type_ in ("integer", "decimal", "float"):
+            return self.number(value(self.chance.choice(["integer", type_]), self.chance))
+        if type_ in ("date", "timestamp"):
+            moment = value(self.chance.choice(["date", "timestamp"]), self.chance)
+            kind = "TIMESTAMP" if isinstance(moment, datetime) else "DATE"
+            return f"{kind} '{moment}'"
+        if type_ == "boolean":
+            return self.chance.choice(["TRUE", "FALSE"])
+        words = CODES + WORDS + [row[0] for row in KINDS]
+        return "'" + self.chance.choice(words).replace("'", "''") + "'"
+
+    def number(self, found):
+        text = f"{found:f}" if isinstance(found, Decimal) else str(found)
+        match self.chance.randrange(10):
+            case 0:
+                return f"-({text})"
+            case 1:
+                return f"2 * {text}"
+            case 2:
+                return f"{float(found)}e0" if abs(found) < 10**6 and "e" not in text else text
+            case 3:
+                return str(self.chance.choice([2.5, -0.5, ".5", "1.", "1e1", "25e-1"]))
+            case 4:
+                return f"{text} + 0.05"
+        return text
+
+
+def queries(release, chance):
+    """A query, as text."""
+    grammar = Grammar(release.columns, chance)
+    shown = ["COUNT(*) AS n", "COUNT(gain) AS c"]
+    for name in ("loss", "cost", "ratio", "gain"):
+        shown += [f"{f}({name}) AS {f}_{name}" for f in ("sum", "avg", "min", "max")]
+    shown += [f"{f}({name}) AS {f}_{name}" for f in ("min", "max") for name in ("note", "met")]
+    keys = []
+    if chance.random() < 0.3:
+        keys = chance.sample(list(release.columns), chance.randint(1, 2))
+    keys = [f'"{key}"' for key in keys]
+    where = f" WHERE {grammar.predicate()}" if chance.random() < 0.95 else ""
+    by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    return f"SELECT {', '.join(keys + shown)} FROM microdata{where}{by}", len(keys)
+
+
+def truth(original, query, keys):
+    """What DuckDB answers on the original: aggregates by the values of the group columns."""
+    with duckdb.connect() as connection:
+        connection.register("microdata", original)
+        found = connection.execute(query)
+        names = [described[0] for described in found.description][keys:]
+        return {row[:keys]: dict(zip(names, row[keys:], strict=True)) for row in found.fetchall()}
+
+
+def inside(bounds, true):
+    if true is None:
+        return bounds.may_be_empty or bounds.lower is bounds.upper is None
+    if bounds.lower is None:
+        return False
+    if not isinstance(true, float):
+        return bounds.lower <= true <= bounds.upper
+    slack = abs(true) / 10**9 + 1e-9  # DuckDB adds floats up one by one
+    return bounds.lower - Fraction(slack) <= Fraction(true) <= bounds.upper + Fraction(slack)
+
+
+def asked(release, query, keys, met):
+    """Whether the truth is inside everywhere; `met` counts what became of the queries."""
+    try:
+        true = truth(release.original, query, keys)
+    except duckdb.Error:
+        met["fails in DuckDB"] += 1
+        return
+    try:
+        answer = answer_on(release.tables, release.declared, query)
+    except QueryError as error:
+        met[str(error)[:40]] += 1
+        return
+    met["answered"] += 1
+    names = list(answer.columns)
+    told = {tuple(row[name] for name in names[:keys]): row for row in answer.rows}
+    assert true.keys() <= told.keys(), "a cell is left out"
+    for cell, aggregates in true.items():
+        for name, one in aggregates.items():
+            assert inside(told[cell][name], one), (cell, name, one, told[cell][name])
+    for cell in told.keys() - true.keys():
+        assert told[cell]["n"].lower == 0, "a cell that is not there"
+
+
+@pytest.mark.parametrize("form", ["generalized", "suppressed"])
+@pytest.mark.parametrize("start", range(4))
+def test_the_truth_is_within_the_bounds(form, start):
+    met = Counter()
+    for seed in range(15):
+        chance = random.Random(f"{form} {start} {seed}")
+        release = Release(chance, form)
+        for _ in range(6):
+            query, keys = queries(release, chance)
+            asked(release, query, keys, met)
+    assert met["answered"] > 45, met
