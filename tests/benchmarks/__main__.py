@@ -1,6 +1,6 @@
 """`make bench`: speed as ratios of one run, and time and peak memory of each stage."""
 
-from tests.benchmarks import forest, ke, lattice, measure, mondrian, stages
+from tests.benchmarks import forest, ke, lattice, measure, mondrian, recoded, stages
 
 if __name__ == "__main__":
     measure.main()
@@ -8,4 +8,5 @@ if __name__ == "__main__":
     lattice.main()
     mondrian.main()
     forest.main()
+    recoded.main()
     stages.main()

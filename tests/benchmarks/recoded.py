@@ -1,0 +1,124 @@
+"""Full domain, Mondrian and forest on UCI Adult, compared; peak memory on a million rows."""
+
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+
+import pyarrow as pa
+
+from expectations.k_anonymity import KAnonymity
+from expectations.model import PrivacyModel
+from tasks.forms.parameters import GeneralizedParameters, SuppressedParameters
+from tasks.forms.registry import FORMS
+from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Column, Microdata
+from tasks.partitions.parameters import (
+    ForestParameters,
+    FullDomainParameters,
+    MondrianParameters,
+    PartitionParameters,
+)
+from tasks.partitions.partition import Partition
+from tasks.partitions.registry import PARTITIONS
+from tasks.release.declared import Declared, RowCounts
+from tasks.release.utility import Utility, utility
+from tests.benchmarks.ke import cpu
+from tests.benchmarks.lattice import FIVE, adult
+from tests.benchmarks.mondrian import drawn
+
+QUASI = (*FIVE, "sex", "native-country")
+METHODS: list[tuple[str, PartitionParameters, str]] = [
+    ("full domain", FullDomainParameters(method="full-domain"), "generalized"),
+    (
+        "full domain, 1 %",
+        FullDomainParameters(method="full-domain", suppression=Decimal("0.01")),
+        "generalized",
+    ),
+    ("Mondrian", MondrianParameters(method="mondrian"), "generalized"),
+    ("forest", ForestParameters(method="forest"), "suppressed"),
+]
+
+
+def main() -> None:
+    """Print a table, and the peak memory of each partition on a million rows."""
+    table = adult(QUASI, "occupation")
+    numeric = table.keep(
+        replace(c, ancestors=None, labels=None) if c.name == "age" else c for c in table.columns
+    )
+    plain = table.keep(replace(c, ancestors=None, labels=None) for c in table.columns)
+    of = {"Mondrian": numeric, "forest": plain}
+    print("| k | partition | ms CPU | discernibility | NCP | groups | rows gone | stars |")
+    print("|---|---|---|---|---|---|---|---|")
+    for k in (2, 5, 10, 50):
+        for name, parameters, form in METHODS:
+            microdata = of.get(name, table)
+            make = partial(_partition, microdata, [KAnonymity(k=k)], parameters)
+            lost = _utility(microdata, make(), parameters, form)
+            print(
+                f"| {k} | {name} | {1000 * cpu(make):,.0f} | {lost.discernibility:,} "
+                f"| {float(lost.ncp):.4f} | {lost.classes:,} | {lost.suppressed_rows:,} "
+                f"| {float(lost.starred_cells):.4f} |"
+            )
+    for name in ("full-domain", "forest"):
+        run = f"from tests.benchmarks import recoded; recoded.memory('{name}')"
+        command = [sys.executable, "-c", run]
+        print(subprocess.run(command, capture_output=True, check=True, text=True).stdout, end="")
+
+
+def _partition(
+    microdata: Microdata, promises: list[PrivacyModel], parameters: PartitionParameters
+) -> Partition:
+    return PARTITIONS[parameters.method](microdata, [], promises, parameters, seeded(0))
+
+
+def _utility(
+    microdata: Microdata, partition: Partition, parameters: PartitionParameters, form: str
+) -> Utility:
+    shown = (GeneralizedParameters if form == "generalized" else SuppressedParameters)(method=form)
+    tables = FORMS[form].publish(microdata, partition, shown, seeded(0))
+    gone = int((partition.group < 0).sum())
+    counts = RowCounts(
+        read=microdata.rows,
+        dropped_by_filter=0,
+        dropped_for_nulls=0,
+        dropped_as_repeats=0,
+        suppressed=gone,
+        published=microdata.rows - gone,
+        fakes=0,
+    )
+    columns = {column.name: _declared(column) for column in microdata.columns}
+    declared = Declared.model_construct(columns=columns, form=shown, rows=counts, promises=())
+    lost = utility(tables, declared)
+    assert lost is not None
+    return lost
+
+
+def _declared(column: Column) -> DeclaredColumn:
+    type_ = "string" if column.values.type == pa.string() else "integer"
+    rows = None
+    if column.labels is not None and column.ancestors is not None:
+        nodes = zip(column.labels, column.ancestors, strict=True)
+        levels = [labels.take(pa.array(above)).to_pylist() for labels, above in nodes]
+        rows = tuple(zip(*levels, strict=True))
+    return DeclaredColumn(role=column.role, type=type_, hierarchy=rows)
+
+
+def memory(name: str) -> None:
+    """Print what one run takes at most beyond its input, in a process of its own."""
+    parameters = {p.method: p for _, p, _ in reversed(METHODS)}[name]
+    _partition(drawn(200_000), [KAnonymity(k=5)], parameters)  # compiles
+    microdata = drawn()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    _partition(microdata, [KAnonymity(k=5)], parameters)
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(
+        f"{name}, {microdata.rows:,} rows: {seconds:.1f} s CPU, "
+        f"peak {(peak - before) // 1024} MB above {before // 1024} MB"
+    )
