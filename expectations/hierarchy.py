@@ -110,6 +110,21 @@ def from_prefixes(name: str, lengths: Sequence[int], values: Iterable[str]) -> H
     return Hierarchy(name, tuple(rows))
 
 
+def from_order(name: str, runs: Sequence[int], values: Sequence[str]) -> Hierarchy:
+    """A hierarchy over some values in an order: one level for each length of a run, and the root.
+
+    Runs start at the first value; the last one may be shorter. Each length divides the next.
+
+    >>> from_order("pain", [2], ["none", "mild", "severe"]).level(1)
+    ('none to mild', 'none to mild', 'severe')
+    """
+    rows = (
+        (value, *(_run(values, place // length * length, length) for length in runs), ROOT)
+        for place, value in enumerate(values)
+    )
+    return Hierarchy(name, tuple(rows))
+
+
 PERIODS: Mapping[str, Callable[[date], str]] = {
     "month": lambda day: f"{day.year:04}-{day.month:02}",
     "quarter": lambda day: f"{day.year:04}-Q{(day.month + 2) // 3}",
@@ -117,6 +132,11 @@ PERIODS: Mapping[str, Callable[[date], str]] = {
     "decade": lambda day: f"{day.year // 10 * 10:04}s",
     "century": lambda day: f"{day.year // 100:02}xx",
 }
+
+
+def _run(values: Sequence[str], first: int, length: int) -> str:
+    last = min(first + length, len(values)) - 1
+    return values[first] if first == last else f"{values[first]} to {values[last]}"
 
 
 def _prefix(value: str, length: int) -> str:

@@ -103,12 +103,11 @@ def _cell(value: Any) -> str:
         return "null" if value is None else str(value)
     if value.lower is None:
         return "none selected"
+    empty = " or null" if value.may_be_empty else ""
     if value.lower == value.upper:
-        limits = _number(value.lower)
-    else:
-        limits = f"{_number(value.lower)} … {_number(value.upper)}"
+        return f"{_number(value.lower)}{empty}"
     expected = "" if value.estimate is None else f" (≈ {_number(value.estimate)})"
-    return limits + expected * (value.lower != value.upper) + " or null" * value.may_be_empty
+    return f"{_number(value.lower)} … {_number(value.upper)}{expected}{empty}"
 
 
 def _number(value: Any) -> str:

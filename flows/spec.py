@@ -105,7 +105,7 @@ class ReleaseSpec(_Part):
                 type=column.type,
                 nulls=(column.nulls or self.nulls) == "category",
                 unprotected=column.unprotected,
-                hierarchy=self._used_hierarchy(column, base),
+                hierarchy=self._used_hierarchy(name, base),
             )
             for role in _PUBLISHED_ROLES
             for name, column in self.columns.items()
@@ -124,12 +124,13 @@ class ReleaseSpec(_Part):
             formats=self.publish.formats,
         )
 
-    def _used_hierarchy(self, column: ColumnSpec, base: Path) -> Declared | None:
+    def _used_hierarchy(self, name: str, base: Path) -> Declared | None:
         """The hierarchy of a column, where what is published of it depends on it."""
+        column = self.columns[name]
         recoded = column.role == "quasi-identifier" and self.form.method == "generalized"
         if column.hierarchy is None or not (recoded or column.role == "sensitive"):
             return None
-        return declared_hierarchy(column.hierarchy, base)
+        return declared_hierarchy(name, column.hierarchy, base)
 
 
 class SourceOverrides(_Part):

@@ -10,22 +10,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.hierarchy import Hierarchy, from_dates, from_intervals, from_prefixes
+from expectations.hierarchy import Hierarchy, from_dates, from_intervals, from_order, from_prefixes
 from tasks.microdata.place import wrong
-from tasks.microdata.schema import ColumnSpec, Dates, Intervals, Prefixes
+from tasks.microdata.schema import ColumnSpec, Dates, Intervals, Ordered, Prefixes, Written
 from tasks.microdata.table import Column, Microdata
 
 Declared = tuple[tuple[str, ...], ...] | Intervals | Dates | Prefixes
 """A hierarchy by its rows, or by the rule that makes them of a column's values."""
 
 
-def declared_hierarchy(written: str | Intervals | Dates | Prefixes, base: Path) -> Declared:
-    """A hierarchy as a spec writes it: files, relative to `base`, are read.
+def declared_hierarchy(name: str, written: Written, base: Path) -> Declared:
+    """A column's hierarchy as a spec writes it: files, relative to `base`, are read.
 
     Raises:
         InputError: where a file cannot be read, or is no hierarchy.
     """
-    return read_hierarchy(base / written, written).rows if isinstance(written, str) else written
+    match written:
+        case str():
+            return read_hierarchy(base / written, written).rows
+        case Ordered(ordered=values, runs=runs):
+            return from_order(name, runs, values).rows
+    return written
 
 
 def hierarchies(
@@ -38,17 +43,19 @@ def hierarchies(
     Raises:
         InputError: where a file cannot be read, or is no hierarchy.
     """
+    written = {name: c.hierarchy for name, c in columns.items() if c.hierarchy is not None}
     return {
-        name: read_hierarchy(base / written, written)
-        if isinstance(written, str)
-        else hierarchy_of(microdata[name], written)
-        for name, written in ((n, column.hierarchy) for n, column in columns.items())
-        if written is not None
+        name: hierarchy_of(
+            microdata[name],
+            declared_hierarchy(name, how, base),
+            how if isinstance(how, str) else name,
+        )
+        for name, how in written.items()
     }
 
 
-def hierarchy_of(column: Column, declared: Declared) -> Hierarchy:
-    """A declared hierarchy over the values of its column."""
+def hierarchy_of(column: Column, declared: Declared, called: str = "") -> Hierarchy:
+    """A declared hierarchy over the values of its column, `called` by its file where it has one."""
     values = column.values.to_pylist()
     match declared:
         case Intervals(intervals=widths):
@@ -58,7 +65,7 @@ def hierarchy_of(column: Column, declared: Declared) -> Hierarchy:
         case Prefixes(prefixes=lengths):
             return from_prefixes(column.name, lengths, values or ["0"])
         case rows:
-            return Hierarchy(column.name, rows)
+            return Hierarchy(called or column.name, rows)
 
 
 def with_hierarchies(microdata: Microdata, declared: Mapping[str, Declared]) -> Microdata:

@@ -112,6 +112,24 @@ class Prefixes(BaseModel):
         return self
 
 
+class Ordered(BaseModel):
+    """A hierarchy of values in an order: each level joins runs of so many neighbours."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ordered: Annotated[tuple[Value, ...], Field(min_length=2, description="values in their order")]
+    runs: Annotated[tuple[Annotated[int, Field(gt=1)], ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _runs_nest(self) -> Self:
+        if len(set(self.ordered)) < len(self.ordered):
+            raise ValueError("a value stands twice")
+        for shorter, longer in zip(self.runs, self.runs[1:], strict=False):
+            if longer <= shorter or longer % shorter:
+                raise ValueError(f"run {longer} is not a proper multiple of {shorter}")
+        return self
+
+
 ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
 
 
@@ -130,6 +148,9 @@ class Range(BaseModel):
         return self
 
 
+Written = str | Intervals | Dates | Prefixes | Ordered
+"""A hierarchy as a spec writes it: a file, or what makes it."""
+
 _BUILT_OF: Mapping[type[BaseModel], str] = {Intervals: "integer", Dates: "date", Prefixes: "string"}
 
 
@@ -147,8 +168,10 @@ class ColumnSpec(Part):
         Range | None, Field(description="between which values those of the source are")
     ] = None
     hierarchy: Annotated[
-        str | Intervals | Dates | Prefixes | None,
-        Field(description="a CSV file with one row per leaf, intervals, dates or prefixes"),
+        Written | None,
+        Field(
+            description="a CSV file with one row per leaf, intervals, dates, prefixes or an order"
+        ),
     ] = None
     unit: Annotated[bool, Field(description="whether it says whom a row is about")] = False
     repeat: Annotated[

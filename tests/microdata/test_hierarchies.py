@@ -1,6 +1,7 @@
 """Hierarchies: what nests is read, what does not is refused with its row."""
 
 import datetime as dt
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from expectations.hierarchy import (
     Hierarchy,
     from_dates,
     from_intervals,
+    from_order,
     from_prefixes,
 )
 from tasks.microdata.hierarchies import hierarchies, read_hierarchy
@@ -229,8 +231,32 @@ def test_built_hierarchies_of_a_source(tmp_path):
         ("date", {"dates": ["year", "year"]}, "each once"),
         ("string", {"prefixes": [2, 3]}, "prefix 3 is not shorter than 2"),
         ("string", {"prefixes": [2, 2]}, "prefix 2 is not shorter than 2"),
+        ("string", {"ordered": ["a", "b", "a"], "runs": [2]}, "a value stands twice"),
+        ("string", {"ordered": ["a", "b"], "runs": [2, 3]}, "run 3 is not a proper multiple of 2"),
+        ("string", {"ordered": ["a"], "runs": [2]}, "at least 2 items"),
     ],
 )
 def test_hierarchies_that_cannot_be_built(type_, hierarchy, reason):
     with pytest.raises(ValidationError, match=reason):
         column(type_, role=QI, hierarchy=hierarchy)
+
+
+@given(st.integers(2, 20), st.sampled_from([[2], [3, 6], [2, 4, 8]]))
+def test_runs_of_an_order_join_neighbours(number, runs):
+    values = [f"v{place}" for place in range(number)]
+    known = from_order("x", runs, values)
+    for level, length in enumerate(runs, start=1):
+        labels = known.level(level)
+        for place, other in combinations(range(number), 2):
+            assert (labels[place] == labels[other]) == (place // length == other // length)
+    assert known.leaves == tuple(values)
+
+
+def test_an_order_is_a_hierarchy_of_a_source(tmp_path):
+    hierarchy = {"ordered": [1, 2, 3], "runs": [2]}
+    columns = {"n": column("integer", role=QI, hierarchy=hierarchy)}
+    ingested = ingest_csv(tmp_path, "n\n3\n1\n", columns)
+    known = hierarchies(columns, ingested.microdata, tmp_path)["n"]
+    assert known.rows == (("1", "1 to 2", "*"), ("2", "1 to 2", "*"), ("3", "3", "*"))
+    message = refusal(lambda: ingest_csv(tmp_path, "n\n4\n", columns), InputError)
+    assert message.endswith("row 1: column 'n': a value absent from its hierarchy n")
