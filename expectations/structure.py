@@ -69,6 +69,29 @@ class RowCount:
 
 
 @dataclass(frozen=True)
+class TotalCount:
+    """The counts in a column, all positive, add up to exactly so many rows."""
+
+    type: ClassVar[str] = "expect_total_count"
+    column: str
+    rows: int
+
+    def parameters(self) -> dict[str, Any]:
+        """The column's name and the sum."""
+        return {"column": self.column, "value": self.rows}
+
+    def observed(self, table: pa.Table) -> int | None:
+        """The sum, None where a count is not positive."""
+        if table.num_rows and pc.min(table[self.column]).as_py() < 1:
+            return None
+        return int(pc.sum(table[self.column]).as_py() or 0)
+
+    def holds(self, table: pa.Table) -> bool:
+        """Whether the sum is this."""
+        return self.observed(table) == self.rows
+
+
+@dataclass(frozen=True)
 class NotEmpty:
     """The table has rows."""
 
@@ -232,21 +255,22 @@ class CanonicalOrder:
 
 def published(
     schema: pa.Schema,
-    rows: int,
+    rows: int | None,
     canonical: Callable[[pa.Table], bool],
     forbidden: Iterable[str] = (),
     besides: Iterable[str] = ("group_id",),
 ) -> tuple[Rule, ...]:
     """Everything that must hold of a table published with this schema (nulls where nullable).
 
-    Forbidden names are known only to whoever publishes: without them there is no such rule.
+    Forbidden names are known only to whoever publishes: without them there is no such rule. Without
+    a number of `rows` there may be any.
     """
     withheld = tuple(forbidden)
     return (
         OrderedColumns(tuple(schema.names)),
         ColumnTypes(tuple((field.name, field.type) for field in schema)),
         NotEmpty(),
-        RowCount(rows),
+        *([] if rows is None else [RowCount(rows)]),
         *(NotNull(field.name) for field in schema if not field.nullable),
         *([ForbiddenColumns(withheld)] if withheld else []),
         NoRowNumber(tuple(besides)),

@@ -92,12 +92,9 @@ def _misplaced(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
 
 
 def _combination(spec: "ReleaseSpec") -> None:
-    form = spec.form.method
     for i, promise in enumerate(spec.scoped()):
         if fault := _unmeasurable(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
-    if form not in RECODED and len(spec.named("sensitive")) > 1:
-        raise ValueError(f"form: {form} publishes one sensitive column")
     if isinstance(spec.form, SuppressedParameters):
         for name in (name for linked in spec.form.linked for name in linked):
             if name not in spec.named("quasi-identifier"):
@@ -146,9 +143,11 @@ def _unknowable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
     for name in known:
         if name == promise.sensitive or name not in spec.named("sensitive"):
             return f"known: {name!r} is no other sensitive column"
-    if known and spec.form.method not in RECODED:
+    together = getattr(spec.form, "sensitive", "together") == "together"
+    if known and not together:
         return (
-            f"known: form {spec.form.method} does not show which sensitive values belong together"
+            f"known: form {spec.form.method} does not show which sensitive values belong together, "
+            f"unless it says `sensitive: together`"
         )
     return None
 

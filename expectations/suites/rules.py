@@ -104,6 +104,14 @@ class ExpectCanonicalOrder(ExpectRule):
     """The rows stand in the one order that their content determines."""
 
 
+class ExpectTotalCount(ExpectRule):
+    """The counts in a column add up to so many rows."""
+
+    success_keys: ClassVar = ("column", "value")
+    column: str
+    value: int
+
+
 class ExpectReadableLabels(ExpectRule):
     """Every label of a recoded column means something."""
 

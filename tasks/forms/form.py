@@ -25,7 +25,7 @@ class Form(Protocol):
         """The tables to publish, in canonical order."""
         ...
 
-    def schemas(self, schema: Schema) -> Mapping[str, pa.Schema]:
+    def schemas(self, schema: Schema, parameters: Any) -> Mapping[str, pa.Schema]:
         """The Arrow schema of every table; columns are nullable where nulls are a category."""
         ...
 
@@ -46,6 +46,11 @@ class Form(Protocol):
         """
         ...
 
-    def rules(self, schema: Schema) -> Mapping[str, tuple[Rule, ...]]:
-        """What must hold of its tables besides what must hold of any published table."""
+    def rules(
+        self, schema: Schema, parameters: Any, rows: int, withheld: Sequence[str]
+    ) -> Mapping[str, tuple[Rule, ...]]:
+        """What must hold of each table besides promises, where so many rows are published.
+
+        No column may be called as one of `withheld`.
+        """
         ...

@@ -7,7 +7,7 @@ Source: Samarati and Sweeney, Protecting privacy when disclosing information (19
 and sets per group, LeFevre, DeWitt, Ramakrishnan, Mondrian (ICDE 2006).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from expectations.structure import Rule
 from tasks.forms.form import Tables
 from tasks.forms.labels import STAR, interval, reader, value_set
 from tasks.forms.parameters import GeneralizedParameters
-from tasks.forms.recoded import by_group, groups, readable, schemas, table_of
+from tasks.forms.recoded import by_group, groups, rules_of_labels, schemas, table_of
 from tasks.forms.schema import Schema
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Column, Microdata
@@ -45,9 +45,11 @@ def publish(
     return table_of(microdata, kept, labels)
 
 
-def rules(schema: Schema) -> Mapping[str, tuple[Rule, ...]]:
+def rules(
+    schema: Schema, parameters: GeneralizedParameters, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
     """Every label is one of its column."""
-    return readable(schema, reader)
+    return rules_of_labels(schema, reader, rows, withheld)
 
 
 def _labels(

@@ -115,8 +115,15 @@ def value_of(text: str, type_: ColumnType) -> Any:
         raise ValueError("no such value") from None
 
 
+def _integer(text: str) -> int:
+    if int(text) not in _INTEGERS:
+        raise ValueError("not of 64 bits")
+    return int(text)
+
+
+_INTEGERS = range(-(2**63), 2**63)
 _PARSERS: Mapping[ColumnType, Callable[[str], Any]] = {
-    "integer": int,
+    "integer": _integer,
     "decimal": Decimal,
     "float": float,
     "date": date.fromisoformat,
@@ -142,21 +149,27 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
             read = _strict(name, lambda text: _by_notation(text, column.type))
         case labels:
             read = _strict(name, _by_leaves(labels, column.type))
-    return _with_null(read, name, column)
+    whole = read(STAR) if isinstance(column.hierarchy, tuple) else _anything(column)
+    return _with_null(read, whole, name, column)
 
 
 def reader_of_suppressed(name: str, column: DeclaredColumn) -> Reader:
     """How the cells of a column are read that shows its values as they are, or a star."""
     read = _strict(name, lambda text: Values((value_of(text, column.type),)))
-    return _with_null(read, name, column.model_copy(update={"hierarchy": None}))
+    return _with_null(read, _anything(column), name, column)
 
 
-def _with_null(read: Callable[[str], Admitted], name: str, column: DeclaredColumn) -> Reader:
-    anything = Between(None, None) if column.type in ORDERED else Anything()
+def _anything(column: DeclaredColumn) -> Admitted:
+    return Between(None, None) if column.type in ORDERED else Anything()
+
+
+def _with_null(
+    read: Callable[[str], Admitted], whole: Admitted, name: str, column: DeclaredColumn
+) -> Reader:
+    """A reader that reads nulls, too, and a star as the `whole` domain."""
 
     def admitted(text: str | None) -> Admitted:
         if text == STAR:
-            whole = read(STAR) if _has_leaves(column) else anything
             return replace(whole, null=column.nulls)
         found = Values((), null=True) if text is None else read(text)
         if found.null and not column.nulls:
@@ -164,10 +177,6 @@ def _with_null(read: Callable[[str], Admitted], name: str, column: DeclaredColum
         return found
 
     return admitted
-
-
-def _has_leaves(column: DeclaredColumn) -> bool:
-    return isinstance(column.hierarchy, tuple)
 
 
 def _strict(name: str, read: Callable[[str], Admitted]) -> Callable[[str], Admitted]:
@@ -205,11 +214,11 @@ def _interval(text: str, widths: Iterable[int]) -> Admitted:
     """`20`, `20-24` or `-5 to -1`."""
     limits = _interval_limits(text)
     if limits is None:
-        return Values((int(text),))
+        return Values((_integer(text),))
     low, high = limits
     if low % (high - low + 1) or high - low + 1 not in widths:
         raise ValueError("no interval of this width")
-    return Between(low, high)
+    return Between(max(low, _INTEGERS[0]), min(high, _INTEGERS[-1]))
 
 
 def _interval_limits(text: str) -> tuple[int, int] | None:
@@ -250,13 +259,10 @@ def _end_of_month(year: int, month: int) -> date:
 
 
 def _prefixed(text: str, lengths: Iterable[int]) -> Admitted:
-    """`130**`: two characters are hidden; a code that itself ends in a star admits more."""
-    kept = text.rstrip(STAR)
-    if len(kept) == len(text):
-        return Values((text,))
-    if len(kept) not in lengths:
-        return Values((text,))
-    return Prefixed(kept, len(text))
+    """`130**`: two characters are hidden; a star may also be one that a code itself has."""
+    shortest = len(text.rstrip(STAR))
+    kept = min((n for n in lengths if shortest <= n < len(text)), default=None)
+    return Values((text,)) if kept is None else Prefixed(text[:kept], len(text))
 
 
 def _by_notation(text: str, type_: ColumnType) -> Admitted:

@@ -5,6 +5,8 @@ in the order of first appearance. Groups that the values alone do not tell apart
 their contents; where even those agree, exchanging them changes nothing.
 """
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -14,22 +16,73 @@ from tasks.microdata.table import encode, key
 
 def canonical(table: pa.Table) -> pa.Table:
     """The same rows in canonical order, with group ids renamed; a fixed point of itself."""
-    values = table.drop_columns(GROUP_ID) if GROUP_ID in table.column_names else table
-    columns = [encode(name, "insensitive", values[name]) for name in values.column_names]
-    rank = _ranks(key(columns, table.num_rows)[0])
     if GROUP_ID not in table.column_names:
-        return table.take(pa.array(np.argsort(rank, kind="stable")))
-    group = _ranks(table[GROUP_ID].to_numpy())
-    renamed = _by_first_appearance(rank, group)[group]
-    order = np.argsort(rank * (int(group.max(initial=0)) + 1) + renamed, kind="stable")
-    ids = pa.array(renamed[order].astype(np.int64))
-    where = table.column_names.index(GROUP_ID)
-    return table.take(pa.array(order)).set_column(where, table.schema.field(where), ids)
+        return table.take(pa.array(np.argsort(_by_value(table, []), kind="stable")))
+    return _renamed(table, None)[0]
+
+
+def canonical_with(tables: Mapping[str, pa.Table], first: str) -> dict[str, pa.Table]:
+    """The same tables, joined by their group ids, in canonical order.
+
+    Group ids are renamed as `canonical` renames those of the table `first`; groups that it does not
+    tell apart are ordered by their contents in the others, which are sorted by group id and value.
+    """
+    others = {name: table for name, table in tables.items() if name != first}
+    ordered, renamed = _renamed(tables[first], _places(others, tables[first]))
+    return {first: ordered} | {name: _sorted(table, renamed) for name, table in others.items()}
 
 
 def is_canonical(table: pa.Table) -> bool:
     """Whether the rows and group ids are as `canonical` would have them."""
     return bool(canonical(table).equals(table))
+
+
+def is_sorted(table: pa.Table) -> bool:
+    """Whether rows are sorted by group id and value, and group ids are 0, 1, …."""
+    ids = table[GROUP_ID].to_numpy()
+    dense = np.arange(int(_ranks(ids).max(initial=-1)) + 1)
+    return np.array_equal(np.unique(ids), dense) and bool(_sorted(table, dense).equals(table))
+
+
+def _by_value(table: pa.Table, without: Sequence[str]) -> np.ndarray:
+    """The rank of each row by its values, those of some columns left out; nulls come first."""
+    names = [name for name in table.column_names if name not in without]
+    columns = [encode(name, "insensitive", table[name]) for name in names]
+    return _ranks(key(columns, table.num_rows)[0])
+
+
+def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndarray]:
+    """The table in canonical order, and what each of its groups is called there."""
+    rank = _by_value(table, [GROUP_ID])
+    group = _ranks(table[GROUP_ID].to_numpy())
+    renamed = _by_first_appearance(rank, group, tie)
+    order = np.argsort(rank * (int(group.max(initial=0)) + 1) + renamed[group], kind="stable")
+    ids = pa.array(renamed[group][order].astype(np.int64))
+    where = table.column_names.index(GROUP_ID)
+    shown = table.take(pa.array(order)).set_column(where, table.schema.field(where), ids)
+    return shown, renamed
+
+
+def _places(tables: Mapping[str, pa.Table], first: pa.Table) -> np.ndarray:
+    """The place of each group when groups are sorted by their contents in some tables."""
+    groups = int(_ranks(first[GROUP_ID].to_numpy()).max(initial=-1)) + 1
+    place = np.zeros(groups, dtype=np.int64)
+    for table in tables.values():
+        of_table = _content_ranks(
+            _by_value(table, [GROUP_ID]), _ranks(table[GROUP_ID].to_numpy()), groups
+        )
+        place = _ranks(place * max(groups, 1) + of_table)
+    return place
+
+
+def _sorted(table: pa.Table, renamed: np.ndarray) -> pa.Table:
+    """The table with its groups renamed, sorted by group id and value."""
+    ids = renamed[_ranks(table[GROUP_ID].to_numpy())]
+    rank = _by_value(table, [GROUP_ID])
+    order = np.argsort(ids * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
+    where = table.column_names.index(GROUP_ID)
+    column = pa.array(ids[order].astype(np.int64))
+    return table.take(pa.array(order)).set_column(where, table.schema.field(where), column)
 
 
 def _ranks(keys: np.ndarray) -> np.ndarray:
@@ -41,10 +94,12 @@ def _ranks(keys: np.ndarray) -> np.ndarray:
     return ranks
 
 
-def _by_first_appearance(rank: np.ndarray, group: np.ndarray) -> np.ndarray:
+def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | None) -> np.ndarray:
     """A new id for each group: their order of appearance when rows are sorted by value."""
     groups = int(group.max(initial=-1)) + 1
     content = _content_ranks(rank, group, groups)
+    if tie is not None:
+        content = _ranks(content * max(groups, 1) + tie)
     ordered = group[np.argsort(rank * max(groups, 1) + content[group], kind="stable")]
     first = np.empty(groups, dtype=np.int64)
     first[ordered[::-1]] = np.arange(len(ordered))[::-1]

@@ -30,13 +30,27 @@ class SuppressedParameters(Part):
         return self
 
 
+_Several = Annotated[
+    Literal["independent", "together"],
+    Field(description="whether several sensitive columns keep their association"),
+]
+
+
 class PermutedParameters(Part):
     """Quasi-identifiers exactly as they are, sensitive values shuffled inside each group."""
 
     method: Literal["permuted"]
+    sensitive: _Several = "independent"
+
+
+class SplitParameters(Part):
+    """Quasi-identifiers exactly as they are, the sensitive values of each group counted apart."""
+
+    method: Literal["split"]
+    sensitive: _Several = "independent"
 
 
 FormParameters = Annotated[
-    GeneralizedParameters | SuppressedParameters | PermutedParameters,
+    GeneralizedParameters | SuppressedParameters | PermutedParameters | SplitParameters,
     Field(discriminator="method"),
 ]

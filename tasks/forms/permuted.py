@@ -1,7 +1,7 @@
 """Permutation: quasi-identifiers as they are, sensitive values shuffled inside each group.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-One table, `microdata`: the quasi-identifiers, insensitive columns, the sensitive column, group_id.
+One table, `microdata`: the quasi-identifiers, insensitive and sensitive columns, group_id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from expectations.counting import count
 from expectations.groups import Groups
-from expectations.structure import Rule
+from expectations.structure import Rule, published
 from tasks.forms.form import GROUP_ID, Tables
-from tasks.forms.order import canonical
+from tasks.forms.order import canonical, is_canonical
 from tasks.forms.parameters import PermutedParameters
 from tasks.forms.recoded import counted
 from tasks.forms.schema import Schema
 from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Microdata, encode
+from tasks.microdata.table import Microdata, encode, key
 from tasks.partitions.partition import Partition
 
 
@@ -28,7 +28,7 @@ def publish(
     parameters: PermutedParameters,
     randomness: Randomness,
 ) -> Tables:
-    """Shuffle each sensitive column within the groups and publish in canonical order."""
+    """Shuffle the sensitive columns within the groups, alike or each by itself, and publish."""
     kept = np.flatnonzero(partition.group >= 0)
     shown, group = microdata.take(kept), partition.group[kept]
     rows = np.argsort(group, kind="stable")
@@ -36,14 +36,15 @@ def publish(
         column.name: column.array()
         for column in shown.with_roles("quasi-identifier", "insensitive")
     }
-    for column in shown.with_roles("sensitive"):
-        shuffled = np.empty(len(kept), dtype=np.int64)
-        shuffled[rows] = np.lexsort((randomness(len(kept)), group))
+    shuffled = np.empty(len(kept), dtype=np.int64)
+    for number, column in enumerate(shown.with_roles("sensitive")):
+        if number == 0 or parameters.sensitive == "independent":
+            shuffled[rows] = np.lexsort((randomness(len(kept)), group))
         columns[column.name] = column.array().take(pa.array(shuffled))
     return {"microdata": canonical(pa.table({**columns, GROUP_ID: group}))}
 
 
-def schemas(schema: Schema) -> Mapping[str, pa.Schema]:
+def schemas(schema: Schema, parameters: PermutedParameters) -> Mapping[str, pa.Schema]:
     """All columns of their own types, and the group's number."""
     fields = [pa.field(name, column.arrow_type, column.nulls) for name, column in schema.items()]
     return {"microdata": pa.schema([*fields, pa.field(GROUP_ID, pa.int64(), nullable=False)])}
@@ -52,13 +53,21 @@ def schemas(schema: Schema) -> Mapping[str, pa.Schema]:
 def groups(
     tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """Sizes and sensitive values per group_id; exact quasi-identifiers tell nothing more apart."""
+    """Sizes and sensitive values per group_id; exact quasi-identifiers tell nothing more apart.
+
+    An adversary who knows other sensitive values sees the rows of a group that have them.
+    """
     table = tables["microdata"]
-    ids = encode(GROUP_ID, "insensitive", table[GROUP_ID])
-    columns = {name: counted(table, schema, name).coded() for name in sensitive}
-    return count(ids.codes.astype(np.int64), len(ids.values), columns)
+    known = [name for name in told_apart_by if schema[name].role == "sensitive"]
+    by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
+    by += [encode(name, "sensitive", table[name]) for name in known]
+    keys, bound = key(by, table.num_rows)
+    return count(keys, bound, {n: counted(table, schema, n).coded() for n in sensitive})
 
 
-def rules(schema: Schema) -> Mapping[str, tuple[Rule, ...]]:
-    """None: nothing is recoded."""
-    return {}
+def rules(
+    schema: Schema, parameters: PermutedParameters, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
+    """What must hold of any published table."""
+    arrow = schemas(schema, parameters)["microdata"]
+    return {"microdata": published(arrow, rows, is_canonical, withheld)}

@@ -6,6 +6,7 @@ sensitive columns as they are.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +16,10 @@ from expectations.arrays import as_numpy
 from expectations.counting import count
 from expectations.errors import PromiseError
 from expectations.groups import Groups
-from expectations.structure import ReadableLabels, Rule
+from expectations.structure import ReadableLabels, Rule, published
 from tasks.forms.form import Tables
 from tasks.forms.labels import Admitted, Reader, reader, reader_of_suppressed
-from tasks.forms.order import canonical
+from tasks.forms.order import canonical, is_canonical
 from tasks.forms.schema import DeclaredColumn, Schema, named
 from tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from tasks.microdata.table import Column, Microdata, encode, key
@@ -28,7 +29,7 @@ TABLE = "microdata"
 ReaderOf = Callable[[str, DeclaredColumn], Reader]
 
 
-def schemas(schema: Schema) -> Mapping[str, pa.Schema]:
+def schemas(schema: Schema, parameters: Any = None) -> Mapping[str, pa.Schema]:
     """Quasi-identifiers are strings, all other columns of their own types."""
     fields = [
         pa.field(
@@ -95,19 +96,21 @@ def read_labels(
     return found
 
 
-def readable(schema: Schema, reader_of: ReaderOf) -> Mapping[str, tuple[Rule, ...]]:
-    """Every label of every quasi-identifier means something."""
+def rules_of_labels(
+    schema: Schema, reader_of: ReaderOf, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
+    """What must hold of any table, and every label of every quasi-identifier means something."""
 
     def unreadable(table: pa.Table, name: str) -> int:
         read = reader_of(name, schema[name])
         return sum(not _is_read(read, label) for label in labels_of(table, name)[0])
 
-    return {
-        TABLE: tuple(
-            ReadableLabels(name, partial(unreadable, name=name))
-            for name in named(schema, "quasi-identifier")
-        )
-    }
+    labels = (
+        ReadableLabels(name, partial(unreadable, name=name))
+        for name in named(schema, "quasi-identifier")
+    )
+    of_any = published(schemas(schema)[TABLE], rows, is_canonical, withheld)
+    return {TABLE: (*of_any, *labels)}
 
 
 def _is_read(read: Reader, label: str | None) -> bool:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from tasks.forms import generalized, permuted, suppressed
+from tasks.forms import generalized, permuted, split, suppressed
 from tasks.forms.form import Form
 
 FORMS: Mapping[str, Form] = {
     "generalized": generalized,
     "suppressed": suppressed,
     "permuted": permuted,
+    "split": split,
 }

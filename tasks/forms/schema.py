@@ -1,5 +1,6 @@
 """What a release declares of its columns: all that a form needs to read its tables back."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -50,3 +51,12 @@ Schema = Mapping[str, DeclaredColumn]
 def named(schema: Schema, *roles: str) -> list[str]:
     """The columns that have one of these roles, in order."""
     return [name for name, column in schema.items() if column.role in roles]
+
+
+def safe_name(column: str) -> str:
+    """What a column is called in the names of files and tables.
+
+    >>> safe_name("capital-loss")
+    'capital_loss'
+    """
+    return re.sub("[^a-z0-9]", "_", column.lower())

@@ -4,7 +4,7 @@ Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizin
 2005). Columns that are linked are suppressed together: where one of them is a star, all are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from expectations.structure import Rule
 from tasks.forms.form import Tables
 from tasks.forms.labels import STAR, reader_of_suppressed
 from tasks.forms.parameters import SuppressedParameters
-from tasks.forms.recoded import by_group, groups, readable, schemas, table_of
+from tasks.forms.recoded import by_group, groups, rules_of_labels, schemas, table_of
 from tasks.forms.schema import Schema
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Column, Microdata
@@ -49,9 +49,11 @@ def publish(
     return table_of(microdata, kept, cells)
 
 
-def rules(schema: Schema) -> Mapping[str, tuple[Rule, ...]]:
+def rules(
+    schema: Schema, parameters: SuppressedParameters, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
     """Every cell is a star or a value of its column."""
-    return readable(schema, reader_of_suppressed)
+    return rules_of_labels(schema, reader_of_suppressed, rows, withheld)
 
 
 def _differ(cells: np.ndarray, starts: np.ndarray) -> np.ndarray:

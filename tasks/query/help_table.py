@@ -5,7 +5,6 @@ If a query selects `hits` rows of a group whose sensitive values are shuffled, a
 values may be the selected ones: their sum lies between those of the smallest and of the largest.
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from expectations.errors import InputError
 from expectations.exact import Exact, exact, is_number
+from tasks.forms.schema import safe_name
 from tasks.microdata.table import encode
 
 _INT64 = 2**63 - 1
@@ -49,11 +49,6 @@ def help_name(sensitive: str) -> str:
     'help_capital_loss'
     """
     return f"help_{safe_name(sensitive)}"
-
-
-def safe_name(column: str) -> str:
-    """What a column is called in the names of files and tables."""
-    return re.sub("[^a-z0-9]", "_", column.lower())
 
 
 def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:

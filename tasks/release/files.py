@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tasks.forms.form import Tables
 from tasks.forms.registry import FORMS
-from tasks.query.help_table import help_name, help_table, safe_name
+from tasks.forms.schema import safe_name
+from tasks.query.help_table import help_name, help_table
 from tasks.query.question import is_recoded
 from tasks.query.ready_sql import duckdb_script
 from tasks.release.canonical import canonical_json

@@ -7,12 +7,10 @@ from expectations.errors import PromiseError
 from expectations.groups import Groups
 from expectations.judged import examine
 from expectations.model import Number, PrivacyModel, Verdict, plain
-from expectations.structure import Rule, published
+from expectations.structure import Rule
 from tasks.forms.form import Tables
-from tasks.forms.order import is_canonical
 from tasks.forms.registry import FORMS
 from tasks.release.declared import Declared
-from tasks.release.tables import schemas
 
 Promised = tuple[PrivacyModel, Groups]
 Judgement = tuple[PrivacyModel, Verdict]
@@ -52,14 +50,8 @@ def require(judged: Sequence[Judgement]) -> None:
 
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Mapping[str, tuple[Rule, ...]]:
     """What must hold of each published table besides the promises; none of `withheld` is in it."""
-    of_form = FORMS[declared.form.method].rules(declared.columns)
-    return {
-        name: (
-            *published(schema, declared.rows.published, is_canonical, withheld),
-            *of_form.get(name, ()),
-        )
-        for name, schema in schemas(declared).items()
-    }
+    form, rows = FORMS[declared.form.method], declared.rows.published
+    return form.rules(declared.columns, declared.form, rows, withheld)
 
 
 def observed(judged: Sequence[Judgement]) -> list[dict[str, Any]]:

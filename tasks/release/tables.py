@@ -21,7 +21,7 @@ _ROWS_PER_GROUP = 1 << 20
 
 def schemas(declared: Declared) -> Mapping[str, pa.Schema]:
     """The schema of every published table by its name; nullable where nulls are a category."""
-    return FORMS[declared.form.method].schemas(declared.columns)
+    return FORMS[declared.form.method].schemas(declared.columns, declared.form)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -19,7 +19,12 @@ from expectations.ke_anonymity import KEAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from expectations.t_closeness import TCloseness
 from tasks.forms.labels import admits
-from tasks.forms.parameters import GeneralizedParameters, PermutedParameters, SuppressedParameters
+from tasks.forms.parameters import (
+    GeneralizedParameters,
+    PermutedParameters,
+    SplitParameters,
+    SuppressedParameters,
+)
 from tasks.forms.recoded import read_labels, reader_for
 from tasks.forms.registry import FORMS
 from tasks.forms.schema import DeclaredColumn
@@ -80,6 +85,7 @@ SHOWN = {
     "suppressed": SuppressedParameters(method="suppressed"),
     "suppressed linked": SuppressedParameters(method="suppressed", linked=(("age", "born"),)),
     "permuted": PermutedParameters(method="permuted"),
+    "split": SplitParameters(method="split"),
 }
 READ_FROM = {"forest": K2, "factors": K2, "ke": KE}
 COMBINATIONS = [
@@ -116,8 +122,8 @@ def published(microdata, method, promises, form, strata):
     partition = make(microdata, strata, promises, parameters, seeded(1))
     form_ = FORMS[SHOWN[form].method]
     tables = form_.publish(microdata, partition, SHOWN[form], seeded(2))
-    schema = form_.schemas(SCHEMA)["microdata"]
-    return partition, {"microdata": tables["microdata"].cast(schema)}
+    schemas = form_.schemas(SCHEMA, SHOWN[form])
+    return partition, {name: tables[name].cast(schema) for name, schema in schemas.items()}
 
 
 @pytest.mark.parametrize(("promise", "method", "form"), COMBINATIONS)
@@ -139,7 +145,7 @@ def test_kept_or_refused(promise, method, form):
             outcomes["refused"] += 1
             continue
         outcomes["kept"] += 1
-        holds_on(tables, form, kept)
+        holds_on(tables, form, kept, microdata.rows - partition.suppressed)
         represents(microdata, partition, tables, form)
         within(microdata, partition, strata)
     assert outcomes["kept"] >= 3, outcomes
@@ -151,20 +157,28 @@ def feasible(microdata, promises, strata):
     return all(promise.feasible(coarsest).holds for promise in promises)
 
 
-def holds_on(tables, form, promises):
+def holds_on(tables, form, promises, rows):
     form_ = FORMS[SHOWN[form].method]
     for model in promises:
         groups = form_.groups(tables, SCHEMA, model.told_apart_by, ["wage"])
         assert model.check(groups).holds, model.name
-    for rule in form_.rules(SCHEMA).get("microdata", ()):
-        assert rule.holds(tables["microdata"]), rule
+    for name, rules in form_.rules(SCHEMA, SHOWN[form], rows, ["secret"]).items():
+        assert {"expect_canonical_order", "expect_no_row_number"} <= {rule.type for rule in rules}
+        for rule in rules:
+            assert rule.type == "expect_no_row_number" or rule.holds(tables[name]), rule
 
 
 def represents(microdata, partition, tables, form):
     """Every kept row is there once, behind labels that admit its own values."""
+    kept = microdata.take(np.flatnonzero(partition.group >= 0)).table()
+    if SHOWN[form].method == "split":
+        counts = dict(Counter(kept["wage"].to_pylist()))
+        shown = tables["st"].group_by("wage").aggregate([("count", "sum")]).to_pylist()
+        assert {row["wage"]: row["count_sum"] for row in shown} == counts
+        assert sorted(tables["qit"]["note"].to_pylist()) == sorted(kept["note"].to_pylist())
+        return
     table = tables["microdata"]
     assert table.num_rows == microdata.rows - partition.suppressed
-    kept = microdata.take(np.flatnonzero(partition.group >= 0)).table()
     if SHOWN[form].method == "permuted":
         assert sorted(kept["wage"].to_pylist()) == sorted(table["wage"].to_pylist())
         return
