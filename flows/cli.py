@@ -147,9 +147,21 @@ def check(directory: Path, digest: str | None) -> None:
 @cli.command()
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.argument("sql")
-@click.option("--rewrite", "dialect", type=click.Choice(["duckdb"]), help="print the SQL instead")
+@click.option(
+    "--rewrite",
+    "dialect",
+    type=click.Choice(["duckdb", "postgres", "sqlite", "mariadb"]),
+    help="print the SQL for a database instead",
+)
+@click.option(
+    "--having",
+    "reading",
+    type=click.Choice(["possible", "certain"]),
+    default="possible",
+    help="which rows a HAVING clause keeps in the printed SQL",
+)
 @_FORMAT
-def query(directory: Path, sql: str, dialect: str | None, format_: str) -> None:
+def query(directory: Path, sql: str, dialect: Any, reading: Any, format_: str) -> None:
     """Ask a release; every number comes with bounds that surely contain the truth."""
     from tasks.query.answer import answer, document
     from tasks.query.rewrite import rewrite
@@ -157,7 +169,7 @@ def query(directory: Path, sql: str, dialect: str | None, format_: str) -> None:
 
     opened = open_release(directory)
     if dialect is not None:
-        click.echo(rewrite(sql, opened.declared).sql(dialect))
+        click.echo(rewrite(sql, opened.declared, reading).sql(dialect))
     elif format_ == "json":
         show.document(document(answer(opened, sql)), "json")
     else:

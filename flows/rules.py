@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from expectations.k_anonymity import KAnonymity
 from expectations.ke_anonymity import KEAnonymity
+from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from expectations.model import RECODED, PrivacyModel
 from expectations.t_closeness import TCloseness
 from tasks.forms.parameters import SuppressedParameters
@@ -15,10 +16,12 @@ from tasks.partitions.parameters import FactorsParameters
 if TYPE_CHECKING:
     from flows.spec import ReleaseSpec
 
-_NEEDED: Mapping[str, type[PrivacyModel]] = {
-    "ke": KEAnonymity,
-    "forest": KAnonymity,
-    "factors": KAnonymity,
+_DIVERSE = (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
+_NEEDED: Mapping[str, tuple[tuple[type[PrivacyModel], ...], str]] = {
+    "ke": ((KEAnonymity,), "a ke-anonymity promise to read k and e from"),
+    "forest": ((KAnonymity,), "a k-anonymity promise to read k from"),
+    "factors": ((KAnonymity,), "a k-anonymity promise to read k from"),
+    "anatomy": (_DIVERSE, "an l-diversity promise to read l from"),
 }
 _RESERVED = frozenset({"group_id", "count", "lower", "upper"})
 
@@ -102,12 +105,10 @@ def _combination(spec: "ReleaseSpec") -> None:
 
 
 def _partition(spec: "ReleaseSpec") -> None:
-    needed = _NEEDED.get(spec.partition.method)
-    if needed and not any(isinstance(promise, needed) for promise in spec.scoped()):
-        raise ValueError(
-            f"partition: {spec.partition.method} needs a {needed.name} promise to read "
-            f"{'k and e' if needed is KEAnonymity else 'k'} from"
-        )
+    method = spec.partition.method
+    models, needed = _NEEDED.get(method, ((PrivacyModel,), ""))
+    if not any(isinstance(promise, models) for promise in spec.scoped()):
+        raise ValueError(f"partition: {method} needs {needed}")
     if not isinstance(spec.partition, FactorsParameters):
         return
     for i, promise in enumerate(spec.promises):

@@ -1,4 +1,4 @@
-"""(k,e)-anonymous groups of neighbouring sensitive values, at the least sum of ranges.
+"""(k,e)-anonymous groups of neighbouring sensitive values, by the objective that a spec names.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
 The minimum-sum objective is the plain sum of the groups' ranges. Two groups whose ranges intersect
@@ -7,10 +7,10 @@ values; the paper's recurrence over those runs takes O(n) because the admissible
 only grow with its end, so that a running minimum replaces the inner loop.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,12 @@ from expectations.ke_anonymity import KEAnonymity
 from expectations.model import PrivacyModel, plain
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Column, Microdata
-from tasks.partitions.merging import until_kept
+from tasks.partitions.in_order import merged_in_order
+from tasks.partitions.ke_max import minimum_max
+from tasks.partitions.ke_overlapping import minimum_max_overlapping
+from tasks.partitions.ke_random import at_random
+from tasks.partitions.ke_runs import assign, bounds_of, feasible, starts_of
+from tasks.partitions.ke_weighted import minimum_weighted
 from tasks.partitions.parameters import KEParameters
 from tasks.partitions.partition import Partition, by_stratum
 
@@ -37,49 +42,108 @@ def partition(
 ) -> Partition:
     """Group each stratum's rows so that every group has k distinct values spanning at least e.
 
-    k and e are the largest that any (k,e)-promise asks for. Which of several equal values goes to
-    which of two touching groups is drawn at random. Groups that break another promise are merged
-    with their neighbours.
+    k and e are the largest that any (k,e)-promise about the sensitive attribute of the first one
+    asks for. Which of several equal values goes to which of two groups is drawn at random. Groups
+    that break another promise are merged with their neighbours.
 
     Raises:
-        PromiseError: where a stratum has fewer than k distinct values, or a range below e.
+        PromiseError: where there is no (k,e)-promise, where a stratum has fewer than k distinct
+            values or a range below e, or where another promise cannot be kept by merging.
     """
-    wanted = [promise for promise in promises if isinstance(promise, KEAnonymity)]
-    k, e = max(promise.k for promise in wanted), max(promise.e for promise in wanted)
-    column = microdata[str(wanted[0].sensitive)]
+    promise = _strictest(promises)
+    column = microdata[str(promise.sensitive)]
     numbers = exact(column.values, column.name)
     group = np.full(microdata.rows, -1, dtype=np.int64)
-    total, stratum = 0, list[int]()
+    stratum, cuts = list[int](), list[_Cut]()
     for number, rows in enumerate(by_stratum(microdata, strata)):
-        bounds, cost = _cut(column, rows, numbers, k, e)
-        assigned = _assign(column.codes[rows], len(column.values), bounds, randomness)
-        group[rows] = len(stratum) + assigned
-        stratum += [number] * (len(bounds) - 1)
-        total += cost
-    seen = count(group, max(len(stratum), 1), {column.name: column.coded()})
-    into = until_kept(seen, np.array(stratum, dtype=np.int64), promises)
-    groups = int(into.max(initial=-1)) + 1
+        cut = _cut(column, rows, numbers, promise, parameters.objective, randomness)
+        group[rows] = len(stratum) + cut.group
+        stratum += [number] * (int(cut.group.max(initial=-1)) + 1)
+        cuts.append(cut)
+    merged = merged_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)
     facts = {
-        "objective": parameters.objective,
-        "least_sum_of_ranges": str(plain(numbers.fraction(total))),
-        "groups": groups,
-        "merged_for_other_promises": len(stratum) - groups,
+        "objective": str(parameters.objective),
+        **_certificate(parameters.objective, cuts, numbers),
+        **_reached(column, merged, numbers),
+        "merged_for_other_promises": len(stratum) - int(merged.max(initial=-1)) - 1,
     }
-    return Partition(into[group], facts=facts)
+    return Partition(merged, facts=facts)
+
+
+def _strictest(promises: Sequence[PrivacyModel]) -> KEAnonymity:
+    wanted = [promise for promise in promises if isinstance(promise, KEAnonymity)]
+    if not wanted:
+        raise PromiseError("ke needs a (k,e)-anonymity promise to read k and e from")
+    name = wanted[0].sensitive
+    same = [promise for promise in wanted if promise.sensitive == name]
+    k, e = max(promise.k for promise in same), max(promise.e for promise in same)
+    return KEAnonymity(k=k, e=e, sensitive=name)
+
+
+class _Cut(NamedTuple):
+    """The group of each row of a stratum, and what is proven of the objective, in exact units."""
+
+    group: np.ndarray
+    proven: Mapping[str, int]
 
 
 def _cut(
-    column: Column, rows: np.ndarray, numbers: Exact, k: int, e: Decimal
-) -> tuple[np.ndarray, int]:
-    counts = np.bincount(column.codes[rows], minlength=len(column.values))
-    present = counts > 0
-    cut = minimum_sum(numbers.units[present], counts[present], k, numbers.at_least(e))
+    column: Column,
+    rows: np.ndarray,
+    numbers: Exact,
+    promise: KEAnonymity,
+    objective: str,
+    randomness: Randomness,
+) -> _Cut:
+    codes, k, e = column.codes[rows], promise.k, numbers.at_least(promise.e)
+    cut = None
+    if objective == "random":
+        group = at_random(codes, numbers.units, k, e, randomness)
+        cut = None if group is None else _Cut(group, {})
+    else:
+        counts = np.bincount(codes, minlength=len(column.values))
+        present = counts > 0
+        found = _OBJECTIVES[objective](numbers.units[present], counts[present], k, e)
+        if found is not None:
+            pieces = assign(codes, len(column.values), found.bounds, randomness)
+            group = pieces if found.group is None else found.group[pieces]
+            cut = _Cut(group, found.proven)
     if cut is None:
         raise PromiseError(
-            f"({k},{plain(e)})-anonymity of {column.name!r} cannot be kept: a stratum of "
+            f"({k},{plain(promise.e)})-anonymity of {column.name!r} cannot be kept: a stratum of "
             f"{len(rows)} rows has too few distinct values or too small a range"
         )
     return cut
+
+
+class _Found(NamedTuple):
+    bounds: np.ndarray
+    group: np.ndarray | None  # of each piece between bounds, where a group may have several
+    proven: Mapping[str, int]
+
+
+def _certificate(objective: str, cuts: Sequence[_Cut], numbers: Exact) -> dict[str, Any]:
+    """What is proven of all strata together: sums are added, of ranges the largest counts."""
+    total = sum if objective in ("sum", "weighted") else max
+    names = cuts[0].proven if cuts else ()
+    return {
+        name: str(plain(numbers.fraction(total(cut.proven[name] for cut in cuts))))
+        for name in names
+    }
+
+
+def _reached(column: Column, group: np.ndarray, numbers: Exact) -> dict[str, Any]:
+    """What the groups, after any merging, come to by each objective."""
+    groups = count(group, int(group.max(initial=0)) + 1, {column.name: column.coded()})
+    ranges = KEAnonymity(k=1, e=Decimal(0), sensitive=column.name).measure(groups)["e"]
+    ranges, sizes = ranges.astype(object), groups.sizes.astype(object)
+    reached = {
+        "sum_of_ranges": ranges.sum(),
+        "weighted_sum_of_ranges": (ranges * sizes).sum(),
+        "largest_range": ranges.max(initial=0),
+    }
+    as_text = {name: str(plain(numbers.fraction(int(n)))) for name, n in reached.items()}
+    return {**as_text, "groups": len(groups)}
 
 
 def minimum_sum(
@@ -105,7 +169,7 @@ def minimum_sum(
     """
     if k == 1 and e == 0:
         return np.arange(int(counts.sum()) + 1), 0
-    if len(values) < k or int(values[-1]) - int(values[0]) < e:
+    if not feasible(values, k, e):
         return None
     # Two runs can share a value, three cannot: where in its copies they part makes no difference.
     copies = np.minimum(counts, 2)
@@ -117,16 +181,7 @@ def minimum_sum(
     runs, start = np.zeros((2, len(points) + 1), dtype=np.int32)
     scan = _compiled() if len(points) >= _WORTH_COMPILING and points.dtype != object else _scan
     scan(points, k, e, cost, runs, start)
-    return _bounds(_starts(start), copies, counts), int(cost[-1])
-
-
-def _bounds(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Where runs begin in the whole multiset, given where they begin among the first copies."""
-    ends = np.cumsum(copies)
-    value = np.searchsorted(ends, starts, side="right")
-    inner = starts - (ends[value] - copies[value])
-    below = np.cumsum(counts)
-    return np.append(below[value] - counts[value] + inner, below[-1])
+    return bounds_of(starts_of(start), copies, counts), int(cost[-1])
 
 
 def _scan(
@@ -158,14 +213,6 @@ def _scan(
             start[end] = best
 
 
-def _starts(start: np.ndarray) -> np.ndarray:
-    """Where the runs of an optimum begin, read backwards from its end."""
-    chain = [int(start[-1])]
-    while chain[-1]:
-        chain.append(int(start[chain[-1]]))
-    return np.array(chain[::-1])
-
-
 @cache
 def _compiled() -> Callable[..., Any]:
     from numba import njit  # imported where it pays: compiling takes seconds
@@ -173,20 +220,37 @@ def _compiled() -> Callable[..., Any]:
     return njit(cache=True)(_scan)
 
 
-def _assign(
-    codes: np.ndarray, values: int, bounds: np.ndarray, randomness: Randomness
-) -> np.ndarray:
-    """The run of each row, given where runs begin among the sorted codes.
+def _sum(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+    cut = minimum_sum(values, counts, k, e)
+    return None if cut is None else _Found(cut[0], None, {"least_sum_of_ranges": cut[1]})
 
-    Only rows whose value two runs share need an order, and get a random one.
-    """
-    below = np.append(0, np.cumsum(np.bincount(codes, minlength=values)))
-    first = np.searchsorted(bounds, below[:-1], side="right") - 1
-    last = np.searchsorted(bounds, below[1:] - 1, side="right") - 1
-    group: np.ndarray = first[codes]
-    shared = np.flatnonzero((first < last)[codes])
-    order = shared[np.lexsort((randomness(len(shared)), codes[shared]))]
-    ordered = codes[order]
-    rank = np.arange(len(order)) - np.searchsorted(ordered, ordered, side="left")
-    group[order] = np.searchsorted(bounds, below[ordered] + rank, side="right") - 1
-    return group
+
+def _weighted(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+    cut = minimum_weighted(values, counts, k, e)
+    proven = "least_weighted_sum_of_ranges_of_runs"
+    return None if cut is None else _Found(cut[0], None, {proven: cut[1]})
+
+
+def _max(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+    cut = minimum_max(values, counts, k, e)
+    return None if cut is None else _Found(cut[0], None, {"least_largest_range_of_runs": cut[1]})
+
+
+def _max_overlapping(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+    found = minimum_max_overlapping(values, counts, k, e)
+    if found is None:
+        return None
+    proven = {
+        "largest_range_is_at_least": found.bound,
+        "largest_range_before_merging": found.largest,
+        "least_largest_range_of_runs": found.apart,
+    }
+    return _Found(found.bounds, found.group, proven)
+
+
+_OBJECTIVES: Mapping[str, Callable[[np.ndarray, np.ndarray, int, int], _Found | None]] = {
+    "sum": _sum,
+    "weighted": _weighted,
+    "max": _max,
+    "max-overlapping": _max_overlapping,
+}

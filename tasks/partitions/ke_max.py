@@ -1,8 +1,8 @@
 """(k,e)-anonymous runs of the sorted values, whose largest range is the least possible.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-Of all cuts of that largest range, the one with the least sum of ranges is chosen. Both take O(d) for
-d distinct values, by queues in which a start is dropped as soon as a later one is no worse.
+Of all cuts of that largest range, the one with the least sum of ranges is chosen. Both take
+O(d) for d distinct values, by queues that drop a start as soon as a later one is no worse.
 """
 
 from functools import cache
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.partitions.ke_runs import WORTH_COMPILING, bounds_of, feasible, starts_of
+from tasks.partitions.ke_runs import WORTH_COMPILING, bounds_of, feasible, first_ends, starts_of
 from tasks.partitions.nearest import Loop, compiled
 
 
@@ -41,76 +41,80 @@ def minimum_max(
         return None
     copies = np.minimum(counts, 2)  # where two runs part the copies makes no difference
     points = np.repeat(values - values[0], copies)
+    ends = first_ends(points, k, e)
     if len(points) >= WORTH_COMPILING and points.dtype != object:
-        start, largest = _cut(points, k, e, _compiled_largest(), _compiled_sum())
+        start, largest = _cut(points, ends, _compiled_largest(), _compiled_sum())
     else:
-        start, largest = _cut(points.astype(object), k, e, _least_largest, _least_sum)
+        start, largest = _cut(points.astype(object), ends, _least_largest, _least_sum)
     return bounds_of(starts_of(start), copies, counts), largest
 
 
 def _cut(
-    points: np.ndarray, k: int, e: int, least_largest: Loop, least_sum: Loop
+    points: np.ndarray, ends: np.ndarray, least_largest: Loop, least_sum: Loop
 ) -> tuple[np.ndarray, int]:
     n = len(points)
     queue = np.zeros(n + 1, dtype=np.int32)
     cost = np.full(n + 1, -1, dtype=points.dtype)
     cost[0] = 0
-    least_largest(points, k, e, cost, queue)
+    least_largest(points, ends, cost, queue)
     largest = int(cost[-1])
     runs, start = np.zeros((2, n + 1), dtype=np.int32)
-    least_sum(points, k, e, largest, cost, runs, start, queue)
+    least_sum(points, ends, largest, cost, runs, start, queue)
     return start, largest
 
 
-def _least_largest(points: Any, k: int, e: int, most: Any, queue: Any) -> None:
+def _least_largest(points: Any, ends: Any, most: Any, queue: Any) -> None:
     """Fill, for each end, the least possible largest range; -1 where no run ends.
 
     From the head of the queue on, starts and what is reached before them ascend, while the range
     from them to the end descends: the best start is where they cross, and that moves to the right.
     """
-    candidate, distinct, head, tail = 0, 0, 0, 0
+    candidate, head, tail = 0, 0, 0
     for end in range(1, len(points) + 1):
-        last = points[end - 1]
-        if end == 1 or last != points[end - 2]:
-            distinct += 1
-        while distinct >= k and last - points[candidate] >= e:
+        while ends[candidate] <= end:
             if most[candidate] >= 0:
-                while tail > head and most[queue[tail - 1]] >= most[candidate]:
-                    tail -= 1
-                queue[tail] = candidate
-                tail += 1
+                tail = _enter(most, queue, candidate, head, tail)
             candidate += 1
-            if candidate == end or points[candidate] != points[candidate - 1]:
-                distinct -= 1
-        if head < tail:
-            most[end] = max(most[queue[head]], last - points[queue[head]])
-        while head + 1 < tail:
-            following = max(most[queue[head + 1]], last - points[queue[head + 1]])
-            if following > most[end]:
-                break
-            most[end] = following
-            head += 1
+        head = _advance(points, most, queue, end, head, tail)
+
+
+def _enter(most: Any, queue: Any, new: int, head: int, tail: int) -> int:
+    """Put a start at the end of the queue, in the place of those with no less before them."""
+    while tail > head and most[queue[tail - 1]] >= most[new]:
+        tail -= 1
+    queue[tail] = new
+    return tail + 1
+
+
+def _advance(points: Any, most: Any, queue: Any, end: int, head: int, tail: int) -> int:
+    """Move the head to the best start, and note what it comes to."""
+    last = points[end - 1]
+    if head < tail:
+        most[end] = max(most[queue[head]], last - points[queue[head]])
+    while head + 1 < tail:
+        following = max(most[queue[head + 1]], last - points[queue[head + 1]])
+        if following > most[end]:
+            break
+        most[end] = following
+        head += 1
+    return head
 
 
 def _least_sum(
-    points: Any, k: int, e: int, limit: int, cost: Any, runs: Any, start: Any, queue: Any
+    points: Any, ends: Any, limit: int, cost: Any, runs: Any, start: Any, queue: Any
 ) -> None:
     """Fill, for each end, the least sum of ranges up to a limit, the most runs, and the last start.
 
     An end that no run reaches has no runs; its cost is never read. In the queue, starts and what a
     run from them costs ascend, so that the first which is within the limit is the best.
     """
-    candidate, distinct, head, tail = 0, 0, 0, 0
+    candidate, head, tail = 0, 0, 0
     for end in range(1, len(points) + 1):
-        last = points[end - 1]
-        if end == 1 or last != points[end - 2]:
-            distinct += 1
-        while distinct >= k and last - points[candidate] >= e:
+        while ends[candidate] <= end:
             if candidate == 0 or runs[candidate] > 0:
                 tail = _put(points, cost, runs, queue, candidate, head, tail)
             candidate += 1
-            if candidate == end or points[candidate] != points[candidate - 1]:
-                distinct -= 1
+        last = points[end - 1]
         while head < tail and last - points[queue[head]] > limit:
             head += 1
         if head < tail:
@@ -120,9 +124,7 @@ def _least_sum(
             start[end] = best
 
 
-def _put(
-    points: Any, cost: Any, runs: Any, queue: Any, new: int, head: int, tail: int
-) -> int:
+def _put(points: Any, cost: Any, runs: Any, queue: Any, new: int, head: int, tail: int) -> int:
     """Put a start at the end of the queue, in the place of those that are no better."""
     offered = cost[new] - points[new]
     while tail > head:
@@ -137,7 +139,7 @@ def _put(
 
 @cache
 def _compiled_largest() -> Loop:
-    return compiled(globals(), _least_largest)
+    return compiled(globals(), _enter, _advance, _least_largest)
 
 
 @cache

@@ -5,11 +5,6 @@ A group whose range is inside another's can be dissolved into it, and of three w
 point the one that reaches least far to either side. So some optimum is a chain of groups, ascending
 in their least and in their greatest value, of which only neighbours overlap; each value serves at
 most two of them, and more than two of its copies do not matter.
-
-Whether groups within some range exist is decided over pairs of the least value of a group and the
-greatest value of the group before. For each pair it suffices to know how many different values the
-overlap can give the group at most; where several lead to the same choice, the one in which the group
-has the most values is the best. O(d w²) for d distinct values of which w are within the range.
 """
 
 from functools import cache
@@ -17,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tasks.partitions.ke_chain import Chain, chain_within, pieces
 from tasks.partitions.ke_max import minimum_max
-from tasks.partitions.ke_runs import WORTH_COMPILING
+from tasks.partitions.ke_runs import WORTH_COMPILING, first_ends
 from tasks.partitions.nearest import Loop, compiled
 
-_STEPS = 4 * 10**9  # of one decision, beyond which groups that do not overlap have to do
+_STEPS = 10**10  # of one decision, beyond which groups that do not overlap have to do
 _CELLS = 2 * 10**7
-_STEPS_WORTH_COMPILING = 10**6
 
 
 class Overlapping(NamedTuple):
@@ -71,7 +66,7 @@ def minimum_max_overlapping(
     if k == 1 and e == 0:
         return without
     points = values - values[0]
-    first = _first(points, k, e)
+    first = first_ends(points, k, e)[:-1] - 1  # the least greatest value of a group, or d
     bound = max(e, (apart + 1) // 2, _forced(points, first))
     if bound == apart:
         return without
@@ -80,22 +75,15 @@ def minimum_max_overlapping(
     chain, largest = _search(points, counts, k, first, bound, apart)
     if chain is None:
         return without
-    sizes, group = _pieces(chain, counts)
+    sizes, group = pieces(chain, counts)
     return Overlapping(np.append(0, np.cumsum(sizes)), group, largest, apart, largest)
-
-
-def _first(points: np.ndarray, k: int, e: int) -> np.ndarray:
-    """For each least value of a group, the first that may be its greatest; d where there is none."""
-    d = len(points)
-    reach = np.searchsorted(points, np.minimum(points, points[-1] - e) + e)
-    first = np.maximum(reach, np.arange(d) + k - 1)
-    return np.where(points > points[-1] - e, d, np.minimum(first, d))
 
 
 def _last(points: np.ndarray, largest: int) -> np.ndarray:
     """For each least value of a group, the last that may be its greatest."""
     reach = np.minimum(points, points[-1] - largest) + largest
-    return np.searchsorted(points, reach, side="right") - 1
+    last: np.ndarray = np.searchsorted(points, reach, side="right") - 1
+    return last
 
 
 def _forced(points: np.ndarray, first: np.ndarray) -> int:
@@ -140,15 +128,18 @@ def _within_reason(points: np.ndarray, largest: int) -> bool:
 
 def _search(
     points: np.ndarray, counts: np.ndarray, k: int, first: np.ndarray, bound: int, apart: int
-) -> tuple["Chain | None", int]:
-    """The chain of the least largest range in [bound, apart), and that range, by bisection."""
+) -> tuple[Chain | None, int]:
+    """The chain of the least largest range in [bound, apart), where there is one; and that range.
+
+    Small ranges are tried first: it mostly is near the bound, and they take less time.
+    """
     ranges = _ranges(points, bound, apart)
-    low, high = 0, len(ranges)  # no chain below low; high has one, or is apart
+    low, high, step = 0, len(ranges), 1  # no chain below low; high has one, or is apart
     best = None
     twice = np.append(0, np.cumsum(counts >= 2))
     while low < high:
-        middle = (low + high) // 2
-        chain = _chain(first, _last(points, ranges[middle]), twice, k)
+        middle, step = min(low + step - 1, (low + high) // 2), 2 * step
+        chain = chain_within(first, _last(points, ranges[middle]), twice, k)
         if chain is None:
             low = middle + 1
         else:
@@ -168,122 +159,6 @@ def _ranges(points: np.ndarray, bound: int, apart: int) -> np.ndarray:
     return np.unique(np.concatenate(found))
 
 
-class Chain(NamedTuple):
-    """The least and greatest value of each group, and the values that pass to the next one.
-
-    `passed` are values that a group and the next could both have: of those with copies one is
-    passed, of those without the value itself.
-    """
-
-    least: np.ndarray
-    greatest: np.ndarray
-    passed: np.ndarray
-
-
-def _chain(first: np.ndarray, last: np.ndarray, twice: np.ndarray, k: int) -> Chain | None:
-    d = len(first)
-    offset = np.append(0, np.cumsum(last - np.arange(d) + 2))
-    value = np.full(offset[-1] + 1, -1, dtype=np.int32)
-    before = np.zeros(offset[-1] + 1, dtype=np.int32)
-    best = np.zeros(int(np.diff(offset).max()), dtype=np.int64)
-    large = float((np.diff(offset).astype(np.float64) ** 2).sum()) >= _STEPS_WORTH_COMPILING
-    decide = _compiled_decide() if large else _decide
-    if not decide(first, last, twice, k, offset, value, before, best):
-        return None
-    return _read(twice, k, offset, value, before)
-
-
-def _decide(
-    first: Any, last: Any, twice: Any, k: int, offset: Any, value: Any, before: Any, best: Any
-) -> bool:
-    """Whether a chain reaches the end; fills `value` and `before` of each state.
-
-    A state is the least value a of a group and the number `over` of values from there to the
-    greatest of the group before, at `offset[a] + over`. `value` is the largest number of different
-    values that the overlap gives the group, -1 where the state is not reached; `before` is the
-    least value of the group before. `best[t]` is the most that `value - over` can be where over is
-    at most t.
-    """
-    value[0] = 0
-    for a in range(len(first)):
-        most = -1 - len(first)
-        for over in range(last[a] - a + 1):
-            at = value[offset[a] + over]
-            if at >= 0 and at - over > most:
-                most = at - over
-            best[over] = most
-        for b in range(first[a], last[a] + 1):
-            if best[b - a] + b - a + 1 >= k and value[offset[b + 1]] < 0:
-                value[offset[b + 1]] = 0
-                before[offset[b + 1]] = a
-            _overlap(a, b, twice, k, offset, value, before, best)
-    return bool(value[offset[len(first)]] >= 0)
-
-
-def _overlap(
-    a: int, b: int, twice: Any, k: int, offset: Any, value: Any, before: Any, best: Any
-) -> None:
-    """Enter all states that overlap a group from a to b."""
-    single = 1 - (twice[b + 1] - twice[b])
-    for then in range(a + 1, b + 1 - single):
-        doubled = twice[b + 1] - twice[then]
-        passed = 1 - (twice[then + 1] - twice[then])
-        spare = b - then + 1 - doubled - single - passed
-        missing = max(0, k - best[then - a] - (then - a) - doubled - single)
-        given = doubled + passed + spare - missing
-        state = offset[then] + b - then + 1
-        if missing <= spare and best[then - a] + a >= 0 and given > value[state]:
-            value[state] = given
-            before[state] = a
-
-
-def _read(twice: np.ndarray, k: int, offset: np.ndarray, value: np.ndarray, before: np.ndarray) -> Chain:
-    """The chain, read backwards from its end."""
-    then, over = len(offset) - 1, 0
-    least, greatest, passed = [], [], []
-    while then > 0:
-        a, b = int(before[offset[then] + over]), then + over - 1
-        widest = then - a if over else b - a
-        states = value[offset[a] : offset[a] + widest + 1]
-        gains = np.where(states >= 0, states - np.arange(len(states)), np.iinfo(np.int64).min)
-        if over:
-            had = int(gains.max()) + then - a
-            passed.append(_passed(twice, then, b, k - had))
-        then, over = a, int(gains.argmax())
-        least.append(a)
-        greatest.append(b)
-    every = np.concatenate(passed) if passed else np.array([], dtype=np.int64)
-    return Chain(np.array(least[::-1]), np.array(greatest[::-1]), every)
-
-
-def _passed(twice: np.ndarray, least: int, greatest: int, wanted: int) -> np.ndarray:
-    """What a group that still wants so many values passes on of those from `least` to `greatest`."""
-    shared = np.arange(least, greatest + 1)
-    single = np.diff(twice[least : greatest + 2]) == 0
-    wanted -= int((~single).sum()) + int(single[-1])
-    keeps = np.zeros(len(shared), dtype=bool)
-    keeps[-1] = single[-1]
-    free = np.flatnonzero(single[1:-1]) + 1
-    keeps[free[: max(wanted, 0)]] = True
-    return shared[~keeps]
-
-
-def _pieces(chain: Chain, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many rows of each value, in order, are in which group: sizes and groups of pieces."""
-    values = np.arange(len(counts))
-    group = np.searchsorted(chain.greatest, values)  # the first that may have the value
-    right = np.zeros(len(counts), dtype=np.int64)
-    right[chain.passed] = 1
-    sizes = np.stack([counts - right, right], axis=1).ravel()
-    groups = np.stack([group, group + 1], axis=1).ravel()
-    return sizes[sizes > 0], groups[sizes > 0]
-
-
 @cache
 def _compiled_widest() -> Loop:
     return compiled(globals(), _widest)
-
-
-@cache
-def _compiled_decide() -> Loop:
-    return compiled(globals(), _overlap, _decide)

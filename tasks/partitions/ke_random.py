@@ -41,7 +41,7 @@ def at_random(
     least = np.minimum.reduceat(shuffled, np.flatnonzero(np.diff(scanned, prepend=-1)))
     number = np.empty(groups, dtype=np.int64)
     number[np.argsort(least, kind="stable")] = np.arange(groups)
-    group = np.empty_like(scanned)
+    group: np.ndarray = np.empty_like(scanned)
     group[order] = number[scanned]
     return group
 

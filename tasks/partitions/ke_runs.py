@@ -1,8 +1,12 @@
 """Groups that share out the sorted values: what the methods for (k,e)-anonymity have in common."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
 from tasks.microdata.randomness import Randomness
+from tasks.partitions.nearest import Loop, compiled
 
 WORTH_COMPILING = 20_000  # values: below, interpreting takes less time than loading the compiled
 
@@ -10,6 +14,45 @@ WORTH_COMPILING = 20_000  # values: below, interpreting takes less time than loa
 def feasible(values: np.ndarray, k: int, e: int) -> bool:
     """Whether all values (distinct, ascending) together are k distinct ones spanning e."""
     return len(values) >= k and int(values[-1]) - int(values[0]) >= e
+
+
+def first_ends(points: np.ndarray, k: int, e: int) -> np.ndarray:
+    """The first end of a run from each start, one more than there are points where there is none.
+
+    Args:
+        points: ascending, int64 or Python integers.
+        k: smallest number of distinct points in a run.
+        e: smallest range of a run.
+
+    Returns:
+        int32, one for each start from 0 to the number of points; ascending.
+    """
+    n = len(points)
+    ends = np.full(n + 1, n + 1, dtype=np.int32)
+    if n >= WORTH_COMPILING and points.dtype != object:
+        _compiled()(points, k, e, ends)
+    else:
+        _fill(points.tolist(), k, e, ends)
+    return ends
+
+
+def _fill(points: Any, k: int, e: int, ends: Any) -> None:
+    """See `first_ends`; `distinct` counts the different points in [start, end)."""
+    start, distinct = 0, 0
+    for end in range(1, len(points) + 1):
+        last = points[end - 1]
+        if end == 1 or last != points[end - 2]:
+            distinct += 1
+        while distinct >= k and last - points[start] >= e:
+            ends[start] = end
+            start += 1
+            if start == end or points[start] != points[start - 1]:
+                distinct -= 1
+
+
+@cache
+def _compiled() -> Loop:
+    return compiled(globals(), _fill)
 
 
 def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -22,7 +65,7 @@ def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.
 
 
 def starts_of(start: np.ndarray) -> np.ndarray:
-    """Where the runs of an optimum begin, read backwards from where the last run before each end is."""
+    """Where the runs of an optimum begin, given where the last run begins for each end."""
     chain = [int(start[-1])]
     while chain[-1]:
         chain.append(int(start[chain[-1]]))

@@ -1,8 +1,9 @@
 """(k,e)-anonymous runs of the sorted values, at the least sum of range times size.
 
-Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
-where each group's range is weighed by its rows. The optimum is one among runs of the sorted values
-only: {0, 1, 4, 6} with k = 2 and e = 4 costs 24 as one run, and 18 as {0, 4} and {1, 6}.
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007)
+minimise the plain sum of ranges; weighed by size it is the worst error that a query about a random
+row can expect. The optimum is one among runs of the sorted values only: {0, 1, 4, 6} with k = 2 and
+e = 4 costs 24 as one run, and 18 as {0, 4} and {1, 6}.
 
 The cost of a run satisfies the quadrangle inequality: once a later start is no worse than an
 earlier one, it stays so for all later ends. A queue keeps the starts that are or will be best, each
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.partitions.ke_runs import WORTH_COMPILING, feasible, starts_of
+from tasks.partitions.ke_runs import WORTH_COMPILING, feasible, first_ends, starts_of
 from tasks.partitions.nearest import Loop, compiled
 
 # Costs are two numbers, high * 2**31 + low: their products need more than 64 bits.
@@ -49,20 +50,18 @@ def minimum_weighted(
         return None
     points, before = _points(values, counts)
     n = len(points)
+    ends = first_ends(points, k, e)
+    start = np.full(n + 1, -1, dtype=np.int32)
+    start[0] = 0
+    cost: Any = np.zeros((2, n + 1), dtype=np.int64)
+    queue: Any = np.zeros((2, n + 1), dtype=np.int32)
     if n >= WORTH_COMPILING and points.dtype != object and before[-1] <= _LOW:
-        high, low, start = np.zeros((3, n + 1), dtype=np.int64)
-        who, since = np.zeros((2, n + 1), dtype=np.int32)
-        start[1:] = -1
-        _compiled()(points, before, k, e, (high, low), start, (who, since))
-        last = high[-1], low[-1]
+        _compiled()(points, before, ends, tuple(cost), start, tuple(queue))
     else:
-        state: Any = ([0] * (n + 1), [0] * (n + 1))
-        start = np.full(n + 1, -1)
-        queue: Any = ([0] * (n + 1), [0] * (n + 1))
-        _scan(points.tolist(), before.tolist(), k, e, state, start, queue)
-        last = state[0][-1], state[1][-1]
-    cost = (int(last[0]) << _BITS) + int(last[1])
-    return np.append(before[starts_of(start)], before[-1]), cost
+        cost, queue = cost.tolist(), queue.tolist()
+        _scan(points.tolist(), before.tolist(), ends.tolist(), cost, start, queue)
+    total = (int(cost[0][-1]) << _BITS) + int(cost[1][-1])
+    return np.append(before[starts_of(start)], before[-1]), total
 
 
 def _points(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,28 +80,20 @@ def _points(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndar
     return np.repeat(points, copies), np.append(0, np.cumsum(weight))
 
 
-def _scan(
-    points: Any, before: Any, k: int, e: int, cost: Any, start: Any, queue: Any
-) -> None:
+def _scan(points: Any, before: Any, ends: Any, cost: Any, start: Any, queue: Any) -> None:
     """Fill, for each end, the least cost and where the last run starts; -1 where no run ends.
 
-    `candidate` is the first start not yet admissible, `distinct` counts the different points in
-    [candidate, end). `queue` has starts and the ends from which they are best, both ascending; the
-    best for this end is at `head`.
+    `ends` are the first ends of runs from each start. `queue` has starts and the ends from which
+    they are best, both ascending; the best for this end is at `head`.
     """
     high, low = cost
     who, since = queue
-    candidate, distinct, head, tail = 0, 0, 0, 0
+    candidate, head, tail = 0, 0, 0
     for end in range(1, len(points) + 1):
-        last = points[end - 1]
-        if end == 1 or last != points[end - 2]:
-            distinct += 1
-        while distinct >= k and last - points[candidate] >= e:
+        while ends[candidate] <= end:
             if start[candidate] >= 0:
-                tail = _enter(points, before, cost, queue, candidate, end, head, tail)
+                tail = _enter(points, before, cost, queue, ends, candidate, head, tail)
             candidate += 1
-            if candidate == end or points[candidate] != points[candidate - 1]:
-                distinct -= 1
         while head + 1 < tail and since[head + 1] <= end:
             head += 1
         if head < tail:
@@ -111,20 +102,26 @@ def _scan(
 
 
 def _enter(
-    points: Any, before: Any, cost: Any, queue: Any, new: int, end: int, head: int, tail: int
+    points: Any, before: Any, cost: Any, queue: Any, ends: Any, new: int, head: int, tail: int
 ) -> int:
-    """Put a start into the queue, in the place of those that it will always beat; the new tail."""
+    """Put a start into the queue, in the place of those that it will always beat; the new tail.
+
+    A run that could be two is never best: from the end of those two on, the start is not needed.
+    """
     who, since = queue
-    until = len(points) + 1  # the new one is no worse there, or it is after the end
+    end = ends[new]
+    limit = min(ends[end], len(points))
+    until = limit + 1
     while tail > head:
         if not _no_worse(points, before, cost, new, who[tail - 1], max(since[tail - 1], end)):
             break
         tail -= 1
-        until = since[tail]
+        until = min(until, since[tail])
     first = end
     if tail > head:
-        first = _first(points, before, cost, new, who[tail - 1], max(since[tail - 1], end), until)
-    if first <= len(points):
+        after = max(since[tail - 1], end)
+        first = _first(points, before, cost, new, who[tail - 1], after, until, limit)
+    if first <= limit:
         who[tail] = new
         since[tail] = first
         tail += 1
@@ -132,14 +129,16 @@ def _enter(
 
 
 def _first(
-    points: Any, before: Any, cost: Any, new: int, old: int, after: int, until: int
+    points: Any, before: Any, cost: Any, new: int, old: int, after: int, until: int, limit: int
 ) -> int:
-    """The first end after `after` for which a start is no worse than an older one, or `until`."""
-    step = 1
-    while after + step < until and not _no_worse(points, before, cost, new, old, after + step):
-        after += step
-        step *= 2
-    until = min(after + step, until)
+    """The first end after `after` for which a start is no worse than an older one.
+
+    It is no worse at `until`, unless that is past the limit, and so is then the answer.
+    """
+    if until > limit:
+        if after >= limit or not _no_worse(points, before, cost, new, old, limit):
+            return limit + 1
+        until = limit
     while until - after > 1:
         middle = (after + until) // 2
         if _no_worse(points, before, cost, new, old, middle):

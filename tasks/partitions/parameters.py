@@ -49,15 +49,30 @@ class FactorsParameters(Part):
 
 
 class KEParameters(Part):
-    """Groups of neighbouring sensitive values: (k,e)-anonymity at the least sum of ranges."""
+    """Groups of alike sensitive values that keep (k,e)-anonymity with small ranges."""
 
     method: Literal["ke"]
     objective: Annotated[
-        Literal["sum"], Field(description="what is minimised: the sum of the groups' ranges")
+        Literal["sum", "weighted", "max", "max-overlapping", "random"],
+        Field(
+            description="what is minimised: the groups' ranges, summed, summed by rows, or the "
+            "largest, of groups that may overlap or not; random minimises nothing"
+        ),
     ] = "sum"
 
 
+class AnatomyParameters(Part):
+    """Groups of rows with different sensitive values, each as rare as l-diversity asks."""
+
+    method: Literal["anatomy"]
+
+
 PartitionParameters = Annotated[
-    FullDomainParameters | MondrianParameters | ForestParameters | FactorsParameters | KEParameters,
+    FullDomainParameters
+    | MondrianParameters
+    | ForestParameters
+    | FactorsParameters
+    | KEParameters
+    | AnatomyParameters,
     Field(discriminator="method"),
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tasks.partitions import factors, forest, full_domain, ke, mondrian
+from tasks.partitions import anatomy, factors, forest, full_domain, ke, mondrian
 from tasks.partitions.partition import Partitioner
 
 PARTITIONS: Mapping[str, Partitioner] = {
@@ -11,4 +11,5 @@ PARTITIONS: Mapping[str, Partitioner] = {
     "forest": forest.partition,
     "factors": factors.partition,
     "ke": ke.partition,
+    "anatomy": anatomy.partition,
 }

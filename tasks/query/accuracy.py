@@ -19,9 +19,10 @@ from expectations.errors import InputError
 from expectations.exact import is_number
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Microdata, encode, key
+from tasks.query.aggregate import Aggregate
 from tasks.query.answer import Engine, ask, engine, published
 from tasks.query.help_table import help_name
-from tasks.query.question import TABLE, Aggregate, Question
+from tasks.query.question import TABLE, Question
 from tasks.query.scores import Measured, Summary, summaries
 from tasks.query.truth import as_fraction, helped, truth_of
 from tasks.query.workloads import RangeWorkload, Workload

@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from expectations.errors import InputError
+from tasks.query.aggregate import Aggregate
 from tasks.query.bounds import Bounds, Json, nearest
+from tasks.query.grouped import grouped
 from tasks.query.help_table import help_name
-from tasks.query.permuted import permuted
-from tasks.query.question import TABLE, Key, Question, is_recoded, read_question
+from tasks.query.question import TABLE, Key, Question, is_recoded, named, read_question
 from tasks.query.recoded import recoded
 from tasks.release.declared import Declared
 from tasks.release.opened import Release
+from tasks.release.tables import schemas
 
 Files = Mapping[str, pa.Table | Path]
 
@@ -29,8 +31,10 @@ Files = Mapping[str, pa.Table | Path]
 class Engine(Protocol):
     """Something that knows the published tables and takes questions."""
 
-    def ask(self, question: Question, estimates: bool = True) -> Mapping[Key, Mapping[str, Any]]:
-        """The rows of an answer by the values of its group columns."""
+    def ask(
+        self, question: Question, estimates: bool = True
+    ) -> Mapping[Key, Mapping[Aggregate, Bounds]]:
+        """The bounds of each aggregate by the values of the group columns."""
         ...
 
     def starts(self, name: str) -> list[Any]:
@@ -49,6 +53,7 @@ class Answer:
         columns: names in the order of the query.
         rows: a value for each column of the GROUP BY that is shown, bounds for each aggregate;
             in ascending order of those values, nulls last.
+        certain: for each row whether a HAVING clause surely holds; a row is here if it may.
     """
 
     form: str
@@ -56,6 +61,7 @@ class Answer:
     not_represented: Mapping[str, int]
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
+    certain: tuple[bool, ...] = ()
 
 
 def answer(release: Release, sql: str) -> Answer:
@@ -83,11 +89,11 @@ def answer_on(tables: Files, declared: Declared, sql: str) -> Answer:
 
 def published(release: Release, sensitive: Sequence[str]) -> dict[str, Path]:
     """The files that queries on these sensitive columns read, by the names of their tables."""
-    microdata = {TABLE: release.path(TABLE)}
+    tables = {name: release.path(name) for name in schemas(release.declared)}
     if is_recoded(release.declared):
-        return microdata
+        return tables
     helping = {help_name(name): release.directory / "sql" for name in sensitive}
-    return microdata | {name: place / f"{name}.parquet" for name, place in helping.items()}
+    return tables | {name: place / f"{name}.parquet" for name, place in helping.items()}
 
 
 @contextmanager
@@ -97,7 +103,7 @@ def engine(tables: Files, declared: Declared) -> Iterator[Engine]:
         with recoded(_read(tables[TABLE]), declared) as asked:
             yield asked
     else:
-        with permuted(tables, declared) as asked_in_sql:
+        with grouped(tables, declared) as asked_in_sql:
             yield asked_in_sql
 
 
@@ -114,7 +120,14 @@ def _read(table: pa.Table | Path) -> pa.Table:
 
 def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
     """Answer a question with an engine that knows the published tables."""
-    rows = asked.ask(question, estimates)
+    found = asked.ask(question, estimates)
+    wanted = question.having
+    rows = {
+        key: bounds
+        for key, bounds in found.items()
+        if wanted is None or wanted.holds(bounds, "possible")
+    }
+    keys = sorted(rows, key=_order)
     return Answer(
         form=declared.form.method,
         guaranteed=True,
@@ -123,7 +136,8 @@ def ask(asked: Engine, declared: Declared, question: Question, estimates: bool =
             "suppressed": declared.rows.suppressed,
         },
         columns=tuple(item.label for item in question.shown),
-        rows=tuple(rows[key] for key in sorted(rows, key=_order)),
+        rows=tuple(named(question, key, rows[key]) for key in keys),
+        certain=tuple(wanted is None or wanted.holds(rows[key], "certain") for key in keys),
     )
 
 
@@ -135,6 +149,7 @@ def document(answer: Answer) -> dict[str, Any]:
         "not_represented": dict(answer.not_represented),
         "columns": list(answer.columns),
         "rows": [{name: _json(value) for name, value in row.items()} for row in answer.rows],
+        **({} if all(answer.certain) else {"certain": list(answer.certain)}),
     }
 
 

@@ -33,6 +33,11 @@ class Bounds:
         return bounds | ({"may_be_empty": True} if self.may_be_empty else {})
 
 
+def within(estimate: Fraction | None, lower: Fraction, upper: Fraction) -> Fraction | None:
+    """The estimate, or the bound that it is beyond, for no rows count in it as nothing."""
+    return None if estimate is None else min(max(estimate, lower), upper)
+
+
 def nearest(value: Value) -> Json:
     """The value as JSON holds it, at the nearest float where it is no integer."""
     if isinstance(value, Fraction | Decimal):

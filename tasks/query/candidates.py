@@ -1,35 +1,52 @@
-"""The values of a label that decide a condition: few where it stands for many.
+"""The values behind labels that decide a condition: few where a label stands for many.
 
-A condition that only compares a column with constants is constant between two neighbouring ones,
-so that the constants, what lies next to them, and one value of each gap decide it for all values.
+Labels that stand for few values are decided by trying all of them. A condition that only compares
+the column with constants is decided for the others, too: by pieces of the number line (see
+`tasks.query.pieces`), or by the texts next to the constants. What is left can come to anything.
 """
 
-import math
-import struct
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from decimal import Context, Decimal
-from fractions import Fraction
-from typing import Any
+from itertools import chain, product
+from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
 from sqlglot import exp
 
 from tasks.forms.labels import Admitted, Anything, Between, Prefixed, Values
 from tasks.forms.schema import DeclaredColumn
+from tasks.query.pieces import Scale, by_pieces, scale_of
 
-_MOST = 200_000  # values of all labels that are tried one by one
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
-_DAY = 86_400 * 10**6
-_UNROUNDED = Context(prec=100)
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Is)
+MOST = 200_000  # values of all labels that are tried one by one
+_TEXTS = 5_000  # that are tried for one prefix
 _EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.Is)
+_COMPARISONS = (*_EQUALITIES, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _CONNECTIVES = (exp.And, exp.Or, exp.Not, exp.Paren)
+_LAST = chr(0x10FFFF)
+
+FALSE, TRUE, NULL, ANY = range(4)
+"""What a condition comes to on a value; ANY where it cannot be evaluated there."""
+
+Decide = Callable[[pa.Array | Sequence[Any]], np.ndarray]
+"""What a condition comes to on each of some values."""
+
+Fold = Callable[[Sequence[exp.Expr]], Sequence[Any]]
+"""The values of some expressions without columns."""
 
 
-@dataclass(frozen=True)
-class Candidate:
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Per label which outcomes are possible (bool) and how much of it each makes up (float).
+
+    Both are of shape 3 x labels: false, true, null. A weight is NaN where nothing is known.
+    """
+
+    possible: np.ndarray
+    weight: np.ndarray
+
+
+class _Tried(NamedTuple):
     """A value that may be the one behind a label, and for how much of the label it stands."""
 
     label: int
@@ -37,232 +54,184 @@ class Candidate:
     weight: float
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """Values of an ordered type as whole numbers, in their order.
+class Behind:
+    """What is behind the labels of a column; those that have few values are listed once."""
 
-    `near` are the numbers on a constant and next to it; `between` says how much lies between two
-    numbers (both left out), `alone` how much a single one is beside that.
-    """
+    def __init__(self, labels: Sequence[Admitted], column: DeclaredColumn) -> None:
+        self._labels = labels
+        self._scale = scale_of(column)
+        listed = _listed(labels, self._scale, column)
+        pairs = [(n, value) for n in sorted(listed) for value in listed_of(labels[n], column)]
+        pairs += [(n, None) for n, one in enumerate(labels) if one.null and n not in listed]
+        places = {value: place for place, value in enumerate(dict.fromkeys(v for _, v in pairs))}
+        self._told = [value for value in places if value is not None]
+        self._values = pa.array(list(places), column.arrow_type)
+        self._label = np.array([n for n, _ in pairs], dtype=np.int64)
+        self._place = np.array([places[value] for _, value in pairs], dtype=np.int64)
+        self._wide = [n for n in range(len(labels)) if n not in listed]
 
-    whole: Callable[[Any], int]
-    value: Callable[[int], Any]
-    near: Callable[[Any], set[int]]
-    between: Callable[[int, int], float]
-    alone: float
+    def tally(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
+        """What a condition on this column alone comes to behind each label."""
+        found = decide(self._values)[self._place]
+        tallied = _tallied(self._label, found, np.ones(len(found)), len(self._labels))
+        if self._wide:
+            _add(tallied, self._of_wide(condition, decide, fold))
+        return tallied
+
+    def _of_wide(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
+        nodes = _constants(condition, (*_COMPARISONS, exp.Like))
+        liked = condition.find(exp.Like) is not None
+        if nodes is None or (liked and self._scale is not None):
+            return _undecided(self._wide, len(self._labels))
+        named = [value for value in fold(nodes) if value is not None]
+        if self._scale is not None:
+            found = by_pieces(self._labels, self._wide, named, self._scale, decide)
+            return _undecided(self._wide, len(self._labels)) if found is None else Tally(*found)
+        return self._of_texts([str(text) for text in named], condition, decide)
+
+    def _of_texts(self, named: Sequence[str], condition: exp.Expr, decide: Decide) -> Tally:
+        liked = condition.find(exp.Like) is not None
+        equal = _constants(condition, _EQUALITIES) is not None
+        tried: list[_Tried] = []
+        undecided = []
+        for n in self._wide:
+            texts = _like_texts(named, self._labels[n]) if liked else _texts(named, self._labels[n])
+            if texts is None:
+                undecided.append(n)
+            else:
+                tried += [_Tried(n, text, weight) for text, weight in texts]
+                tried += self._published(n)
+        found = decide([one.value for one in tried])
+        label = np.array([one.label for one in tried], dtype=np.int64)
+        weight = np.array([one.weight for one in tried]) * (1.0 if equal else np.nan)
+        tallied = _tallied(label, found, weight, len(self._labels))
+        _add(tallied, _undecided(undecided, len(self._labels)))
+        return tallied
+
+    def _published(self, n: int) -> list[_Tried]:
+        """Behind a star is, as far as estimates go, one of the values that other labels tell."""
+        if not isinstance(self._labels[n], Anything):
+            return []
+        return [_Tried(n, value, 1.0) for value in self._told]
 
 
-def candidates(
-    labels: Sequence[Admitted], column: DeclaredColumn, condition: exp.Expr
-) -> list[Candidate] | None:
-    """Values of every label that decide the condition, which is on this column alone.
-
-    Returns:
-        At least one candidate for each label, of weight 0 where the estimate knows nothing of it;
-        None where no finite number of values decides.
-    """
-    if all(isinstance(label, Values) or _few(label, column) for label in labels):
-        listed = [(n, value) for n, label in enumerate(labels) for value in listed_of(label)]
-        if len(listed) <= _MOST:
-            return [Candidate(n, value, 1.0) for n, value in listed]
-    if any(isinstance(label, Between) for label in labels):
-        plain = _is_plain(condition, _COMPARISONS)
-        return list(_ordered(labels, column, condition)) if plain else None
-    return list(_named(labels, column, condition)) if _is_plain(condition, _EQUALITIES) else None
+def _tallied(label: np.ndarray, found: np.ndarray, weight: np.ndarray, labels: int) -> Tally:
+    place = found.astype(np.int64) * labels + label
+    possible = np.bincount(place, minlength=4 * labels).reshape(4, labels) > 0
+    weights = np.bincount(place, weight, 4 * labels).reshape(4, labels).astype(np.float64)
+    weights[:3, possible[ANY]] = np.nan
+    return Tally(possible[:3] | possible[ANY], weights[:3])
 
 
-def _few(label: Admitted, column: DeclaredColumn) -> bool:
-    if not isinstance(label, Between) or column.type not in ("integer", "date"):
-        return False
-    return label.low is not None and _number(label) <= _MOST
+def _add(tally: Tally, other: Tally) -> None:
+    np.logical_or(tally.possible, other.possible, out=tally.possible)
+    np.add(tally.weight, other.weight, out=tally.weight)
 
 
-def _number(label: Between) -> int:
-    span = label.high - label.low
-    return (span.days if isinstance(span, timedelta) else int(span)) + 1
+def _undecided(which: Sequence[int], labels: int) -> Tally:
+    """Nothing is known of some labels."""
+    possible, weight = np.zeros((3, labels), dtype=bool), np.zeros((3, labels))
+    possible[:, which] = True
+    weight[:, which] = np.nan
+    return Tally(possible, weight)
 
 
-def listed_of(label: Admitted) -> Iterator[Any]:
-    """All values of a label that has few, the null first where it is one."""
-    if label.null:
-        yield None
+def _listed(
+    labels: Sequence[Admitted], scale: Scale | None, column: DeclaredColumn
+) -> frozenset[int]:
+    """The labels that are told value by value: those of fewest values, not too many in all."""
+    found, total = [], 0
+    numbers = [(_number(label, scale, column), n) for n, label in enumerate(labels)]
+    for number, n in sorted((number, n) for number, n in numbers if number is not None):
+        total += number if isinstance(labels[n], Between) else 0
+        if total <= MOST:
+            found.append(n)
+    return frozenset(found)
+
+
+def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int | None:
+    """How many values a label has, None where there is no telling."""
     if isinstance(label, Values):
-        yield from label.values
-    elif isinstance(label, Between):
-        step = timedelta(days=1) if isinstance(label.low, date) else 1
-        yield from (label.low + n * step for n in range(_number(label)))
+        return len(label.values)
+    if isinstance(label, Between) and scale is not None and label.low is not None:
+        return scale.whole(label.high) - scale.whole(label.low) + 1
+    return 2 if isinstance(label, Anything) and column.type == "boolean" else None
 
 
 def is_listed(label: Admitted, column: DeclaredColumn) -> bool:
     """Whether a label has few values, which can be told one by one."""
-    return isinstance(label, Values) or _few(label, column)
+    number = _number(label, scale_of(column), column)
+    return number is not None and (isinstance(label, Values) or number <= MOST)
 
 
-def _is_plain(node: exp.Expr, allowed: tuple[type[exp.Expr], ...]) -> bool:
-    """Whether a condition only compares the column itself with constants."""
-    if isinstance(node, exp.Column | exp.Boolean | exp.Null):
-        return True
-    if isinstance(node, _CONNECTIVES):
-        return all(_is_plain(part, allowed) for part in node.iter_expressions())
-    if not isinstance(node, allowed):
-        return False
-    return all(
-        isinstance(part, exp.Column) or part.find(exp.Column) is None
-        for part in node.iter_expressions()
-    )
+def is_single(label: Admitted) -> bool:
+    """Whether a label is one value, or null."""
+    return isinstance(label, Values) and len(label.values) + label.null == 1
 
 
-def _constants(condition: exp.Expr) -> Iterator[Any]:
-    """The constants of a condition: Fractions, texts and moments."""
-    for literal in condition.find_all(exp.Literal):
-        cast = literal.parent
-        if isinstance(cast, exp.Cast):
-            yield datetime.fromisoformat(literal.name)
-        elif literal.is_string:
-            yield literal.name
-        else:
-            sign = -1 if isinstance(cast, exp.Neg) else 1
-            yield sign * Fraction(Decimal(literal.name))
-
-
-def _named(
-    labels: Sequence[Admitted], column: DeclaredColumn, condition: exp.Expr
-) -> Iterator[Candidate]:
-    """Of types without order: the values that the condition names, and one that it does not."""
-    named = [text for text in _constants(condition) if isinstance(text, str)]
-    published = dict.fromkeys(
-        v for label in labels if isinstance(label, Values) for v in label.values
-    )
-    for n, label in enumerate(labels):
-        if label.null:
-            yield Candidate(n, None, 1.0)
-        if isinstance(label, Values):
-            yield from (Candidate(n, value, 1.0) for value in label.values)
-        elif isinstance(label, Prefixed):
-            fitting = [text for text in dict.fromkeys(named) if _fits(text, label)]
-            yield from (Candidate(n, text, 0.0) for text in fitting)
-            yield Candidate(n, _other(named, label.kept, label.length - len(label.kept)), 1.0)
-        elif isinstance(label, Anything):
-            yield from (Candidate(n, value, 1.0) for value in published)
-            unseen = [True, False] if column.type == "boolean" else [*named, _other(named, "", 1)]
-            yield from (Candidate(n, value, 0.0) for value in unseen)
-
-
-def _fits(text: str, label: Prefixed) -> bool:
-    return text.startswith(label.kept) and len(text) == label.length
-
-
-def _other(named: Iterable[str], kept: str, hidden: int) -> str:
-    """A text of this pattern that nobody named."""
-    taken = set(named)
-    return next(
-        text
-        for code in range(0x100, 0x100 + len(taken) + 1)
-        if (text := kept + chr(code) * hidden) not in taken
-    )
-
-
-def _ordered(
-    labels: Sequence[Admitted], column: DeclaredColumn, condition: exp.Expr
-) -> Iterator[Candidate]:
-    """Of ordered types: the ends of each label, the constants inside, and what lies between."""
-    scale = _scale(column)
-    named = [c for c in _constants(condition) if not isinstance(c, str)]
-    marks = sorted({near for constant in named for near in scale.near(constant)})
-    ends = [end for label in labels for end in _ends(label, scale)]
-    low, high = min(ends, default=0), max(ends, default=0)
-    beyond = (min([low, *marks]) - 1, max([high, *marks]) + 1)
-    for n, label in enumerate(labels):
-        if label.null:
-            yield Candidate(n, None, 1.0)
-        if isinstance(label, Values):
-            yield from (Candidate(n, value, 1.0) for value in label.values)
-        elif isinstance(label, Between):
-            bounded = label.low is not None
-            first, last = _ends(label, scale) if bounded else (low, high)
-            for mark, weight in _covering(first, last, marks, scale):
-                yield Candidate(n, scale.value(mark), weight if ends else 0.0)
-            if not bounded:
-                outside = (m for m in (*beyond, *marks) if not first <= m <= last)
-                yield from (Candidate(n, scale.value(mark), 0.0) for mark in outside)
-
-
-def _ends(label: Admitted, scale: _Scale) -> list[int]:
-    if isinstance(label, Between):
-        return [] if label.low is None else [scale.whole(label.low), scale.whole(label.high)]
+def listed_of(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
+    """All values of a label that has few, the null first where it is one."""
+    if label.null:
+        yield None
+    scale = scale_of(column)
     if isinstance(label, Values):
-        return [scale.whole(value) for value in label.values]
-    return []
+        yield from label.values
+    elif isinstance(label, Between) and scale is not None:
+        first, last = scale.whole(label.low), scale.whole(label.high)
+        yield from (scale.value(number) for number in range(first, last + 1))
+    elif isinstance(label, Anything):
+        yield from (False, True)
 
 
-def _covering(
-    first: int, last: int, marks: Sequence[int], scale: _Scale
-) -> Iterator[tuple[int, float]]:
-    """Numbers from first to last that stand for all, each with how much it stands for."""
-    inside = sorted({first, last, *(mark for mark in marks if first <= mark <= last)})
-    for mark, following in zip(inside, [*inside[1:], None], strict=True):
-        yield mark, scale.alone if len(inside) > 1 else 1.0
-        if following is not None and following - mark > 1:
-            yield mark + 1, scale.between(mark, following)
+def _constants(node: exp.Expr, allowed: tuple[type[exp.Expr], ...]) -> list[exp.Expr] | None:
+    """What a condition compares the column itself with, None where it does anything else."""
+    if isinstance(node, _CONNECTIVES):
+        of_parts = [_constants(part, allowed) for part in node.iter_expressions()]
+        known = [nodes for nodes in of_parts if nodes is not None]
+        return list(chain(*known)) if len(known) == len(of_parts) else None
+    if isinstance(node, exp.Column) or node.find(exp.Column) is None:
+        return []
+    operands = [part.unnest() for part in node.iter_expressions()]
+    constants = [part for part in operands if not isinstance(part, exp.Column)]
+    plain = isinstance(node, allowed) and all(part.find(exp.Column) is None for part in constants)
+    return constants if plain else None
 
 
-def _scale(column: DeclaredColumn) -> _Scale:
-    match column.type:
-        case "float":
-            return _FLOATS
-        case "decimal":
-            digits = column.scale or 0
-            return _steps(
-                lambda value: int(value.scaleb(digits, _UNROUNDED)),
-                lambda number: Decimal(number).scaleb(-digits, _UNROUNDED),
-                lambda constant: Fraction(constant) * 10**digits,
-            )
-        case "date":
-            return _steps(
-                lambda day: (day - _EPOCH.date()).days,
-                lambda number: _EPOCH.date() + timedelta(days=number),
-                lambda moment: Fraction(_microseconds(moment), _DAY),
-            )
-        case "timestamp":
-            return _steps(
-                _microseconds,
-                lambda number: _EPOCH + timedelta(microseconds=number),
-                lambda moment: Fraction(_microseconds(moment)),
-            )
-    return _steps(int, int, Fraction)
+def _texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
+    """Texts that decide comparisons with the named ones: these, and what follows each of them."""
+    if isinstance(label, Anything):
+        return [("", 0.0)] + [(text + end, 0.0) for text in named for end in ("", "\0")]
+    if not isinstance(label, Prefixed):
+        return None
+    hidden = label.length - len(label.kept)
+    found = {label.kept + "\0" * hidden: None}
+    for text in named:
+        if text.startswith(label.kept):
+            cut = (text + "\0" * label.length)[: label.length]
+            found |= dict.fromkeys((cut, _following(cut, len(label.kept))))
+    taken = set(named)
+    other = next((text for text in found if text not in taken), None)
+    return [(text, float(text == other)) for text in found]
 
 
-def _steps(
-    whole: Callable[[Any], int], value: Callable[[int], Any], exact: Callable[[Any], Fraction]
-) -> _Scale:
-    def near(constant: Any) -> set[int]:
-        place = exact(constant)
-        low, high = math.floor(place), math.ceil(place)
-        return {low - 1, low, high, high + 1}
-
-    return _Scale(whole, value, near, lambda a, b: float(b - a - 1), 1.0)
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+def _following(text: str, kept: int) -> str:
+    """The next text of this length that begins with the same `kept` characters, or the last."""
+    for place in range(len(text) - 1, kept - 1, -1):
+        if text[place] != _LAST:
+            code = ord(text[place]) + 1
+            following = chr(0xE000 if 0xD800 <= code < 0xE000 else code)
+            return text[:place] + following + "\0" * (len(text) - place - 1)
+    return text
 
 
-def _ordinal(value: float) -> int:
-    """The place of a float among all floats."""
-    bits = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
-    return int(bits if bits >= 0 else -(bits & (2**63 - 1)))
-
-
-def _float(ordinal: int) -> float:
-    magnitude = float(struct.unpack("<d", struct.pack("<q", min(abs(ordinal), _LARGEST)))[0])
-    return magnitude if ordinal >= 0 else -magnitude
-
-
-_LARGEST = struct.unpack("<q", struct.pack("<d", sys.float_info.max))[0]
-_FLOATS = _Scale(
-    _ordinal,
-    _float,
-    lambda constant: {_ordinal(float(constant)) + step for step in (-1, 0, 1)},
-    lambda a, b: _float(b) - _float(a),
-    0.0,
-)
+def _like_texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
+    """All texts behind a prefix, of the letters that are named and one that is not."""
+    if not isinstance(label, Prefixed):
+        return None
+    letters = set("".join(named))
+    letters.add(next(chr(code) for code in range(0xE000, 0xF000) if chr(code) not in letters))
+    hidden = label.length - len(label.kept)
+    if len(letters) ** min(hidden, 20) > _TEXTS:
+        return None
+    texts = product(sorted(letters), repeat=hidden)
+    return [(label.kept + "".join(text), 0.0) for text in texts]

@@ -7,9 +7,10 @@ which leaves nothing out. Chances suppose that all values behind a label are equ
 independent between columns: they make estimates, never bounds.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -19,10 +20,13 @@ from sqlglot import exp
 from expectations.arrays import as_numpy
 from tasks.forms.labels import Admitted
 from tasks.forms.schema import Schema
-from tasks.query.candidates import Candidate, candidates
-from tasks.sql.session import fetch_table
+from tasks.microdata.table import Column, encode
+from tasks.query.candidates import Behind, is_single, listed_of
+from tasks.sql.session import fetch, fetch_table
 
-_PLACE = "\x01place"  # no published column can be called so
+_ROW = "\x01row"  # no published column can be called so
+_CONSTANT = "\x01constant"
+_FAILED = 3  # what cannot be evaluated: it would not be answered on the original, or any way
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,31 +59,49 @@ class Outcomes:
         return Outcomes(*(part[codes] for part in parts))
 
 
-@dataclass(frozen=True, eq=False)
 class Rows:
-    """Published rows to ask conditions of, in a session that sees the exact columns.
+    """Published rows to ask conditions of.
 
-    `labels[name]` has what the labels of a recoded column admit, and which one each row has.
+    `labels[name]` has what the labels of a recoded column admit, and which one each row has;
+    `exact` are the columns that are published as they are.
     """
 
-    connection: duckdb.DuckDBPyConnection
-    schema: Schema
-    labels: Mapping[str, tuple[list[Admitted], np.ndarray]]
-    exact: pa.Table
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        schema: Schema,
+        labels: Mapping[str, tuple[list[Admitted], np.ndarray]],
+        exact: pa.Table,
+    ) -> None:
+        self.schema = schema
+        self.labels = labels
+        self.number = exact.num_rows
+        self._exact = exact
+        self._connection = connection
+        self._behind: dict[str, Behind] = {}
+        self._encoded: dict[str, Column] = {}
+        self._known: dict[tuple[str, str], Outcomes] = {}
+
+    def forget(self) -> None:
+        """Keep no outcomes of parts of earlier conditions any longer."""
+        self._known.clear()
 
     def outcomes(self, condition: exp.Expr | None) -> Outcomes:
         """What a condition can come to on every row; without one, every row is meant."""
         if condition is None:
-            return _certain(np.ones(self.exact.num_rows, dtype=np.int8))
+            return _certain(np.ones(self.number, dtype=np.int8))
         return self._of(condition)
 
+    def column(self, name: str) -> Column:
+        """A column that is published as it is."""
+        if name not in self._encoded:
+            self._encoded[name] = encode(name, "sensitive", self._exact[name])
+        return self._encoded[name]
+
     def _of(self, node: exp.Expr) -> Outcomes:
-        asked = {column.name for column in node.find_all(exp.Column)}
-        recoded = asked & self.labels.keys()
-        if not recoded:
-            return self._of_exact(node)
+        asked = _columns(node)
         if len(asked) == 1:
-            return self._of_label(next(iter(asked)), node)
+            return self._of_one(asked[0], node)
         if isinstance(node, exp.Paren):
             return self._of(node.this)
         if isinstance(node, exp.Not):
@@ -87,29 +109,84 @@ class Rows:
         if isinstance(node, exp.And | exp.Or):
             join = conjunction if isinstance(node, exp.And) else disjunction
             return reduce(join, (self._of(part) for part in _by_column(node)))
-        return _unknown(self.exact.num_rows)
+        return self._of_several(asked, node) if asked else self._of_none(node)
 
-    def _of_exact(self, node: exp.Expr) -> Outcomes:
-        """On columns that are published as they are there is one outcome."""
-        return _certain(_decided(self.connection, self.exact, node))
+    def _of_none(self, node: exp.Expr) -> Outcomes:
+        """Without columns a condition is the same for all rows."""
+        found = self._decided(pa.table({_CONSTANT: [0]}), node)
+        return _certain(np.repeat(found, self.number))
 
-    def _of_label(self, name: str, node: exp.Expr) -> Outcomes:
-        labels, codes = self.labels[name]
-        tried = candidates(labels, self.schema[name], node)
-        if tried is None:
-            return _unknown(len(labels)).take(codes)
-        return self._tried(name, node, tried, len(labels)).take(codes)
+    def _of_one(self, name: str, node: exp.Expr) -> Outcomes:
+        """What is on one column is decided once per value or label."""
+        known = (name, node.sql("duckdb"))
+        is_label = name in self.labels
+        if known not in self._known:
+            of_one = self._of_labels if is_label else self._of_values
+            self._known[known] = of_one(name, node)
+        codes = self.labels[name][1] if is_label else self.column(name).codes
+        return self._known[known].take(codes)
 
-    def _tried(self, name: str, node: exp.Expr, tried: list[Candidate], labels: int) -> Outcomes:
-        label = np.array([one.label for one in tried], dtype=np.int64)
-        weight = np.array([one.weight for one in tried])
-        values = pa.array([one.value for one in tried], self.schema[name].arrow_type)
-        found = _decided(self.connection, pa.table({name: values}), node)
-        possible = [np.bincount(label[found == n], minlength=labels) > 0 for n in (1, 0, -1)]
-        whole = np.bincount(label, weight, labels)
-        known = np.where(whole > 0, whole, np.nan)
-        chances = [np.bincount(label, weight * (found == n), labels) / known for n in (1, 0)]
-        return Outcomes(*possible, *chances)
+    def _of_values(self, name: str, node: exp.Expr) -> Outcomes:
+        """On each value of a column that is published as it is, and on null."""
+        values = self.column(name).values
+        table = pa.table({name: pa.concat_arrays([values, pa.nulls(1, values.type)])})
+        return _certain(self._decided(table, node))
+
+    def _of_labels(self, name: str, node: exp.Expr) -> Outcomes:
+        """On each label of a recoded column."""
+        if name not in self._behind:
+            self._behind[name] = Behind(self.labels[name][0], self.schema[name])
+        type_ = self.schema[name].arrow_type
+
+        def decide(values: pa.Array | Sequence[Any]) -> np.ndarray:
+            known = values if isinstance(values, pa.Array) else pa.array(values, type_)
+            return self._decided(pa.table({name: known}), node)
+
+        tally = self._behind[name].tally(node, decide, self._folded)
+        whole = tally.weight.sum(axis=0)
+        shares = tally.weight / np.where(whole > 0, whole, np.nan)
+        false, true, null = tally.possible
+        return Outcomes(true, false, null, shares[1], shares[0])
+
+    def _of_several(self, asked: Sequence[str], node: exp.Expr) -> Outcomes:
+        """A test on several columns is decided on the rows whose labels are single values."""
+        certain = np.ones(self.number, dtype=bool)
+        columns = {}
+        for name in asked:
+            if name not in self.labels:
+                columns[name] = self._exact[name].combine_chunks()
+                continue
+            labels, codes = self.labels[name]
+            alone = [is_single(label) for label in labels]
+            values = [
+                next(listed_of(label, self.schema[name])) if one else None
+                for label, one in zip(labels, alone, strict=True)
+            ]
+            columns[name] = pa.array(values, self.schema[name].arrow_type).take(pa.array(codes))
+            certain &= np.array(alone, dtype=bool)[codes]
+        found = np.full(self.number, _FAILED, dtype=np.int8)
+        found[certain] = self._decided(pa.table(columns).filter(pa.array(certain)), node)
+        return _certain(found)
+
+    def _folded(self, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
+        return fetch(self._connection, exp.select(*nodes))[0] if nodes else ()
+
+    def _decided(self, table: pa.Table, node: exp.Expr) -> np.ndarray:
+        """On each row 1 where a condition is true, 0 false, 2 null, 3 where it has no outcome."""
+        place = pa.array(np.arange(table.num_rows))
+        self._connection.register("asked", table.append_column(_ROW, place))
+        number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
+        known = exp.Coalesce(this=number, expressions=[_number(2)])
+        found_or_not = exp.Coalesce(this=exp.Try(this=known), expressions=[_number(_FAILED)])
+        shown = exp.column(_ROW, quoted=True), exp.alias_(found_or_not, "outcome", copy=False)
+        try:
+            rows = fetch_table(self._connection, exp.select(*shown).from_("asked"))
+        finally:
+            self._connection.unregister("asked")
+        found = np.empty(table.num_rows, dtype=np.int8)
+        places, outcomes = (as_numpy(column.combine_chunks()) for column in rows.columns)
+        found[places] = outcomes
+        return found
 
 
 def conjunction(left: Outcomes, right: Outcomes) -> Outcomes:
@@ -137,37 +214,22 @@ def _by_column(node: exp.Expr) -> list[exp.Expr]:
     """What a chain of one connective joins, with those parts joined that are on the same column."""
     kind: Callable[..., exp.Expr] = type(node)
     found: dict[str, exp.Expr] = {}
-    waiting, number = [node], 0
+    waiting = [node]
     while waiting:
-        part = waiting.pop()
+        part = waiting.pop().unnest()
         if type(part) is type(node):
             waiting += [part.args["expression"], part.this]
             continue
-        asked = sorted({column.name for column in part.find_all(exp.Column)})
-        number += 1
-        place = asked[0] if len(asked) == 1 else f"\0{number}"
+        asked = _columns(part)
+        place = asked[0] if len(asked) == 1 else f"\0{len(found)}"
         known = found.get(place)
         part = exp.paren(part, copy=False)
         found[place] = part if known is None else kind(this=known, expression=part)
     return list(found.values())
 
 
-def _decided(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> np.ndarray:
-    """On each row of a table 1 where a condition is true, 0 where it is false, -1 where null."""
-    asked = {column.name for column in node.find_all(exp.Column)}
-    place = pa.array(np.arange(table.num_rows))
-    connection.register("asked", table.select(sorted(asked)).append_column(_PLACE, place))
-    missing = exp.Is(this=exp.paren(node.copy()), expression=exp.Null())
-    cases = [exp.If(this=missing, true=_number(-1)), exp.If(this=node.copy(), true=_number(1))]
-    outcome = exp.alias_(exp.Case(ifs=cases, default=_number(0)), "outcome")
-    rows = fetch_table(
-        connection, exp.select(exp.column(_PLACE, quoted=True), outcome).from_("asked")
-    )
-    connection.unregister("asked")
-    found = np.empty(table.num_rows, dtype=np.int8)
-    places, outcomes = (as_numpy(column.combine_chunks()) for column in rows.columns)
-    found[places] = outcomes
-    return found
+def _columns(node: exp.Expr) -> list[str]:
+    return sorted({column.name for column in node.find_all(exp.Column)})
 
 
 def _number(value: int) -> exp.Expr:
@@ -175,12 +237,8 @@ def _number(value: int) -> exp.Expr:
 
 
 def _certain(found: np.ndarray) -> Outcomes:
-    """One outcome on each row: 1 for true, 0 for false, -1 for null."""
-    true, false = found == 1, found == 0
-    return Outcomes(true, false, found < 0, true.astype(np.float64), false.astype(np.float64))
-
-
-def _unknown(rows: int) -> Outcomes:
-    """Nothing is known."""
-    possible, unknown = np.ones(rows, dtype=bool), np.full(rows, np.nan)
-    return Outcomes(possible, possible, possible, unknown, unknown)
+    """One outcome on each row, and any where the condition could not be evaluated."""
+    failed = found == _FAILED
+    true, false, null = (found == one for one in (1, 0, 2))
+    chance, against = (np.where(failed, np.nan, one) for one in (true, false))
+    return Outcomes(true | failed, false | failed, null | failed, chance, against)

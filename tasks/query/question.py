@@ -1,27 +1,28 @@
 """What an analyst asks of the published microdata: one SELECT, held to an allow-list.
 
     SELECT [columns,] COUNT(*) | COUNT(s) | SUM(s) | AVG(s) | MIN(s) | MAX(s) [AS name], …
-    FROM microdata [WHERE predicate] [GROUP BY columns]
+    FROM microdata [WHERE predicate] [GROUP BY columns] [HAVING comparisons of aggregates]
 
-where s is a sensitive column. In a permuted release conditions and groups are of the other columns,
-which are published as they are. In a recoded one they are of any column, and s may be insensitive.
+where s is a sensitive column. In a permuted or split release groups are of the other columns, which
+are published as they are; a predicate is about these, or about sensitive columns, or joins such
+parts by AND. In a recoded release both are of any column, and s may be insensitive.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial, reduce
+from typing import Any
 
 from sqlglot import exp
 
 from expectations.errors import QueryError
 from expectations.model import RECODED
-from tasks.microdata.schema import ColumnType
+from tasks.query.aggregate import Aggregate, Function
+from tasks.query.having import Having, read_having
 from tasks.release.declared import Terms
 from tasks.sql.parse import construct, parse, shown
 from tasks.sql.predicate import check_predicate, column_named
-
-Function = Literal["count", "sum", "avg", "min", "max"]
 
 Key = tuple[Any, ...]
 """The values of the group columns of a row of an answer."""
@@ -35,7 +36,7 @@ _FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.Min: "min",
     exp.Max: "max",
 }
-_CLAUSES = frozenset({"expressions", "from_", "where", "group"})
+_CLAUSES = frozenset({"expressions", "from_", "where", "group", "having"})
 _CALLED = {"joins": "a join", "with_": "WITH", "order": "ORDER BY", "locks": "FOR UPDATE"}
 
 
@@ -48,12 +49,11 @@ class GroupColumn:
 
 
 @dataclass(frozen=True)
-class Aggregate:
-    """An aggregate of a sensitive column; without one, COUNT(*)."""
+class Matching:
+    """Which sensitive values are meant: a condition on columns that keep their association."""
 
-    function: Function
-    sensitive: str | None
-    label: str
+    columns: tuple[str, ...]
+    condition: exp.Expr
 
 
 @dataclass(frozen=True)
@@ -64,16 +64,22 @@ class Question:
         shown: what is selected, in order.
         condition: which rows are meant, decided on columns published as they are.
         group_by: the columns whose values make a row of the answer each.
+        matching: which sensitive values are meant, where they stand apart from their rows.
+        having: which rows of the answer are wanted.
     """
 
     shown: tuple[GroupColumn | Aggregate, ...]
-    condition: exp.Expression | None
+    condition: exp.Expr | None
     group_by: tuple[str, ...]
+    matching: tuple[Matching, ...] = ()
+    having: Having | None = None
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """The aggregates alone."""
-        return tuple(item for item in self.shown if isinstance(item, Aggregate))
+        """The aggregates alone, those that are only compared last."""
+        selected = [item for item in self.shown if isinstance(item, Aggregate)]
+        compared = self.having.aggregates if self.having else []
+        return tuple(dict.fromkeys([*selected, *compared]))
 
     @property
     def helped_by(self) -> tuple[str, ...]:
@@ -84,7 +90,7 @@ class Question:
     def asking(self, aggregates: Iterable[Aggregate]) -> "Question":
         """The same rows and groups, all group columns shown first, with these aggregates."""
         keys = (GroupColumn(name, name) for name in self.group_by)
-        return replace(self, shown=(*keys, *aggregates))
+        return replace(self, shown=(*keys, *aggregates), having=None)
 
 
 def read_question(sql: str, declared: Terms) -> Question:
@@ -101,7 +107,9 @@ def read_question(sql: str, declared: Terms) -> Question:
         _require_table(select)
         group_by = _group_by(select, declared)
         items = tuple(_shown(item, declared, group_by) for item in select.expressions)
-        question = Question(items, _condition(select, declared), group_by)
+        condition, matching = _condition(select, declared)
+        having = read_having(select.args.get("having"), partial(_aggregated, declared))
+        question = Question(items, condition, group_by, matching, having)
     except RecursionError:
         raise QueryError("nested too deep") from None
     if not question.aggregates:
@@ -133,13 +141,6 @@ def is_recoded(declared: Terms) -> bool:
     return declared.form.method in RECODED
 
 
-def _usable_types(declared: Terms) -> dict[str, ColumnType]:
-    """The columns that a condition may be about, with their types."""
-    names = declared.named("quasi-identifier", "insensitive")
-    names += declared.named("sensitive") if is_recoded(declared) else []
-    return {name: declared.columns[name].type for name in names}
-
-
 def _usable_column(node: exp.Expr, declared: Terms, clause: str) -> str:
     """The name of a column whose values tell rows apart."""
     if not isinstance(node, exp.Column):
@@ -161,13 +162,69 @@ def _group_by(select: exp.Select, declared: Terms) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _condition(select: exp.Select, declared: Terms) -> exp.Expression | None:
+def _condition(select: exp.Select, declared: Terms) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
+    """What is asked of columns published as they are, and of sensitive values apart from rows."""
     where = select.args.get("where")
     if where is None:
+        return None, ()
+    types = {name: column.type for name, column in declared.columns.items()}
+    checked = check_predicate(where.this, types)
+    if is_recoded(declared):
+        return checked, ()
+    exact: list[exp.Expr] = []
+    matching: dict[tuple[str, ...], list[exp.Expr]] = {}
+    for part in _conjuncts(checked):
+        bundle = _bundle(part, declared)
+        (exact if bundle is None else matching.setdefault(bundle, [])).append(part)
+    if not matching:
+        return checked, ()
+    found = (Matching(columns, _joined(parts)) for columns, parts in matching.items())
+    return (_joined(exact) if exact else None), tuple(found)
+
+
+def _joined(parts: Sequence[exp.Expr]) -> exp.Expr:
+    return reduce(lambda left, right: exp.And(this=left, expression=right), parts)
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The parts that AND joins, outside of which nothing is said."""
+    found: list[exp.Expr] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        inner = part.unnest() if isinstance(part, exp.Paren) else part
+        if isinstance(inner, exp.And):
+            waiting += [inner.args["expression"], inner.this]
+        else:
+            found.append(part)
+    return found
+
+
+def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
+    """The sensitive columns that are published together with those of a condition, if any."""
+    names = {column.name for column in part.find_all(exp.Column)}
+    hidden = names & set(declared.named("sensitive"))
+    if not hidden:
         return None
-    for column in where.find_all(exp.Column):
-        _usable_column(column, declared, "WHERE")
-    return check_predicate(where.this, _usable_types(declared))
+    if names - hidden:
+        raise QueryError(
+            "a condition on a sensitive column and on others can only be joined by AND: "
+            f"{', '.join(map(shown, sorted(names)))}"
+        )
+    found = bundles(declared)
+    if len({found[name] for name in hidden}) > 1:
+        raise QueryError(
+            "a condition on several sensitive columns, whose association is not published, can "
+            f"only be joined by AND: {', '.join(map(shown, sorted(hidden)))}"
+        )
+    return found[hidden.pop()]
+
+
+def bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
+    """For each sensitive column those that keep their association with it, itself included."""
+    names = tuple(declared.named("sensitive"))
+    together = getattr(declared.form, "sensitive", "independent") == "together"
+    return {name: names if together else (name,) for name in names}
 
 
 def _shown(node: exp.Expr, declared: Terms, group_by: tuple[str, ...]) -> GroupColumn | Aggregate:
@@ -180,11 +237,20 @@ def _shown(node: exp.Expr, declared: Terms, group_by: tuple[str, ...]) -> GroupC
         if name not in group_by:
             raise QueryError(f"column {shown(name)} is selected but not grouped by")
         return GroupColumn(name, alias or name)
-    function = _FUNCTIONS.get(type(inner))
+    return _aggregated(declared, inner, alias)
+
+
+def _aggregated(declared: Terms, node: exp.Expr, alias: str | None = None) -> Aggregate:
+    function = _FUNCTIONS.get(type(node))
     if function is None:
-        raise QueryError(f"not allowed: {construct(inner)}")
-    _require_known(inner, frozenset({"this", "big_int"}), f"{function.upper()} with ")
-    return _aggregate(function, inner.this, alias, declared)
+        raise QueryError(f"not allowed: {construct(node)}")
+    _require_known(node, frozenset({"this", "big_int"}), f"{function.upper()} with ")
+    if isinstance(node.this, exp.Distinct):
+        raise QueryError(
+            f"not allowed: {function.upper()}(DISTINCT …): how many different values the selected "
+            f"rows have is not bounded"
+        )
+    return _aggregate(function, node.this, alias, declared)
 
 
 def _aggregate(
@@ -243,11 +309,10 @@ def sides(label: str) -> tuple[str, str]:
     return f"{label}_lower", f"{label}_upper"
 
 
-def named(question: Question, key: Key, values: Sequence[Any]) -> dict[str, Any]:
+def named(question: Question, key: Key, values: Mapping[Aggregate, Any]) -> dict[str, Any]:
     """A row of the answer: the group columns that are shown, and a value for each aggregate."""
     of_group = dict(zip(question.group_by, key, strict=True))
-    of_aggregate = iter(values)
     return {
-        item.label: of_group[item.name] if isinstance(item, GroupColumn) else next(of_aggregate)
+        item.label: of_group[item.name] if isinstance(item, GroupColumn) else values[item]
         for item in question.shown
     }

@@ -24,11 +24,12 @@ from expectations.errors import QueryError
 from expectations.exact import Exact, exact
 from tasks.forms.labels import Between, Values
 from tasks.forms.recoded import read_labels, reader_for
-from tasks.microdata.table import Column, encode, key
+from tasks.microdata.table import Column, key
+from tasks.query.aggregate import Aggregate
 from tasks.query.bounds import Bounds, Value
 from tasks.query.candidates import is_listed, listed_of
 from tasks.query.outcomes import Outcomes, Rows
-from tasks.query.question import Aggregate, Key, Question, named
+from tasks.query.question import Key, Question
 from tasks.release.declared import Declared
 from tasks.sql.parse import literal, shown
 from tasks.sql.session import session
@@ -55,7 +56,7 @@ class Recoded:
     rows: Rows
     known: dict[str, "_Aggregated"]
 
-    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[str, Any]]:
+    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
         """The rows of an answer by the values of its group columns.
 
         Raises:
@@ -63,7 +64,7 @@ class Recoded:
         """
         recoded = [name for name in question.group_by if name in self.rows.labels]
         plain = [name for name in question.group_by if name not in self.rows.labels]
-        answer: dict[Key, dict[str, Any]] = {}
+        answer: dict[Key, dict[Aggregate, Bounds]] = {}
         for values in self._cells(recoded):
             condition = _and_equal(question.condition, dict(zip(recoded, values, strict=True)))
             outcomes = self.rows.outcomes(condition)
@@ -75,7 +76,7 @@ class Recoded:
                 must = outcomes.must[chosen]
                 bounds = [self._bounds(a, chosen, must, chance) for a in question.aggregates]
                 cell = tuple(at[name] for name in question.group_by)
-                answer[cell] = named(question, cell, bounds)
+                answer[cell] = dict(zip(question.aggregates, bounds, strict=True))
         return answer
 
     def starts(self, name: str) -> list[Any]:
@@ -100,7 +101,8 @@ class Recoded:
             raise QueryError(
                 f"GROUP BY cannot use {shown(name)}: its labels stand for any number of values"
             )
-        return list(dict.fromkeys(value for label in labels for value in listed_of(label)))
+        values = (value for label in labels for value in listed_of(label, column))
+        return list(dict.fromkeys(values))
 
     def _split(
         self, plain: Sequence[str], outcomes: Outcomes
@@ -110,7 +112,7 @@ class Recoded:
         if not plain:
             yield (), rows
             return
-        columns = [self._column(name).column for name in plain]
+        columns = [self.rows.column(name) for name in plain]
         keys, _ = key([column.take(rows) for column in columns], len(rows))
         order = np.argsort(keys, kind="stable")
         for of_cell in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
@@ -121,7 +123,7 @@ class Recoded:
 
     def _column(self, name: str) -> "_Aggregated":
         if name not in self.known:
-            self.known[name] = _Aggregated(encode(name, "sensitive", self.rows.exact[name]))
+            self.known[name] = _Aggregated(self.rows.column(name))
         return self.known[name]
 
     def _bounds(
@@ -137,7 +139,7 @@ def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Exp
         column = exp.column(name, quoted=True)
         is_null = exp.Is(this=column, expression=exp.Null())
         equal = is_null if value is None else exp.EQ(this=column, expression=literal(value))
-        condition = equal if condition is None else exp.and_(condition, equal)
+        condition = equal if condition is None else exp.and_(condition, equal, copy=False)
     return condition
 
 
@@ -195,7 +197,7 @@ class _Aggregated:
 
 
 def _estimate(total: float) -> Fraction | None:
-    return None if np.isnan(total) else Fraction(float(total))
+    return Fraction(float(total)) if np.isfinite(total) else None
 
 
 def _least(sure: np.ndarray, maybe: np.ndarray) -> tuple[int, int]:
@@ -217,43 +219,43 @@ Limits = tuple[Fraction, Fraction, Fraction | None]
 
 def _sum(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray, expected: np.ndarray) -> Limits:
     """The least and the greatest sum, over at least one row, and the expected one."""
-    values = units.tolist()
-    base = _total(values, sure)
-    low = base + _total([min(v, 0) for v in values], maybe)
-    high = base + _total([max(v, 0) for v in values], maybe)
+    units = _summable(units, sure, maybe)
+    base = int((units * sure).sum())
+    low = base + int((np.minimum(units, 0) * maybe).sum())
+    high = base + int((np.maximum(units, 0) * maybe).sum())
     if not sure.any():
-        possible = np.flatnonzero(maybe)
-        low = low if values[possible[0]] < 0 else values[possible[0]]
-        high = high if values[possible[-1]] > 0 else values[possible[-1]]
-    return Fraction(low), Fraction(high), _expected(values, expected)
+        possible = units[np.flatnonzero(maybe)[[0, -1]]].tolist()
+        low = low if possible[0] < 0 else possible[0]
+        high = high if possible[-1] > 0 else possible[-1]
+    return Fraction(low), Fraction(high), _estimate(_expected(units, expected))
 
 
 def _mean(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray, expected: np.ndarray) -> Limits:
     """The least and the greatest mean, over at least one row, and the expected ratio."""
-    low = _least_mean(units.tolist(), sure.tolist(), maybe.tolist())
-    high = _least_mean((-units[::-1]).tolist(), sure[::-1].tolist(), maybe[::-1].tolist())
-    total, rows = _expected(units.tolist(), expected), expected.sum()
-    return low, -high, None if total is None or not rows else total / Fraction(float(rows))
+    units = _summable(units, sure, maybe)
+    low = _least_mean(units, sure, maybe)
+    high = -_least_mean(-units[::-1], sure[::-1], maybe[::-1])
+    total, rows = _expected(units, expected), expected.sum()
+    return low, high, None if not rows else _estimate(total / rows)
 
 
-def _least_mean(values: Sequence[int], sure: Sequence[int], maybe: Sequence[int]) -> Fraction:
-    """Values ascend: one that is below the mean so far lowers it, with all its copies."""
-    total, rows = _total(values, sure), sum(sure)
-    for value, copies in zip(values, maybe, strict=True):
-        if copies and rows and value * rows >= total:
-            break
-        if copies and not rows:
-            return Fraction(value)
-        total, rows = total + value * copies, rows + copies
-    return Fraction(total, rows)
+def _summable(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray) -> np.ndarray:
+    """The units as Python's integers where sums over the rows, and their products, overflow."""
+    largest = max(abs(int(units[0])), abs(int(units[-1])))
+    fits = largest * int(sure.sum() + maybe.sum()) <= np.iinfo(np.int64).max
+    return units if fits else units.astype(object)
 
 
-def _total(values: Sequence[int], counts: Sequence[int] | np.ndarray) -> int:
-    return sum(value * int(count) for value, count in zip(values, counts, strict=True) if count)
+def _least_mean(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray) -> Fraction:
+    """Units ascend: one that is below the mean so far lowers it, with all its copies."""
+    if not sure.any():
+        return Fraction(int(units[np.argmax(maybe > 0)]))
+    totals = np.insert(np.cumsum(units * maybe), 0, 0) + (units * sure).sum()
+    rows = np.insert(np.cumsum(maybe), 0, 0) + sure.sum()
+    raises = (maybe > 0) & (units * rows[:-1] >= totals[:-1])
+    end = int(np.argmax(np.append(raises, True)))
+    return Fraction(int(totals[end]), int(rows[end]))
 
 
-def _expected(values: Sequence[int], expected: np.ndarray) -> Fraction | None:
-    if np.isnan(expected).any():
-        return None
-    pairs = zip(values, expected.tolist(), strict=True)
-    return sum((value * Fraction(chance) for value, chance in pairs if chance), Fraction(0))
+def _expected(units: np.ndarray, expected: np.ndarray) -> float:
+    return float(units.astype(np.float64) @ expected)

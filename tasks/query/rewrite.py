@@ -6,24 +6,27 @@ the bounds of every aggregate over the group, and groups add up, since each is s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sqlglot import exp
 
 from expectations.errors import QueryError
+from tasks.query.aggregate import Aggregate, Function
+from tasks.query.having import Having, Joined, Reading
 from tasks.query.help_table import help_name
+from tasks.query.matched import Matched
 from tasks.query.question import (
     TABLE,
-    Aggregate,
-    Function,
     GroupColumn,
     Question,
     is_recoded,
     read_question,
     sides,
 )
+from tasks.query.relations import relations
 from tasks.release.declared import Terms
+from tasks.sql.dialects import Dialect, written
 
 _SELECTED = "selected"
 _GROUP_ID = "group_id"
@@ -33,6 +36,13 @@ _COMBINED: Mapping[Function, tuple[type[exp.AggFunc], str]] = {
     "avg": (exp.Sum, "sum"),
     "min": (exp.Min, "min"),
     "max": (exp.Max, "max"),
+}
+
+_COMPARISONS: Mapping[str, type[exp.Expr]] = {
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
 }
 
 Side = Literal["l", "u"]
@@ -45,15 +55,16 @@ class Rewritten:
     question: Question
     tree: exp.Select
 
-    def sql(self, dialect: str = "duckdb") -> str:
+    def sql(self, dialect: Dialect = "duckdb") -> str:
         """The query as a database reads it."""
-        return self.tree.sql(dialect, pretty=True)
+        return written(self.tree, dialect)
 
 
-def rewrite(sql: str, declared: Terms) -> Rewritten:
+def rewrite(sql: str, declared: Terms, reading: Reading = "possible") -> Rewritten:
     """Turn an aggregate query on `microdata` into one that returns a lower and an upper bound each.
 
-    The columns of an aggregate called `x` are `x_lower` and `x_upper`.
+    The columns of an aggregate called `x` are `x_lower` and `x_upper`. Of rows with a HAVING clause
+    those are returned that keep it certainly, or possibly, as the reading says.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -63,11 +74,69 @@ def rewrite(sql: str, declared: Terms) -> Rewritten:
             f"a release in form {declared.form.method} is asked with `sfumato query` alone: "
             f"what its labels admit is not known to a database"
         )
-    question = read_question(sql, declared)
-    return Rewritten(question, bounds_query(question))
+    question, known = read_question(sql, declared), relations(declared)
+    if question.matching:
+        return Rewritten(question, _shown(question, Matched(question, known).bounds(), reading))
+    if question.having is None:
+        return Rewritten(question, bounds_query(question, known.rows))
+    inner = bounds_query(question.asking(_numbered(question)), known.rows)
+    keys = enumerate(inner.expressions[: len(question.group_by)])
+    numbered = [exp.alias_(key.unalias(), f"k{n}") for n, key in keys]
+    renamed = [*numbered, *inner.expressions[len(numbered) :]]
+    return Rewritten(question, _shown(question, inner.select(*renamed, append=False), reading))
 
 
-def bounds_query(question: Question) -> exp.Select:
+def _numbered(question: Question) -> list[Aggregate]:
+    return [replace(a, label=str(number)) for number, a in enumerate(question.aggregates)]
+
+
+def _shown(question: Question, bounds: exp.Select, reading: Reading) -> exp.Select:
+    """The columns of a query for bounds as they were asked for, rows as HAVING wants them."""
+    columns = []
+    for item in question.shown:
+        if isinstance(item, GroupColumn):
+            columns.append(_named(exp.column(f"k{question.group_by.index(item.name)}"), item.label))
+        else:
+            of_item = zip(_ends(question, item), sides(item.label), strict=True)
+            columns += [_named(end, name) for end, name in of_item]
+    query = exp.select(*columns).from_(bounds.subquery("answer"))
+    if question.having is None:
+        return query
+    return query.where(_wanted(question, question.having, reading))
+
+
+def _ends(question: Question, aggregate: Aggregate) -> tuple[exp.Column, exp.Column]:
+    number = question.aggregates.index(aggregate)
+    plain = not question.matching
+    names = sides(str(number)) if plain else (f"l{number}", f"u{number}")
+    low, high = (exp.column(exp.to_identifier(name, quoted=plain)) for name in names)
+    return low, high
+
+
+def _wanted(question: Question, having: Having, reading: Reading) -> exp.Expr:
+    """A condition on bounds, see `tasks.query.having`."""
+    if isinstance(having, Joined):
+        parts = [exp.paren(_wanted(question, part, reading)) for part in having.parts]
+        return exp.and_(*parts) if having.kind == "and" else exp.or_(*parts)
+    low, high = _ends(question, having.aggregate)
+    constant = having.literal
+    if having.operator in ("=", "<>"):
+        inside = exp.and_(
+            exp.LTE(this=low, expression=constant.copy()),
+            exp.GTE(this=high, expression=constant.copy()),
+        )
+        alone = exp.and_(
+            exp.EQ(this=low.copy(), expression=constant.copy()),
+            exp.EQ(this=high.copy(), expression=constant.copy()),
+        )
+        equal = having.operator == "="
+        wanted = inside if equal == (reading == "possible") else alone
+        return wanted if equal else exp.not_(wanted)
+    end = (low, high)[(having.operator[0] == ">") == (reading == "possible")]
+    return _COMPARISONS[having.operator](this=end, expression=constant.copy())
+
+
+def bounds_query(question: Question, rows: str = TABLE) -> exp.Select:
     """The query that returns the bounds."""
     keys, columns = _keys(question), []
     for item in question.shown:
@@ -80,10 +149,10 @@ def bounds_query(question: Question) -> exp.Select:
     query = exp.select(*columns).from_(_SELECTED)
     for name in question.helped_by:
         query = query.join(help_name(name), using=[_GROUP_ID, _HITS])
-    return query.group_by(*keys.values()).with_(_SELECTED, as_=_selected(question))
+    return query.group_by(*keys.values()).with_(_SELECTED, as_=_selected(question, rows))
 
 
-def totals_query(question: Question, sensitive: str) -> exp.Select:
+def totals_query(question: Question, sensitive: str, rows: str = TABLE) -> exp.Select:
     """Per group columns, group size and hits: the sum of all values of the groups concerned."""
     helping, whole, size = help_name(sensitive), "whole", "size"
     hits = _column(_HITS, helping)
@@ -103,20 +172,20 @@ def totals_query(question: Question, sensitive: str) -> exp.Select:
         .from_(_SELECTED)
         .join(whole, using=[_GROUP_ID])
         .group_by(*keys)
-        .with_(_SELECTED, as_=_selected(question))
+        .with_(_SELECTED, as_=_selected(question, rows))
         .with_(whole, as_=groups)
     )
 
 
-def _selected(question: Question) -> exp.Select:
+def _selected(question: Question, rows: str) -> exp.Select:
     """How many rows of each group are selected, for each combination of the group columns."""
-    keys = [_column(name, TABLE) for name in (*question.group_by, _GROUP_ID)]
+    keys = [_column(name, rows) for name in (*question.group_by, _GROUP_ID)]
     renamed = [
         key if key.name == inner.name else _named(key, inner.name)
         for key, inner in zip(keys[:-1], _keys(question).values(), strict=True)
     ]
     count = _named(exp.Count(this=exp.Star()), _HITS, quoted=False)
-    query = exp.select(*renamed, keys[-1], count).from_(TABLE).group_by(*keys)
+    query = exp.select(*renamed, keys[-1], count).from_(rows).group_by(*keys)
     return query.where(question.condition) if question.condition is not None else query
 
 
@@ -147,7 +216,7 @@ def _bound(aggregate: Aggregate, side: Side, grouped: bool) -> exp.Expr:
 
 def _column(name: str, table: str) -> exp.Column:
     """A published column, which can have any name, or one of this module's and the help table's."""
-    plain = table not in (TABLE, _SELECTED) or name in (_GROUP_ID, _HITS)
+    plain = table not in (TABLE, "qit", _SELECTED) or name in (_GROUP_ID, _HITS)
     return exp.column(exp.to_identifier(name, quoted=not plain), table=exp.to_identifier(table))
 
 

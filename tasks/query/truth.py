@@ -11,7 +11,7 @@ import pyarrow as pa
 from expectations.errors import InputError
 from expectations.exact import Exact, exact
 from tasks.microdata.table import Column
-from tasks.query.question import Function
+from tasks.query.aggregate import Function
 
 _INT64 = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- published timestamps have no time zone

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tasks.query.answer import ask, read_question
-from tasks.query.permuted import Permuted
+from tasks.query.grouped import Grouped
 from tasks.sql.session import session
 from tests.query.worlds import CENSUS, aggregate, with_help, worlds
 
@@ -66,10 +66,10 @@ def test_bounds_are_the_extremes_over_all_worlds(seed):
         where = f"FROM microdata WHERE age <= {limit}"
         with session(with_help(table, "loss")) as connection:
             (row,) = ask(
-                Permuted(connection, CENSUS), CENSUS, read_question(f"SELECT {ALL} {where}", CENSUS)
+                Grouped(connection, CENSUS), CENSUS, read_question(f"SELECT {ALL} {where}", CENSUS)
             ).rows
             grouped = read_question(f"SELECT sex, {ALL} {where} GROUP BY sex", CENSUS)
-            cells = ask(Permuted(connection, CENSUS), CENSUS, grouped).rows
+            cells = ask(Grouped(connection, CENSUS), CENSUS, grouped).rows
         checked += _agree(row, table, selected)
         assert {cell["sex"] for cell in cells} == {sexes[i] for i in selected}
         assert len({cell["sex"] for cell in cells}) == len(cells)
@@ -91,7 +91,7 @@ def test_the_truth_is_within_the_bounds_of_large_tables():
         with session(with_help(table, "loss")) as connection:
             for where, keep in PREDICATES.items():
                 question = read_question(f"SELECT {ALL} FROM microdata WHERE {where}", CENSUS)
-                (row,) = ask(Permuted(connection, CENSUS), CENSUS, question).rows
+                (row,) = ask(Grouped(connection, CENSUS), CENSUS, question).rows
                 values = [r["loss"] for r in truth.to_pylist() if keep(r["age"], r["sex"])]
                 for function in FUNCTIONS:
                     bounds = row[f"{function}(loss)"]
@@ -114,5 +114,5 @@ def test_averages_are_exact_fractions():
     table = pa.table({"loss": [0, 0, 1], "group_id": [0, 0, 0], "age": [1, 1, 1]})
     with session(with_help(table, "loss")) as connection:
         question = read_question("SELECT AVG(loss) FROM microdata", CENSUS)
-        (row,) = ask(Permuted(connection, CENSUS), CENSUS, question).rows
+        (row,) = ask(Grouped(connection, CENSUS), CENSUS, question).rows
     assert row["avg(loss)"].lower == row["avg(loss)"].upper == Fraction(1, 3)

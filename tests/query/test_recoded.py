@@ -208,10 +208,10 @@ def one(where, labels, type_="integer", form="generalized", **more):
             "WHERE x LIKE 'a%'",
             ["*", "ab"],
             {"type_": "string", "form": "suppressed"},
-            (0, 2, None),
+            (1, 2, None),
         ),
-        ("WHERE x", ["*", "true"], {"type_": "boolean", "form": "suppressed"}, (1, 2, 2)),
-        ("WHERE NOT x", ["*", "true"], {"type_": "boolean", "form": "suppressed"}, (0, 1, 0)),
+        ("WHERE x", ["*", "true"], {"type_": "boolean", "form": "suppressed"}, (1, 2, 1.5)),
+        ("WHERE NOT x", ["*", "true"], {"type_": "boolean", "form": "suppressed"}, (0, 1, 0.5)),
         (
             "WHERE x = '13053'",
             ["130**", "13053", "131**", "1305*"],

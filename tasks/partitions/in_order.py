@@ -1,0 +1,54 @@
+"""Groups in an order in which neighbours are alike, merged until every promise holds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from expectations.counting import count, merge
+from expectations.errors import PromiseError
+from expectations.model import PrivacyModel
+from tasks.microdata.table import Microdata
+from tasks.partitions.knowing import Knowing
+from tasks.partitions.merging import Judge, until_kept
+
+
+def merged_in_order(
+    microdata: Microdata,
+    group: np.ndarray,
+    stratum: np.ndarray,
+    promises: Sequence[PrivacyModel],
+) -> np.ndarray:
+    """Merge groups that break a promise with the next of their stratum, until all are kept.
+
+    Args:
+        microdata: the table.
+        group: the group of each row, 0, 1, …; neighbours are alike.
+        stratum: the stratum of each group, ascending.
+        promises: what must hold.
+
+    Returns:
+        The group of each row, 0, 1, ….
+
+    Raises:
+        PromiseError: where a promise is judged on more than the groups' sensitive values, or
+            breaks in a whole stratum.
+    """
+    for promise in promises:
+        if promise.drawn_from is not None or promise.joins:
+            raise PromiseError(f"{promise.name} cannot be kept by merging groups")
+    knowing = [Knowing.of(promise, microdata) for promise in promises if _known(promise)]
+    seen = {column.name: column.coded() for column in microdata.with_roles("sensitive")}
+    seen |= {one.name: one.pairs for one in knowing}
+    groups = count(group, max(len(stratum), 1), seen)
+    judges: list[Judge] = [*(p for p in promises if not _known(p)), *knowing]
+    into = until_kept(groups, stratum, judges)
+    whole = merge(groups, into)
+    for judge in judges:
+        if judge.failing(whole).any():
+            raise PromiseError(f"{judge.name} cannot be kept: a whole stratum breaks it")
+    merged: np.ndarray = into[group]
+    return merged
+
+
+def _known(promise: PrivacyModel) -> tuple[str, ...]:
+    return promise.told_apart_by[len(promise.quasi_identifiers or ()) :]

@@ -1,0 +1,210 @@
+"""Bounds on releases that show exact rows beside grouped values: DuckDB counts, Python divides.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
+DuckDB runs the rewritten queries that analysts are given, up to the step that would round: sums and
+means are taken here, as exact integers and fractions.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from math import lcm
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from tasks.query.aggregate import Aggregate
+from tasks.query.bounds import Bounds, Value, within
+from tasks.query.limits import Counting, greatest, least, mean, total
+from tasks.query.matched import Matched
+from tasks.query.question import Key, Question
+from tasks.query.relations import Relations, relations
+from tasks.query.rewrite import bounds_query, totals_query
+from tasks.release.declared import Declared
+from tasks.sql.session import fetch, session
+
+
+@contextmanager
+def grouped(tables: Mapping[str, pa.Table | Path], declared: Declared) -> Iterator["Grouped"]:
+    """An engine that answers questions on the published tables and help tables."""
+    with session(tables) as connection:
+        yield Grouped(connection, declared)
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A session that sees the published tables."""
+
+    connection: duckdb.DuckDBPyConnection
+    declared: Declared
+
+    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
+        """The bounds of each aggregate by the values of the group columns.
+
+        Raises:
+            QueryError: where the query cannot be evaluated.
+        """
+        if question.matching:
+            return self._matched(question, estimates)
+        whole = self._relations.rows
+        expected = _estimates(self.connection, question, whole) if estimates else {}
+        return _bounds(self.connection, self.declared, question, expected, whole)
+
+    @property
+    def _relations(self) -> Relations:
+        return relations(self.declared)
+
+    def _matched(self, question: Question, estimates: bool) -> dict[Key, dict[Aggregate, Bounds]]:
+        matched = Matched(question, self._relations)
+        width = len(question.group_by)
+        rows: dict[Key, tuple[int, int, Fraction | None]] = {}
+        for row in fetch(self.connection, matched.counts()):
+            low, high, expected = row[width:]
+            if int(high) or not width:
+                estimate = Fraction(float(expected)) if estimates else None
+                rows[row[:width]] = int(low), int(high), estimate
+        values = {name: self._of_values(matched, name) for name in matched.aggregated}
+        return {
+            key: {a: self._bound(a, values, key, counted) for a in question.aggregates}
+            for key, counted in rows.items()
+        }
+
+    def _of_values(self, matched: Matched, name: str) -> dict[Key, list[tuple[Any, ...]]]:
+        width = len(matched.question.group_by)
+        found = defaultdict(list)
+        for row in fetch(self.connection, matched.of_values(name)):
+            if any(row[width + 1 : -1]):
+                found[row[:width]].append(row[width:])
+        return {key: sorted(rows, key=lambda row: row[0]) for key, rows in found.items()}
+
+    def _bound(
+        self,
+        aggregate: Aggregate,
+        values: Mapping[str, Mapping[Key, list[tuple[Any, ...]]]],
+        key: Key,
+        counted: tuple[int, int, Fraction | None],
+    ) -> Bounds:
+        low, high, expected = counted
+        if aggregate.function == "count":
+            return Bounds(low, high, expected)
+        rows = values[str(aggregate.sensitive)].get(key, [])
+        if not rows or not high:
+            return Bounds(None, None, None)
+        whole = self.declared.columns[str(aggregate.sensitive)].type == "integer"
+        limits = _limits(aggregate.function, rows, whole, estimates=expected is not None)
+        return replace(limits, may_be_empty=low == 0)
+
+    def starts(self, name: str) -> list[Any]:
+        """The published values of an ordered column, ascending, without NaN."""
+        column = exp.column(name, quoted=True)
+        query = exp.select(column).distinct().from_(self._relations.rows).order_by(column.copy())
+        values = (value for (value,) in fetch(self.connection, query))
+        return [value for value in values if value is not None and value == value]
+
+
+def _limits(
+    function: str, rows: Sequence[tuple[Any, ...]], whole: bool, *, estimates: bool
+) -> Bounds:
+    """The bounds of an aggregate over values and how many of their copies count."""
+    values, *counts, expected = zip(*rows, strict=True)
+    low_sure, low_maybe, high_sure, high_maybe = ([int(n) for n in column] for column in counts)
+    low, high = Counting(low_sure, low_maybe), Counting(high_sure, high_maybe)
+    if function in ("min", "max"):
+        first, last = (least if function == "min" else greatest)(low, high)
+        return Bounds(_value(values[first], whole), _value(values[last], whole))
+    numbers = [Fraction(str(value)) for value in values]
+    scale = lcm(*(number.denominator for number in numbers))
+    units = [int(number * scale) for number in numbers]
+    chances = [Fraction(float(chance)) for chance in expected]
+    whole_sum = sum((n * c for n, c in zip(numbers, chances, strict=True)), Fraction(0))
+    if function == "sum":
+        bottom, top = (Fraction(side, scale) for side in total(units, low, high))
+        estimate = within(whole_sum, bottom, top) if estimates else None
+        return Bounds(_sum(bottom, whole), _sum(top, whole), estimate)
+    bottom, top = (side / scale for side in mean(units, low, high))
+    estimate = whole_sum / sum(chances) if estimates and any(chances) else None
+    return Bounds(bottom, top, within(estimate, bottom, top))
+
+
+def _bounds(
+    connection: duckdb.DuckDBPyConnection,
+    declared: Declared,
+    question: Question,
+    expected: Mapping[str, Mapping[Key, Fraction]],
+    rows_in: str,
+) -> dict[Key, dict[Aggregate, Bounds]]:
+    """The bounds by the values of the group columns."""
+    whole = [
+        replace(aggregate, function="sum") if aggregate.function == "avg" else aggregate
+        for aggregate in question.aggregates
+    ]
+    asked = question.asking([*whole, Aggregate("count", None, "rows")])
+    query = bounds_query(asked, rows_in)
+    width = len(question.group_by)
+    rows = {}
+    for row in fetch(connection, query):
+        key, sides, count = row[:width], row[width:-2], row[-1]
+        bounds = [
+            _bound(a, declared, low, high, int(count), expected.get(str(a.sensitive), {}).get(key))
+            for a, low, high in zip(question.aggregates, sides[::2], sides[1::2], strict=True)
+        ]
+        rows[key] = dict(zip(question.aggregates, bounds, strict=True))
+    return rows
+
+
+def _bound(
+    aggregate: Aggregate,
+    declared: Declared,
+    lower: Any,
+    upper: Any,
+    rows: int,
+    total: Fraction | None,
+) -> Bounds:
+    """The bounds of an aggregate over so many rows, whose expected sum is `total`."""
+    function = aggregate.function
+    if function == "count":
+        return Bounds(int(lower), int(upper), int(lower))
+    if rows == 0:
+        return Bounds(None, None, None)
+    if function == "avg":
+        mean = None if total is None else total / rows
+        return Bounds(Fraction(lower) / rows, Fraction(upper) / rows, mean)
+    whole = declared.columns[str(aggregate.sensitive)].type == "integer"
+    estimate = total if function == "sum" else None
+    return Bounds(_value(lower, whole), _value(upper, whole), estimate)
+
+
+def _sum(number: Fraction, whole: bool) -> Value:
+    return int(number) if whole else number
+
+
+def _value(value: Any, whole: bool) -> Value:
+    """What DuckDB returned, exactly: a float counts as the decimal number that is printed."""
+    if whole:
+        return int(value)
+    if isinstance(value, float):
+        return Decimal(str(value))
+    if isinstance(value, Decimal | date | str | int):
+        return value
+    raise TypeError(type(value).__name__)
+
+
+def _estimates(
+    connection: duckdb.DuckDBPyConnection, question: Question, rows_in: str
+) -> dict[str, dict[Key, Fraction]]:
+    """Per sensitive column and group columns the expected sum: hits times the group's mean."""
+    names = dict.fromkeys(a.sensitive for a in question.aggregates if a.function in ("sum", "avg"))
+    estimates: dict[str, dict[Key, Fraction]] = {}
+    for name in map(str, names):
+        expected: dict[Key, Fraction] = defaultdict(Fraction)
+        for *key, size, hits, of_group in fetch(connection, totals_query(question, name, rows_in)):
+            expected[tuple(key)] += Fraction(of_group) * int(hits) / int(size)
+        estimates[name] = expected
+    return estimates

@@ -1,0 +1,211 @@
+"""Conditions on sensitive values: the bounds are the extremes over every world."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tasks.query.answer import answer_on
+from tasks.query.matched import Matched
+from tasks.query.question import read_question
+from tasks.query.relations import relations
+from tasks.sql.session import fetch, session
+from tests.query.worlds import aggregate, column, with_help
+
+FUNCTIONS = ("count", "sum", "avg", "min", "max")
+ALL = ", ".join(f"{function}(loss)" for function in FUNCTIONS)
+
+
+def declare(form, sensitive="independent"):
+    from types import SimpleNamespace
+
+    from tests.query.worlds import declare as plain
+
+    declared = plain(
+        form,
+        age=column("quasi-identifier", "integer"),
+        sex=column("quasi-identifier", "string", nulls=True),
+        loss=column("sensitive", "integer"),
+        gain=column("sensitive", "integer"),
+    )
+    shape = SimpleNamespace(method=form, sensitive=sensitive)
+    return declared.model_copy(update={"form": shape})
+
+
+def random_rows(generator, sizes):
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    rows = len(group)
+    return pa.table(
+        {
+            "age": generator.integers(0, 3, rows),
+            "sex": pa.array(generator.choice(["f", "m", None], rows).tolist(), pa.string()),
+            "loss": generator.integers(-2, 3, rows),
+            "gain": generator.integers(0, 3, rows),
+            "group_id": group,
+        }
+    )
+
+
+def in_form(table, declared):
+    """The tables that a release in this form would have."""
+    if declared.form.method == "permuted":
+        return with_help(table, "loss", "gain")
+    together = declared.form.sensitive == "together"
+    bundles = {"st": ["loss", "gain"]} if together else {"st_loss": ["loss"], "st_gain": ["gain"]}
+    tables = {"qit": table.select(["age", "sex", "group_id"])}
+    for name, columns in bundles.items():
+        counted = table.group_by(["group_id", *columns]).aggregate([([], "count_all")])
+        tables[name] = counted.rename_columns(["group_id", *columns, "count"])
+    helping = {n: t for n, t in with_help(table, "loss", "gain").items() if n != "microdata"}
+    return tables | helping
+
+
+def worlds(table, together):
+    """Every way in which the values of each group can belong to its rows."""
+    rows = table.to_pylist()
+    groups = sorted({row["group_id"] for row in rows})
+    members = [[i for i, row in enumerate(rows) if row["group_id"] == g] for g in groups]
+    orders = [list(itertools.permutations(of)) for of in members]
+    for losses in itertools.product(*orders):
+        for gains in [losses] if together else itertools.product(*orders):
+            world = [dict(row) for row in rows]
+            for of, loss, gain in zip(members, losses, gains, strict=True):
+                for row, a, b in zip(of, loss, gain, strict=True):
+                    world[row]["loss"] = rows[a]["loss"]
+                    world[row]["gain"] = rows[b]["gain"]
+            yield world
+
+
+CONDITIONS = [
+    ("loss > 0", lambda r: r["loss"] > 0),
+    ("loss <> 0 AND age < 2", lambda r: r["loss"] != 0 and r["age"] < 2),
+    ("loss IN (-2, 1) AND sex = 'f'", lambda r: r["loss"] in (-2, 1) and r["sex"] == "f"),
+    ("loss < -5", lambda r: r["loss"] < -5),
+    ("NOT (loss = 0 OR loss = 1) AND age >= 0", lambda r: r["loss"] not in (0, 1)),
+]
+BOTH = [
+    ("gain > 0", lambda r: r["gain"] > 0),
+    ("gain > 0 AND loss >= 0 AND age > 0", lambda r: r["gain"] > 0 <= r["loss"] and r["age"] > 0),
+]
+FORMS = [
+    (form, sensitive) for form in ("permuted", "split") for sensitive in ("independent", "together")
+]
+
+
+def extremes(table, together, holds, key=lambda _: ()):
+    """Per cell and function the least and greatest answer, and whether it may be null."""
+    found = {}
+    for world in worlds(table, together):
+        cells = {}
+        for row in world:
+            if holds(row):
+                cells.setdefault(key(row), []).append(row["loss"])
+        for cell in {key(row) for row in world}:
+            for function in FUNCTIONS:
+                seen = found.setdefault(cell, {}).setdefault(function, [])
+                seen.append(aggregate(function, cells.get(cell, [])))
+    limits = {}
+    for cell, functions in found.items():
+        for function, seen in functions.items():
+            some = [value for value in seen if value is not None]
+            ends = (min(some), max(some)) if some else (None, None)
+            limits.setdefault(cell, {})[function] = (*ends, bool(some) and None in seen)
+    return limits
+
+
+def agree(row, expected):
+    for function, (low, high, empty) in expected.items():
+        bounds = row[f"{function}(loss)"]
+        assert (bounds.lower, bounds.upper) == (low, high), function
+        assert bounds.may_be_empty == empty, function
+        if bounds.estimate is not None:
+            assert bounds.lower <= bounds.estimate <= bounds.upper
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("where", "holds"), CONDITIONS)
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_bounds_are_the_extremes_over_all_worlds(form, sensitive, where, holds, seed):
+    generator = np.random.default_rng(seed)
+    declared = declare(form, sensitive)
+    for _ in range(3):
+        table = random_rows(generator, generator.integers(1, 4, int(generator.integers(1, 4))))
+        query = f"SELECT {ALL} FROM microdata WHERE {where}"
+        (row,) = answer_on(in_form(table, declared), declared, query).rows
+        agree(row, extremes(table, True, holds)[()])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("where", "holds"), BOTH)
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_conditions_on_another_sensitive_column(form, sensitive, where, holds, seed):
+    generator = np.random.default_rng(seed)
+    declared = declare(form, sensitive)
+    table = random_rows(generator, generator.integers(1, 4, 2))
+    query = f"SELECT {ALL} FROM microdata WHERE {where}"
+    (row,) = answer_on(in_form(table, declared), declared, query).rows
+    agree(row, extremes(table, sensitive == "together", holds)[()])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("form", ["permuted", "split"])
+def test_cells(form, seed):
+    generator = np.random.default_rng(seed)
+    declared = declare(form)
+    table = random_rows(generator, [3, 2, 3])
+    query = f"SELECT sex, {ALL} FROM microdata WHERE loss > -2 GROUP BY sex"
+    answer = answer_on(in_form(table, declared), declared, query)
+    expected = extremes(table, True, lambda r: r["loss"] > -2, lambda r: (r["sex"],))
+    possible = {cell for cell, limits in expected.items() if limits["count"][1] > 0}
+    assert {(row["sex"],) for row in answer.rows} == possible
+    for row in answer.rows:
+        agree(row, expected[row["sex"],])
+
+
+@pytest.mark.parametrize(
+    "where", ["loss > 0", "loss <> 0 AND age < 2", "loss < -5", "gain > 0 AND loss >= 0"]
+)
+@pytest.mark.parametrize("group_by", ["", "sex", "sex, age"])
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_the_rewritten_query_gives_the_same_bounds(form, sensitive, where, group_by):
+    declared = declare(form, sensitive)
+    keys = f"{group_by}, " if group_by else ""
+    by = f" GROUP BY {group_by}" if group_by else ""
+    query = f"SELECT {keys}{ALL}, SUM(gain) FROM microdata WHERE {where}{by}"
+    compared = 0
+    for seed in range(4):
+        table = random_rows(np.random.default_rng(seed), [3, 4, 2, 5])
+        tables = in_form(table, declared)
+        answer = answer_on(tables, declared, query)
+        question = read_question(query, declared)
+        with session(tables) as connection:
+            rows = fetch(connection, Matched(question, relations(declared)).bounds())
+        width = len(question.group_by)
+        found = {tuple(row[:width]): row[width:] for row in rows}
+        assert len(found) == len(answer.rows)
+        for row in answer.rows:
+            values = found[tuple(row[name] for name in question.group_by)]
+            for number, item in enumerate(question.aggregates):
+                bounds = row[item.label]
+                for side, value in zip(
+                    (bounds.lower, bounds.upper), values[2 * number :], strict=False
+                ):
+                    assert value == (side if side is None else pytest.approx(float(side)))
+                    compared += 1
+    assert compared or where == "loss < -5"
+
+
+def test_estimates_are_the_means_over_all_worlds():
+    declared = declare("permuted")
+    table = random_rows(np.random.default_rng(5), [4, 3])
+    query = "SELECT COUNT(*), SUM(loss) FROM microdata WHERE loss > 0 AND age < 2"
+    (row,) = answer_on(in_form(table, declared), declared, query).rows
+    counts, sums = [], []
+    for world in worlds(table, True):
+        chosen = [r["loss"] for r in world if r["loss"] > 0 and r["age"] < 2]
+        counts.append(len(chosen))
+        sums.append(sum(chosen))
+    assert float(row["count(*)"].estimate) == pytest.approx(sum(counts) / len(counts))
+    assert float(row["sum(loss)"].estimate) == pytest.approx(float(Fraction(sum(sums), len(sums))))
