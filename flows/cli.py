@@ -146,7 +146,13 @@ def check(directory: Path, digest: str | None) -> None:
 
 @cli.command()
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.argument("sql")
+@click.argument("sql", required=False)
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    help="a file of queries, each ended by a semicolon, to be answered in turn",
+)
 @click.option(
     "--rewrite",
     "dialect",
@@ -160,20 +166,47 @@ def check(directory: Path, digest: str | None) -> None:
     default="possible",
     help="which rows a HAVING clause keeps in the printed SQL",
 )
-@_FORMAT
-def query(directory: Path, sql: str, dialect: Any, reading: Any, format_: str) -> None:
-    """Ask a release; every number comes with bounds that surely contain the truth."""
-    from tasks.query.answer import answer, document
+@click.option("--format", "format_", type=click.Choice(["text", "json", "csv"]), default="text")
+def query(
+    directory: Path,
+    sql: str | None,
+    file: Path | None,
+    dialect: Any,
+    reading: Any,
+    format_: str,
+) -> None:
+    """Ask a release; every number comes with bounds that surely contain the truth.
+
+    With --format json a file of queries gives one document for each, a line each.
+    """
+    from tasks.query.answer import answers
     from tasks.query.rewrite import rewrite
     from tasks.release.opened import open_release
 
     opened = open_release(directory)
+    asked = _queries(sql, file)
     if dialect is not None:
-        click.echo(rewrite(sql, opened.declared, reading).sql(dialect))
-    elif format_ == "json":
-        show.document(document(answer(opened, sql)), "json")
-    else:
-        show.answered(answer(opened, sql))
+        for one in asked:
+            click.echo(
+                rewrite(one, opened.declared, reading).sql(dialect) + ";" * (file is not None)
+            )
+        return
+    for found in answers(opened, asked):
+        show.answered_as(found, format_)
+
+
+def _queries(sql: str | None, file: Path | None) -> list[str]:
+    """The one query, or those of a file."""
+    from tasks.sql.parse import statements
+
+    if (sql is None) == (file is None):
+        raise click.UsageError("give a query, or a --file of queries")
+    if file is None:
+        return [str(sql)]
+    try:
+        return statements(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{file}: cannot be read ({type(error).__name__})") from None
 
 
 @cli.command()

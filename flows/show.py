@@ -1,5 +1,6 @@
 """What the command line shows: progress and messages on stderr, answers on stdout."""
 
+import csv
 import json
 import sys
 import time
@@ -33,6 +34,37 @@ def document(content: Mapping[str, Any], format_: str) -> None:
     width = max((len(name) for name, _ in lines), default=0)
     for name, value in lines:
         click.echo(f"{name:<{width}}  {'-' if value is None else value}")
+
+
+def answered_as(answer: "Answer", format_: str) -> None:
+    """An answer as a table, as JSON, or as CSV with its bounds in columns of their own."""
+    from tasks.query.answer import document as as_document
+
+    if format_ == "json":
+        document(as_document(answer), "json")
+    elif format_ == "csv":
+        _as_csv(as_document(answer))
+    else:
+        answered(answer)
+
+
+def _as_csv(answer: Mapping[str, Any]) -> None:
+    """A header even where there are no rows; sides of bounds are called `x_lower` and so on."""
+    rows = [dict(_sides(row)) for row in answer["rows"]]
+    header = list(rows[0]) if rows else answer["columns"]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow(["" if row[name] is None else row[name] for name in header])
+
+
+def _sides(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            for side in ("lower", "upper", "estimate"):
+                yield f"{name}_{side}", value[side]
+        else:
+            yield name, value
 
 
 def answered(answer: "Answer") -> None:

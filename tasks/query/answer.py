@@ -76,6 +76,20 @@ def answer(release: Release, sql: str) -> Answer:
         return ask(asked, release.declared, question)
 
 
+def answers(release: Release, queries: Sequence[str]) -> Iterator[Answer]:
+    """Answer several queries one after the other, from files that are opened once.
+
+    Raises:
+        QueryError: where a query is not allowed, before any is answered, or cannot be evaluated.
+        InputError: where a file of the release is missing.
+    """
+    questions = [read_question(sql, release.declared) for sql in queries]
+    helped = dict.fromkeys(name for question in questions for name in question.helped_by)
+    with engine(published(release, list(helped)), release.declared) as asked:
+        for question in questions:
+            yield ask(asked, release.declared, question)
+
+
 def answer_on(tables: Files, declared: Declared, sql: str) -> Answer:
     """Answer a query from tables by their names, in memory or in files.
 

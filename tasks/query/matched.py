@@ -43,12 +43,13 @@ class Matched:
     def bounds(self) -> exp.Select:
         """The query that returns the bounds: group columns and pairs as `Question.shown` has them.
 
-        Aggregates that are only compared come last.
+        Aggregates that are only compared follow, and last how many rows are meant at `least`.
         """
         columns = [f"{key} AS {name}" for key, name in self._named_keys()]
         for number, aggregate in enumerate(self.question.aggregates):
             lower, upper = self._sides(aggregate)
             columns += [f"{lower} AS l{number}", f"{upper} AS u{number}"]
+        columns.append("counted.count_l AS least")
         tables = "counted"
         for number in range(len(self.aggregated)):
             tables += f" LEFT JOIN bounds_{number} ON bounds_{number}.cell = counted.cell"

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from expectations.errors import QueryError
 from tasks.query.aggregate import Aggregate, Function
-from tasks.query.having import Having, Joined, Reading
+from tasks.query.having import Comparison, Having, Joined, Reading
 from tasks.query.help_table import help_name
 from tasks.query.matched import Matched
 from tasks.query.question import (
@@ -118,6 +118,14 @@ def _wanted(question: Question, having: Having, reading: Reading) -> exp.Expr:
     if isinstance(having, Joined):
         parts = [exp.paren(_wanted(question, part, reading)) for part in having.parts]
         return exp.and_(*parts) if having.kind == "and" else exp.or_(*parts)
+    wanted = _compared(question, having, reading)
+    if reading == "certain" and question.matching and having.aggregate.function != "count":
+        some = exp.GT(this=exp.column("least"), expression=exp.Literal.number(0))
+        return exp.and_(wanted, some)
+    return wanted
+
+
+def _compared(question: Question, having: Comparison, reading: Reading) -> exp.Expr:
     low, high = _ends(question, having.aggregate)
     constant = having.literal
     if having.operator in ("=", "<>"):

@@ -103,7 +103,9 @@ def _well_made(declared: Declared, tables: Tables) -> None:
     for name, rules in structure(declared).items():
         for rule in rules:
             if not rule.holds(tables[name]):
-                raise PromiseError(f"{name}: {rule.type} is broken")
+                seen = rule.observed(tables[name])
+                told = "" if seen is None else f", observed {seen}"
+                raise PromiseError(f"{name}: {rule.type} is broken{told}")
 
 
 def _same_bytes(directory: Path, again: Path, declared: Declared, *, vouched: bool) -> None:

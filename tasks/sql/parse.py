@@ -4,7 +4,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlglot import Dialect, exp
+from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from expectations.errors import QueryError
@@ -59,6 +59,22 @@ def _place(error: SqlglotError) -> str:
     if "line" not in found or "col" not in found:
         return ""
     return f" at line {found['line']}, column {found['col']}"
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a text, each ended by a semicolon; the last may do without.
+
+    Raises:
+        QueryError: where the text cannot be read.
+    """
+    try:
+        tokens = _DUCKDB.tokenize(text)
+    except SqlglotError as error:
+        raise QueryError(f"cannot be parsed{_place(error)}") from None
+    ends = [token.end for token in tokens if token.token_type == TokenType.SEMICOLON]
+    starts = [0, *(end + 1 for end in ends)]
+    parts = (text[a:b] for a, b in zip(starts, [*ends, len(text)], strict=True))
+    return [part.strip() for part in parts if part.strip()]
 
 
 def literal(value: Any) -> exp.Expression:

@@ -121,10 +121,19 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {
                 "columns/bonus": {"role": "sensitive", "unprotected": "public anyway"},
-                "promises": [{**KE, "sensitive": "wage"}],
+                "promises": [
+                    {**KE, "sensitive": "wage"},
+                    {
+                        "model": "l-diversity",
+                        "variant": "distinct",
+                        "l": 2,
+                        "sensitive": "wage",
+                        "known": ["bonus"],
+                    },
+                ],
             },
-            "form: ",
-            "publishes one sensitive column",
+            "promises.1: ",
+            "unless it says `sensitive: together`",
         ),
         (
             {"promises": [{**KE, "quasi-identifiers": ["age"]}]},
@@ -177,8 +186,9 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"publish/formats": []}, "publish.formats: ", "at least 1"),
         ({"publish/formats": ["parquet", "parquet"]}, "publish: ", "named twice"),
         ({"publish/formats": ["parquet", "xlsx"]}, "publish.formats.1: ", "Input should be"),
-        ({"partition/objective": "max"}, "partition.objective: ", "Input should be"),
-        ({"form/method": "split"}, "form: ", "does not match any of the expected tags"),
+        ({"partition/objective": "least"}, "partition.objective: ", "Input should be"),
+        ({"partition": {"method": "anatomy"}}, "partition: ", "anatomy needs an l-diversity promise"),
+        ({"form/method": "cut"}, "form: ", "does not match any of the expected tags"),
         ({"partition/method": "forest"}, "partition: ", "forest needs a k-anonymity promise"),
         (
             {
