@@ -15,6 +15,8 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from expectations.errors import PromiseError
 from expectations.hierarchy import ROOT
 from tasks.forms.schema import DeclaredColumn, Labels
@@ -148,7 +150,7 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
         case None:
             read = _strict(name, lambda text: _by_notation(text, column.type))
         case labels:
-            read = _strict(name, _by_leaves(labels, column.type))
+            read = _strict(name, _by_leaves(labels, column))
     whole = read(STAR) if isinstance(column.hierarchy, tuple) else _anything(column)
     return _with_null(read, whole, name, column)
 
@@ -189,24 +191,24 @@ def _strict(name: str, read: Callable[[str], Admitted]) -> Callable[[str], Admit
     return strictly
 
 
-def _by_leaves(labels: Labels, type_: ColumnType) -> Callable[[str], Admitted]:
+def _by_leaves(labels: Labels, column: DeclaredColumn) -> Callable[[str], Admitted]:
     """By label the leaves below it; where nodes of several levels share one, those of all."""
     below: dict[str, dict[str, None]] = {}
     for row in labels:
         for label in row:
             below.setdefault(label, {})[row[0]] = None
-    values = {row[0]: _known(row[0], type_) for row in labels}
+    values = {row[0]: _known(row[0], column) for row in labels}
     return {
         label: Values(tuple(values[leaf] for leaf in leaves if values[leaf] is not None))
         for label, leaves in below.items()
     }.__getitem__
 
 
-def _known(leaf: str, type_: ColumnType) -> Any:
+def _known(leaf: str, column: DeclaredColumn) -> Any:
     """The value that a leaf is, None where it is none of the column's type."""
     try:
-        return value_of(leaf, type_)
-    except ValueError:
+        return pa.scalar(value_of(leaf, column.type), column.arrow_type).as_py()
+    except (ValueError, OverflowError):
         return None
 
 
@@ -260,8 +262,7 @@ def _end_of_month(year: int, month: int) -> date:
 
 def _prefixed(text: str, lengths: Iterable[int]) -> Admitted:
     """`130**`: two characters are hidden; a star may also be one that a code itself has."""
-    shortest = len(text.rstrip(STAR))
-    kept = min((n for n in lengths if shortest <= n < len(text)), default=None)
+    kept = min(_lengths_kept(text, lengths), default=None)
     return Values((text,)) if kept is None else Prefixed(text[:kept], len(text))
 
 
@@ -302,7 +303,7 @@ def levels(column: DeclaredColumn, read: Reader) -> tuple[Callable[[str | None],
         case Dates(dates=periods):
             names, name = list(periods), _period_name
         case Prefixes(prefixes=lengths):
-            names, name = list(lengths), _kept
+            names, name = list(lengths), partial(_kept, lengths=lengths)
         case None:
             return partial(_by_number, read), 1
         case labels:
@@ -341,6 +342,11 @@ def _period_name(label: str) -> str | None:
     return next((name for name, form in _PERIOD_FORMS.items() if re.fullmatch(form, label)), None)
 
 
-def _kept(label: str) -> int | None:
-    kept = label.rstrip(STAR)
-    return None if kept == label else len(kept)
+def _kept(label: str, lengths: Iterable[int]) -> int | None:
+    """The most characters that a label can have kept; a star may be one of its code's own."""
+    return max(_lengths_kept(label, lengths), default=None)
+
+
+def _lengths_kept(label: str, lengths: Iterable[int]) -> list[int]:
+    shortest = len(label.rstrip(STAR))
+    return [length for length in lengths if shortest <= length < len(label)]

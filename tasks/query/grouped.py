@@ -12,17 +12,18 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from math import lcm
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from expectations.exact import exact
 from tasks.query.aggregate import Aggregate
 from tasks.query.bounds import Bounds, Value, within
-from tasks.query.limits import Counting, greatest, least, mean, total
+from tasks.query.limits import Counting, expected_sum, greatest, least, mean, total
 from tasks.query.matched import Matched
 from tasks.query.question import Key, Question
 from tasks.query.relations import Relations, relations
@@ -114,22 +115,21 @@ def _limits(
 ) -> Bounds:
     """The bounds of an aggregate over values and how many of their copies count."""
     values, *counts, expected = zip(*rows, strict=True)
-    low_sure, low_maybe, high_sure, high_maybe = ([int(n) for n in column] for column in counts)
+    low_sure, low_maybe, high_sure, high_maybe = (np.array(of, np.int64) for of in counts)
     low, high = Counting(low_sure, low_maybe), Counting(high_sure, high_maybe)
     if function in ("min", "max"):
         first, last = (least if function == "min" else greatest)(low, high)
         return Bounds(_value(values[first], whole), _value(values[last], whole))
-    numbers = [Fraction(str(value)) for value in values]
-    scale = lcm(*(number.denominator for number in numbers))
-    units = [int(number * scale) for number in numbers]
-    chances = [Fraction(float(chance)) for chance in expected]
-    whole_sum = sum((n * c for n, c in zip(numbers, chances, strict=True)), Fraction(0))
+    numbers = exact(pa.array(values), function)
+    scale, chances = 10**numbers.digits, np.array(expected, np.float64)
+    middle = expected_sum(numbers.units, chances) / scale
     if function == "sum":
-        bottom, top = (Fraction(side, scale) for side in total(units, low, high))
-        estimate = within(whole_sum, bottom, top) if estimates else None
+        bottom, top = (Fraction(side, scale) for side in total(numbers.units, low, high))
+        estimate = within(Fraction(middle), bottom, top) if estimates else None
         return Bounds(_sum(bottom, whole), _sum(top, whole), estimate)
-    bottom, top = (side / scale for side in mean(units, low, high))
-    estimate = whole_sum / sum(chances) if estimates and any(chances) else None
+    bottom, top = (side / scale for side in mean(numbers.units, low, high))
+    some = estimates and chances.any()
+    estimate = Fraction(middle / float(chances.sum())) if some else None
     return Bounds(bottom, top, within(estimate, bottom, top))
 
 

@@ -1,81 +1,93 @@
 """The extremes of an aggregate over values of which some surely count and others possibly do.
 
-Exact, in Python's integers. Values are ascending, each once; counts are parallel to them. Which
-copies surely count may differ from below and from above, where it is open whose they are.
+Exact, in integers. Values ascend, each stands once; counts are parallel to them. Which copies
+surely count may differ from below and from above, where it is open whose they are.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-Counts = Sequence[int]
+import numpy as np
+
+_INT64 = 2**63 - 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counting:
-    """How many copies of each value surely count and possibly do, besides."""
+    """How many copies of each value surely count and possibly do, besides (int64)."""
 
-    sure: Counts
-    maybe: Counts
+    sure: np.ndarray
+    maybe: np.ndarray
 
     @property
     def some(self) -> bool:
         """Whether any copy surely counts."""
-        return any(self.sure)
+        return bool(self.sure.any())
 
     @property
-    def possible(self) -> bool:
-        """Whether any copy counts at all."""
-        return self.some or any(self.maybe)
+    def all(self) -> np.ndarray:
+        """How many copies of each value count at most."""
+        together: np.ndarray = self.sure + self.maybe
+        return together
 
 
 def least(low: Counting, high: Counting) -> tuple[int, int]:
     """The positions of the lowest and of the highest minimum of at least one value."""
-    first = min(_places(low.sure, low.maybe))
-    return first, min(_places(high.sure)) if high.some else max(_places(high.maybe))
+    return _first(low.all), _first(high.sure) if high.some else _last(high.maybe)
 
 
 def greatest(low: Counting, high: Counting) -> tuple[int, int]:
     """The positions of the lowest and of the highest maximum of at least one value."""
-    last = max(_places(high.sure, high.maybe))
-    return max(_places(low.sure)) if low.some else min(_places(low.maybe)), last
+    return _last(low.sure) if low.some else _first(low.maybe), _last(high.all)
 
 
-def total(values: Sequence[int], low: Counting, high: Counting) -> tuple[int, int]:
+def total(units: np.ndarray, low: Counting, high: Counting) -> tuple[int, int]:
     """The least and the greatest sum of at least one value."""
-    least_sum = _sum(values, low.sure) + _sum([min(v, 0) for v in values], low.maybe)
-    greatest_sum = _sum(values, high.sure) + _sum([max(v, 0) for v in values], high.maybe)
-    if not low.some:
-        smallest = values[min(_places(low.maybe))]
-        least_sum = least_sum if smallest < 0 else smallest
-    if not high.some:
-        largest = values[max(_places(high.maybe))]
-        greatest_sum = greatest_sum if largest > 0 else largest
-    return least_sum, greatest_sum
+    units = _summable(units, low, high)
+    bottom = int((units * low.sure).sum() + (np.minimum(units, 0) * low.maybe).sum())
+    top = int((units * high.sure).sum() + (np.maximum(units, 0) * high.maybe).sum())
+    if not low.some and units[_first(low.maybe)] > 0:
+        bottom = int(units[_first(low.maybe)])
+    if not high.some and units[_last(high.maybe)] < 0:
+        top = int(units[_last(high.maybe)])
+    return bottom, top
 
 
-def mean(values: Sequence[int], low: Counting, high: Counting) -> tuple[Fraction, Fraction]:
+def mean(units: np.ndarray, low: Counting, high: Counting) -> tuple[Fraction, Fraction]:
     """The least and the greatest mean of at least one value."""
-    negated = [-value for value in reversed(values)]
+    units = _summable(units, low, high)
     from_above = Counting(high.sure[::-1], high.maybe[::-1])
-    return _least_mean(values, low), -_least_mean(negated, from_above)
+    return _least_mean(units, low), -_least_mean(-units[::-1], from_above)
 
 
-def _least_mean(values: Sequence[int], counting: Counting) -> Fraction:
+def _least_mean(units: np.ndarray, counting: Counting) -> Fraction:
     """One that is below the mean so far lowers it, with all its copies; then none does."""
-    sum_, rows = _sum(values, counting.sure), sum(counting.sure)
-    for value, copies in zip(values, counting.maybe, strict=True):
-        if copies and rows and value * rows >= sum_:
-            break
-        if copies and not rows:
-            return Fraction(value)
-        sum_, rows = sum_ + value * copies, rows + copies
-    return Fraction(sum_, rows)
+    if not counting.some:
+        return Fraction(int(units[_first(counting.maybe)]))
+    sure, maybe = counting.sure, counting.maybe
+    totals = np.insert(np.cumsum(units * maybe), 0, 0) + (units * sure).sum()
+    rows = np.insert(np.cumsum(maybe), 0, 0) + sure.sum()
+    raises = (maybe > 0) & (units * rows[:-1] >= totals[:-1])
+    end = int(np.argmax(np.append(raises, True)))
+    return Fraction(int(totals[end]), int(rows[end]))
 
 
-def _sum(values: Sequence[int], counts: Counts) -> int:
-    return sum(value * count for value, count in zip(values, counts, strict=True) if count)
+def expected_sum(units: np.ndarray, expected: np.ndarray) -> float:
+    """The sum of what is expected of each value, NaN where nothing is."""
+    counted = expected != 0
+    return float((units[counted].astype(np.float64) * expected[counted]).sum())
 
 
-def _places(*counts: Counts) -> list[int]:
-    return [place for place, of in enumerate(zip(*counts, strict=True)) if any(of)]
+def _summable(units: np.ndarray, *countings: Counting) -> np.ndarray:
+    """The units as Python's integers where sums over the rows, and their products, overflow."""
+    largest = max(abs(int(units[0])), abs(int(units[-1])))
+    rows = max(int(counting.all.sum()) for counting in countings)
+    return units if largest * rows <= _INT64 else units.astype(object)
+
+
+def _first(counts: np.ndarray) -> int:
+    return int(np.flatnonzero(counts)[0])
+
+
+def _last(counts: np.ndarray) -> int:
+    return int(np.flatnonzero(counts)[-1])

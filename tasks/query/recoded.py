@@ -26,8 +26,9 @@ from tasks.forms.labels import Between, Values
 from tasks.forms.recoded import read_labels, reader_for
 from tasks.microdata.table import Column, key
 from tasks.query.aggregate import Aggregate
-from tasks.query.bounds import Bounds, Value
+from tasks.query.bounds import Bounds, Value, within
 from tasks.query.candidates import is_listed, listed_of
+from tasks.query.limits import Counting, expected_sum, greatest, least, mean, total
 from tasks.query.outcomes import Outcomes, Rows
 from tasks.query.question import Key, Question
 from tasks.release.declared import Declared
@@ -161,24 +162,28 @@ class _Aggregated:
             return Bounds(int(must.sum()), len(codes), _estimate(chance.sum()))
         size = len(self.column.values)
         sure = np.bincount(codes[must], minlength=size)
-        maybe = np.bincount(codes[~must], minlength=size)
+        counting = Counting(sure, np.bincount(codes[~must], minlength=size))
         if not len(codes):
             return Bounds(None, None, None)
-        empty = not sure.any()
+        empty = not counting.some
         if function in ("min", "max"):
-            first, last = (_least if function == "min" else _greatest)(sure, maybe)
-            return Bounds(self._value(first), self._value(last), None, may_be_empty=empty)
-        expected = np.bincount(codes, chance, size)
-        of_numbers = _sum if function == "sum" else _mean
+            first, last = (least if function == "min" else greatest)(counting, counting)
+            return Bounds(self._value(first), self._value(last), None, empty)
         numbers = self._exact()
-        low, high, middle = of_numbers(numbers.units, sure, maybe, expected)
         scale = 10**numbers.digits
-        return Bounds(
-            self._number(low, scale, function),
-            self._number(high, scale, function),
-            None if middle is None else middle / scale,
-            may_be_empty=empty,
-        )
+        expected = expected_sum(numbers.units, np.bincount(codes, chance, size))
+        if function == "sum":
+            sums = (Fraction(side, scale) for side in total(numbers.units, counting, counting))
+            low, high = sums
+            middle = expected / scale
+        else:
+            low, high = (side / scale for side in mean(numbers.units, counting, counting))
+            middle = expected / scale / chance.sum() if chance.any() else np.nan
+        estimate = within(_estimate(middle), low, high)
+        whole = function == "sum" and pa.types.is_integer(self.column.values.type)
+        if whole:
+            return Bounds(int(low), int(high), estimate, empty)
+        return Bounds(low, high, estimate, empty)
 
     def _exact(self) -> Exact:
         if self._numbers is None:
@@ -189,73 +194,6 @@ class _Aggregated:
         value = self.column.values[code].as_py()
         return Decimal(str(value)) if isinstance(value, float) else value
 
-    def _number(self, units: Fraction, scale: int, function: str) -> Value:
-        number = units / scale
-        if function == "sum" and pa.types.is_integer(self.column.values.type):
-            return int(number)
-        return number
-
 
 def _estimate(total: float) -> Fraction | None:
     return Fraction(float(total)) if np.isfinite(total) else None
-
-
-def _least(sure: np.ndarray, maybe: np.ndarray) -> tuple[int, int]:
-    """The positions of the lowest and of the highest minimum."""
-    possible = np.flatnonzero(sure + maybe)
-    certain = np.flatnonzero(sure)
-    return int(possible[0]), int(certain[0] if len(certain) else possible[-1])
-
-
-def _greatest(sure: np.ndarray, maybe: np.ndarray) -> tuple[int, int]:
-    """The positions of the lowest and of the highest maximum."""
-    possible = np.flatnonzero(sure + maybe)
-    certain = np.flatnonzero(sure)
-    return int(certain[-1] if len(certain) else possible[0]), int(possible[-1])
-
-
-Limits = tuple[Fraction, Fraction, Fraction | None]
-
-
-def _sum(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray, expected: np.ndarray) -> Limits:
-    """The least and the greatest sum, over at least one row, and the expected one."""
-    units = _summable(units, sure, maybe)
-    base = int((units * sure).sum())
-    low = base + int((np.minimum(units, 0) * maybe).sum())
-    high = base + int((np.maximum(units, 0) * maybe).sum())
-    if not sure.any():
-        possible = units[np.flatnonzero(maybe)[[0, -1]]].tolist()
-        low = low if possible[0] < 0 else possible[0]
-        high = high if possible[-1] > 0 else possible[-1]
-    return Fraction(low), Fraction(high), _estimate(_expected(units, expected))
-
-
-def _mean(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray, expected: np.ndarray) -> Limits:
-    """The least and the greatest mean, over at least one row, and the expected ratio."""
-    units = _summable(units, sure, maybe)
-    low = _least_mean(units, sure, maybe)
-    high = -_least_mean(-units[::-1], sure[::-1], maybe[::-1])
-    total, rows = _expected(units, expected), expected.sum()
-    return low, high, None if not rows else _estimate(total / rows)
-
-
-def _summable(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray) -> np.ndarray:
-    """The units as Python's integers where sums over the rows, and their products, overflow."""
-    largest = max(abs(int(units[0])), abs(int(units[-1])))
-    fits = largest * int(sure.sum() + maybe.sum()) <= np.iinfo(np.int64).max
-    return units if fits else units.astype(object)
-
-
-def _least_mean(units: np.ndarray, sure: np.ndarray, maybe: np.ndarray) -> Fraction:
-    """Units ascend: one that is below the mean so far lowers it, with all its copies."""
-    if not sure.any():
-        return Fraction(int(units[np.argmax(maybe > 0)]))
-    totals = np.insert(np.cumsum(units * maybe), 0, 0) + (units * sure).sum()
-    rows = np.insert(np.cumsum(maybe), 0, 0) + sure.sum()
-    raises = (maybe > 0) & (units * rows[:-1] >= totals[:-1])
-    end = int(np.argmax(np.append(raises, True)))
-    return Fraction(int(totals[end]), int(rows[end]))
-
-
-def _expected(units: np.ndarray, expected: np.ndarray) -> float:
-    return float(units.astype(np.float64) @ expected)

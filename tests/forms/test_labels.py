@@ -14,8 +14,8 @@ from expectations.hierarchy import from_dates, from_intervals, from_prefixes
 from tasks.forms.labels import (
     Anything,
     Between,
-    Prefixed,
     Values,
+    admits,
     interval,
     levels,
     reader,
@@ -102,18 +102,31 @@ def test_labels_of_dates_admit_their_values(value):
         assert following is None or following.day == 1
 
 
-@given(st.text(alphabet="0123456789", min_size=1, max_size=6))
+@given(st.text(alphabet="012*", min_size=1, max_size=6))
 def test_labels_of_prefixes_admit_their_values(value):
     declared = column(hierarchy=Prefixes(prefixes=(4, 2)))
     read = reader("zip", declared)
-    for label in from_prefixes("zip", [4, 2], [value]).rows[0][:-1]:
-        match read(label):
-            case Values(values=values):
-                assert values == (value,)
-            case Prefixed(kept=kept, length=length):
-                assert value.startswith(kept)
-                assert len(value) == length
+    level, height = levels(declared, read)
+    for label in from_prefixes("zip", [4, 2], [value]).rows[0]:
+        assert admits(read(label), value)
+        assert level(label) <= height
     assert read("*") == Anything()
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63)])
+def test_intervals_at_the_edges_admit_integers_of_64_bits_alone(value):
+    label = from_intervals("x", [10], [value]).level(1)[0]
+    admitted = reader("x", column("integer", hierarchy=Intervals(intervals=(10,))))(label)
+    assert admits(admitted, value)
+    assert -(2**63) <= admitted.low <= admitted.high < 2**63
+
+
+def test_leaves_that_no_value_can_be_are_left_out():
+    rows = (("7", "*"), ("9" * 20, "*"), ("many", "*"))
+    assert reader("x", column("integer", hierarchy=rows))("*") == Values((7,))
+    rows = (("7.5", "*"), ("7.25", "*"), ("9e40", "*"))
+    read = reader("x", column("decimal", scale=1, hierarchy=rows))
+    assert read("*") == Values((Decimal("7.5"),))
 
 
 def test_a_label_of_several_nodes_admits_the_leaves_of_all():

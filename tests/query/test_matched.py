@@ -124,7 +124,7 @@ def agree(row, expected):
             assert bounds.lower <= bounds.estimate <= bounds.upper
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("where", "holds"), CONDITIONS)
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_bounds_are_the_extremes_over_all_worlds(form, sensitive, where, holds, seed):
@@ -137,7 +137,7 @@ def test_bounds_are_the_extremes_over_all_worlds(form, sensitive, where, holds, 
         agree(row, extremes(table, True, holds)[()])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("where", "holds"), BOTH)
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_conditions_on_another_sensitive_column(form, sensitive, where, holds, seed):
@@ -175,7 +175,7 @@ def test_the_rewritten_query_gives_the_same_bounds(form, sensitive, where, group
     by = f" GROUP BY {group_by}" if group_by else ""
     query = f"SELECT {keys}{ALL}, SUM(gain) FROM microdata WHERE {where}{by}"
     compared = 0
-    for seed in range(4):
+    for seed in range(2):
         table = random_rows(np.random.default_rng(seed), [3, 4, 2, 5])
         tables = in_form(table, declared)
         answer = answer_on(tables, declared, query)

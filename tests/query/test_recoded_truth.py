@@ -377,12 +377,12 @@ def asked(release, query, keys, met):
 def test_the_truth_is_within_the_bounds(form, most, monkeypatch):
     monkeypatch.setattr("tasks.query.candidates.MOST", most)  # 0: no interval is told by its values
     met = Counter()
-    for seed in range(15):
+    for seed in range(10):
         chance = random.Random(f"{form} {most} {seed}")
         with Release(chance, form) as release:
-            for _ in range(4):
+            for _ in range(3):
                 asked(release, *queries(release, chance), met)
-    assert met["answered"] > 55, met
+    assert met["answered"] > 20, met
 
 
 UNIVERSE = {
@@ -434,7 +434,7 @@ class Plain(Grammar):
 def test_bounds_on_one_column_are_attained(form, most, monkeypatch):
     monkeypatch.setattr("tasks.query.candidates.MOST", most)
     open_rows = 0
-    for seed in range(12):
+    for seed in range(6):
         chance = random.Random(f"tight {form} {most} {seed}")
         with Release(chance, form, edges=0.0) as release:
             for name in release.declared.named("quasi-identifier"):
