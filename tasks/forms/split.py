@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from expectations.counting import count, dense
+from expectations.errors import PromiseError
 from expectations.groups import Groups
 from expectations.structure import Rule, TotalCount, published
 from tasks.forms.form import GROUP_ID, Tables
@@ -64,6 +65,13 @@ def _with_counts(values: pa.Table) -> pa.Table:
     return values.take(pa.array(first)).append_column(COUNT, pa.array(times.astype(np.int64)))
 
 
+def _is_counted(table: pa.Table) -> bool:
+    """Whether the rows are sorted, and every combination of values stands once in a group."""
+    by = [encode(name, "sensitive", table[name]) for name in table.column_names if name != COUNT]
+    keys, _ = key(by, table.num_rows)
+    return is_sorted(table) and len(np.unique(keys)) == table.num_rows
+
+
 def schemas(schema: Schema, parameters: SplitParameters) -> Mapping[str, pa.Schema]:
     """Columns of their own types, the group's number, and counts."""
     group = pa.field(GROUP_ID, pa.int64(), nullable=False)
@@ -82,7 +90,12 @@ def _field(name: str, schema: Schema) -> pa.Field:
 def groups(
     tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """Counts of sensitive values per group_id, and per known value of another attribute."""
+    """Counts of sensitive values per group_id, and per known value of another attribute.
+
+    Raises:
+        PromiseError: where the counts of a group do not add up to its rows.
+    """
+    _require_matching(tables)
     known = [name for name in told_apart_by if schema[name].role == "sensitive"]
     counted_in = {name: _table_with(tables, [name, *known]) for name in sensitive}
     first = next(iter(counted_in.values()), _table_with(tables, known))
@@ -92,6 +105,22 @@ def groups(
         column = counted(table, schema, name).coded()
         coded[name] = column._replace(codes=np.repeat(column.codes, table[COUNT].to_numpy()))
     return count(np.repeat(keys, times), int(keys.max(initial=0)) + 1, coded)
+
+
+def _require_matching(tables: Tables) -> None:
+    """Refuse counts that are not those of the groups' rows, before anything is repeated by them."""
+    ids = tables[QIT][GROUP_ID].to_numpy()
+    for name, table in tables.items():
+        if name == QIT:
+            continue
+        of, times = table[GROUP_ID].to_numpy(), table[COUNT].to_numpy()
+        known, place = np.unique(np.append(ids, of), return_inverse=True)
+        sizes = np.bincount(place[: len(ids)], minlength=len(known))
+        counted_up = np.zeros(len(known), dtype=np.int64)
+        if times.min(initial=1) >= 1 and times.max(initial=0) <= len(ids):
+            np.add.at(counted_up, place[len(ids) :], times)
+        if not np.array_equal(sizes, counted_up):
+            raise PromiseError(f"{name}: counts of a group are not as many as its rows in {QIT}")
 
 
 def _keys(table: pa.Table, schema: Schema, known: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +151,7 @@ def rules(
         else:
             besides = (GROUP_ID, COUNT)
             found[name] = (
-                *published(arrow, None, is_sorted, withheld, besides),
+                *published(arrow, None, _is_counted, withheld, besides),
                 TotalCount(COUNT, rows),
             )
     return found

@@ -22,10 +22,12 @@ from tasks.microdata.table import Microdata, encode, key
 from tasks.query.aggregate import Aggregate
 from tasks.query.answer import Engine, ask, engine, published
 from tasks.query.help_table import help_name
-from tasks.query.question import TABLE, Question
+from tasks.query.question import Question
+from tasks.query.relations import relations
 from tasks.query.scores import Measured, Summary, summaries
 from tasks.query.truth import as_fraction, helped, truth_of
 from tasks.query.workloads import RangeWorkload, Workload
+from tasks.release.declared import Declared
 from tasks.release.opened import Release
 from tasks.sql.parse import literal
 
@@ -71,7 +73,7 @@ def evaluate(
     measured: list[Measured] = []
     files = published(release, release.declared.named("sensitive"))
     with engine(files, release.declared) as asking:
-        asked = asking, release, release.table(TABLE)
+        asked = asking, release, release.table(relations(release.declared).rows)
         for workload in workloads:
             for query in _asked(workload, asked, original, randomness):
                 measured += [] if query is None else [query]
@@ -84,21 +86,21 @@ def _asked(
     workload: Workload, asked: _Asked, original: Microdata, randomness: Randomness
 ) -> Iterator[Measured | None]:
     """The queries of a workload, level by level; None for one that cannot be asked."""
-    _, release, microdata = asked
-    sensitive = _sensitive(workload, release)
+    declared = asked[1].declared
+    sensitive = _sensitive(workload, declared)
     queries = _queries(workload, sensitive, asked, original)
-    ratios = sensitive is None or is_number(microdata[sensitive].type)
+    ratios = sensitive is None or is_number(declared.columns[sensitive].arrow_type)
     for level in workload.levels:
         for _ in range(workload.queries):
             outcome = queries.ask(level, randomness)
             yield outcome and _measured(workload, sensitive, level, outcome, ratios)
 
 
-def _sensitive(workload: Workload, release: Release) -> str | None:
+def _sensitive(workload: Workload, declared: Declared) -> str | None:
     """The column that is aggregated; COUNT(*) needs none."""
     if workload.of is None and workload.aggregate == "count":
         return None
-    return workload.of or release.declared.named("sensitive")[0]
+    return workload.of or declared.named("sensitive")[0]
 
 
 def _queries(
@@ -107,12 +109,12 @@ def _queries(
     asked: _Asked,
     original: Microdata,
 ) -> _Queries:
-    asking, release, microdata = asked
+    asking, release, rows = asked
     aggregate = Aggregate(workload.aggregate, sensitive, "asked")
     _require_answer(aggregate, release)
     if isinstance(workload, RangeWorkload):
         return _Ranges(asking, release, aggregate, workload.over, original)
-    return _Selections(release, microdata, aggregate, original)
+    return _Selections(release, rows, aggregate, original)
 
 
 def _require_answer(aggregate: Aggregate, release: Release) -> None:
@@ -186,15 +188,15 @@ class _Selections:
     def __init__(
         self,
         release: Release,
-        microdata: pa.Table,
+        rows: pa.Table,
         aggregate: Aggregate,
         original: Microdata,
     ) -> None:
         declared = release.declared
         columns = declared.named("quasi-identifier")
         self._function = aggregate.function
-        self._group = microdata["group_id"].to_numpy()
-        self._vector, self._original = _vectors(microdata, columns, original)
+        self._group = rows["group_id"].to_numpy()
+        self._vector, self._original = _vectors(rows, columns, original)
         self._size = np.bincount(self._vector)
         sensitive = aggregate.sensitive or declared.named("sensitive")[0]
         helping = published(release, [sensitive])[help_name(sensitive)]
@@ -215,14 +217,14 @@ class _Selections:
 
 
 def _vectors(
-    microdata: pa.Table, columns: Sequence[str], original: Microdata
+    shown: pa.Table, columns: Sequence[str], original: Microdata
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each row's vector, published and original, as the same numbers 0, 1, …; -1: not published."""
-    rows = microdata.num_rows
+    rows = shown.num_rows
     both = []
     for name in columns:
-        known = original[name].array().cast(microdata[name].type)
-        values = pa.chunked_array([*microdata[name].chunks, known])
+        known = original[name].array().cast(shown[name].type)
+        values = pa.chunked_array([*shown[name].chunks, known])
         both.append(encode(name, "quasi-identifier", values))
     keys, _ = key(both, rows + original.rows)
     distinct, vector = np.unique(keys[:rows], return_inverse=True)

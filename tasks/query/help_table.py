@@ -5,6 +5,7 @@ If a query selects `hits` rows of a group whose sensitive values are shuffled, a
 values may be the selected ones: their sum lies between those of the smallest and of the largest.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from expectations.exact import Exact, exact, is_number
 from tasks.forms.schema import safe_name
 from tasks.microdata.table import encode
 
+_GROUP_ID, _COUNT = "group_id", "count"
 _INT64 = 2**63 - 1
 _WORD = 2**64 - 1
 _DIGITS = 38  # what a SQL DECIMAL holds
@@ -51,8 +53,32 @@ def help_name(sensitive: str) -> str:
     return f"help_{safe_name(sensitive)}"
 
 
+def help_tables(tables: Mapping[str, pa.Table], sensitive: Sequence[str]) -> dict[str, pa.Table]:
+    """The help table of each sensitive column by its name, from the published tables alone.
+
+    Args:
+        tables: those of a permuted release, or of a split one, whose values stand there once with
+            their `count`.
+        sensitive: names of columns, each in one of the tables.
+
+    Raises:
+        InputError: see `help_table`.
+    """
+    return {help_name(name): help_table(_values(tables, name), name) for name in sensitive}
+
+
+def _values(tables: Mapping[str, pa.Table], name: str) -> pa.Table:
+    """The groups' values of a column, one row for each that a person has."""
+    table = next(table for table in tables.values() if name in table.column_names)
+    shown = table.select([_GROUP_ID, name])
+    if _COUNT not in table.column_names:
+        return shown
+    times = table[_COUNT].to_numpy()
+    return shown.take(pa.array(np.repeat(np.arange(table.num_rows), times)))
+
+
 def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
-    """The bounds per `group_id` and `hits`, from the published table alone.
+    """The bounds per `group_id` and `hits`, from a table with a row for each value of a group.
 
     Columns `l_sum`, `u_sum` (numbers alone; BIGINT, or DECIMAL where that is too narrow or values
     have decimals), `l_min`, `u_min`, `l_max`, `u_max` (of the column's own type).
@@ -63,11 +89,11 @@ def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
     column = encode(sensitive, "sensitive", microdata[sensitive])
     if column.has_null:
         raise InputError(f"column {sensitive!r}: a sensitive value is missing")
-    group = microdata["group_id"].to_numpy()
+    group = microdata[_GROUP_ID].to_numpy()
     if len(group) and not 0 <= group.min() <= group.max() < len(group):
         raise InputError("column 'group_id': not numbered from 0")
     rows = _sorted(group, column.codes, len(column.values))
-    columns = {"group_id": pa.array(rows.group), "hits": pa.array(rows.hits)}
+    columns = {_GROUP_ID: pa.array(rows.group), "hits": pa.array(rows.hits)}
     if is_number(column.values.type):
         whole = pa.types.is_integer(column.values.type)
         columns |= _sums(exact(column.values, sensitive), rows, whole, sensitive)

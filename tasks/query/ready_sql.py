@@ -4,22 +4,27 @@ from sqlglot import exp
 
 from tasks.query.help_table import help_name
 from tasks.query.question import TABLE, is_recoded
+from tasks.query.relations import Relations, relations
 from tasks.query.rewrite import rewrite
 from tasks.release.declared import Declared
 
-_HOW = """\
-Run in the directory of the release, for example: duckdb -init sql/duckdb.sql
+_RUN = "Run in the directory of the release, for example: duckdb -init sql/duckdb.sql"
 
+_HOW_PERMUTED = """\
 The table microdata holds the published rows: all columns as they are, except that the values of
-sensitive columns are shuffled among the rows with the same group_id. A help table holds, for so
-many hits among the rows of a group, the least and the greatest sum, minimum and maximum that the
-values of so many of its rows can have. The queries below return bounds that surely contain the
-answer over the represented rows; `sfumato query . "SELECT …" --rewrite duckdb` writes others."""
+sensitive columns are shuffled among the rows with the same group_id."""
 
+_HOW_SPLIT = """\
+The table qit holds the published rows with all columns but the sensitive ones. The sensitive values
+of the rows with the same group_id, and how often each occurs among them, stand in"""
+
+_HOW = """\
+A help table holds, for so many hits among the rows of a group, the least and the greatest sum,
+minimum and maximum that the values of so many of its rows can have. The queries below return bounds
+that surely contain the answer over the represented rows;
+`sfumato query . "SELECT … FROM microdata …" --rewrite duckdb` writes others."""
 
 _HOW_RECODED = """\
-Run in the directory of the release, for example: duckdb -init sql/duckdb.sql
-
 The table microdata holds the published rows: labels in the place of quasi-identifiers, all other
 columns as they are. A label stands for several values, so that a query on labels is not the query
 on what they stand for: `sfumato query . "SELECT …"` answers that one, with bounds that surely
@@ -30,14 +35,24 @@ def duckdb_script(declared: Declared) -> str:
     """The release's `sql/duckdb.sql`: a function of what the release declares."""
     if is_recoded(declared):
         return _recoded_script(declared)
+    known = relations(declared)
+    shown = dict.fromkeys([known.rows, *known.tables.values()])
     helping = [help_name(name) for name in declared.named("sensitive")]
-    views = [_view(TABLE, f"data/{TABLE}.parquet")]
+    views = [_view(name, f"data/{name}.parquet") for name in shown]
     views += [_view(name, f"sql/{name}.parquet") for name in helping]
-    parts = [_comment(f"{declared.title}\n\n{_HOW}"), "\n".join(views)]
+    how = f"{_of_values(known)}\n\n{_HOW}"
+    parts = [_comment(f"{declared.title}\n\n{_RUN}\n\n{how}"), "\n".join(views)]
     for query in _examples(declared):
         rewritten = rewrite(query, declared).sql()
         parts.append(f"{_comment(f'Bounds for: {query}')}\n{rewritten};")
     return "\n\n".join(parts) + "\n"
+
+
+def _of_values(known: Relations) -> str:
+    """Where the sensitive values stand."""
+    if known.rows == TABLE:
+        return _HOW_PERMUTED
+    return f"{_HOW_SPLIT} {' and '.join(known.tables.values())}."
 
 
 def _recoded_script(declared: Declared) -> str:
@@ -45,7 +60,7 @@ def _recoded_script(declared: Declared) -> str:
     query = exp.select(label, exp.Count(this=exp.Star())).from_(TABLE)
     ordered = query.group_by(label.copy()).order_by(label.copy()).sql("duckdb", pretty=True)
     parts = [
-        _comment(f"{declared.title}\n\n{_HOW_RECODED}"),
+        _comment(f"{declared.title}\n\n{_RUN}\n\n{_HOW_RECODED}"),
         _view(TABLE, f"data/{TABLE}.parquet"),
         f"{_comment('How many rows have each label:')}\n{ordered};",
     ]

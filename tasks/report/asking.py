@@ -8,7 +8,8 @@ import json
 import re
 import shlex
 
-from tasks.query.question import is_recoded
+from tasks.query.question import TABLE, is_recoded
+from tasks.query.relations import relations
 from tasks.release.declared import Declared
 
 _AVERAGED = ("integer", "decimal", "float")
@@ -32,21 +33,42 @@ def query_command(query: str) -> str:
 
 
 def pandas_snippet(declared: Declared) -> str:
-    """Reading the published table, and the only joint statistic that shuffling leaves exact."""
-    reader = "parquet" if "parquet" in declared.formats else "csv"
-    lines = [
-        "import pandas as pd",
-        "",
-        f'microdata = pd.read_{reader}("data/microdata.{reader}")',
-    ]
+    """Reading the published tables, and the only joint statistic that hiding leaves exact."""
     if is_recoded(declared):
         labels = json.dumps([_printable(n) for n in sorted(declared.named("quasi-identifier"))])
-        return "\n".join([*lines, f"microdata.groupby({labels}, dropna=False).size()"])
-    ordered = [n for n in sorted(declared.named("sensitive")) if _kind(declared, n) in _ORDERED]
-    if ordered:
-        name = json.dumps(_printable(ordered[0]), ensure_ascii=False)
-        lines.append(f'microdata.groupby("group_id")[{name}].agg(["size", "min", "max"])')
-    return "\n".join(lines)
+        lines = [_reading(TABLE, declared), f"{TABLE}.groupby({labels}, dropna=False).size()"]
+    elif declared.form.method == "split":
+        lines = _joined(declared)
+    else:
+        lines = [_reading(TABLE, declared), *_per_group(TABLE, ["size", "min", "max"], declared)]
+    return "\n".join(["import pandas as pd", "", *lines])
+
+
+def _joined(declared: Declared) -> list[str]:
+    """Every row beside the values of its group, and what is exact of them."""
+    known = relations(declared)
+    first = (_ordered(declared) or sorted(declared.named("sensitive")))[0]
+    values = next(table for columns, table in known.tables.items() if first in columns)
+    read = [_reading(name, declared) for name in (known.rows, values)]
+    joined = f'{known.rows}.merge({values}, on="group_id")'
+    return [*read, joined, *_per_group(values, ["min", "max"], declared)]
+
+
+def _reading(table: str, declared: Declared) -> str:
+    format_ = "parquet" if "parquet" in declared.formats else "csv"
+    return f'{table} = pd.read_{format_}("data/{table}.{format_}")'
+
+
+def _per_group(table: str, of_each: list[str], declared: Declared) -> list[str]:
+    return [
+        f'{table}.groupby("group_id")[{json.dumps(_printable(name), ensure_ascii=False)}]'
+        f".agg({json.dumps(of_each)})"
+        for name in _ordered(declared)[:1]
+    ]
+
+
+def _ordered(declared: Declared) -> list[str]:
+    return [n for n in sorted(declared.named("sensitive")) if _kind(declared, n) in _ORDERED]
 
 
 def _listed(declared: Declared) -> list[str]:

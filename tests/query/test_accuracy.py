@@ -14,10 +14,11 @@ import pytest
 from pydantic import ValidationError
 
 from expectations.errors import InputError
+from tasks.forms.parameters import SplitParameters
 from tasks.microdata.randomness import seeded
 from tasks.microdata.table import Microdata, encode
 from tasks.query.accuracy import Measured, evaluate, summaries
-from tasks.query.help_table import help_name, help_table
+from tasks.query.help_table import help_name, help_table, help_tables
 from tasks.query.truth import as_fraction
 from tasks.query.workloads import Evaluation
 from tests.query.worlds import column, declare
@@ -270,3 +271,43 @@ def test_what_analysts_use_is_what_is_measured(published, tmp_path):
         {"kind": "arbitrary", "selected": [5], **asked},
     )
     assert not any(query.inside for query in measured)
+
+
+@pytest.fixture(scope="module")
+def split(published, tmp_path_factory):
+    """The same groups, in tables of their own."""
+    release, original = published
+    microdata = release.table("microdata")
+    form = SplitParameters(method="split")
+    moved = Published(tmp_path_factory.mktemp("split"), DECLARED.model_copy(update={"form": form}))
+    exact = [name for name in microdata.column_names if name not in SENSITIVE]
+    tables = {"qit": microdata.select(exact)}
+    for name in SENSITIVE:
+        counted = microdata.select(["group_id", name]).group_by(["group_id", name])
+        tables[f"st_{name}"] = counted.aggregate([([], "count_all")]).rename_columns(
+            {"count_all": "count"}
+        )
+    for place, of in (("data", tables), ("sql", help_tables(tables, SENSITIVE))):
+        (moved.directory / place).mkdir()
+        for name, table in of.items():
+            pq.write_table(table, moved.directory / place / f"{name}.parquet")
+    return moved, original
+
+
+@pytest.mark.parametrize("aggregate", ["avg", "sum", "count", "min", "max"])
+def test_split_releases_are_as_accurate_as_shuffled_ones(published, split, aggregate):
+    common = {"aggregate": aggregate, "of": "loss", "queries": 4}
+    asked = [
+        {"kind": "range", "over": "age", "spans": [1, 10], **common},
+        {"kind": "arbitrary", "selected": [1, 40, 10_000], **common},
+    ]
+    found = _evaluate(split, *asked)
+    assert found == _evaluate(published, *asked)
+    assert len(found) == 4 * (2 + 3)
+    assert all(query.inside and query.truth is not None for query in found)
+
+
+def test_moments_of_a_split_release_have_no_relative_width(split):
+    asked = {"kind": "range", "aggregate": "min", "of": "seen", "over": "age", "spans": [5]}
+    measured = _evaluate(split, {**asked, "queries": 5})
+    assert {(q.relative_error, q.relative_width) for q in measured} == {(None, None)}

@@ -1,9 +1,13 @@
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tasks.query.answer import answer_on
+from tasks.forms.parameters import SplitParameters
+from tasks.query.answer import answer, answer_on
+from tasks.query.help_table import help_tables
 from tasks.query.ready_sql import duckdb_script
+from tasks.release.opened import Release
 from tests.query.releases import write
 from tests.query.worlds import column, declare, with_help
 
@@ -72,3 +76,61 @@ def test_names_cannot_leave_their_comments():
     statements = duckdb.extract_statements(script)
     assert len(statements) == 4
     assert not any(str(each.query).lstrip().startswith("DROP") for each in statements)
+
+
+QIT = TABLE.select(["sex", "group_id"])
+APART = {
+    "qit": QIT,
+    "st_loss": pa.table({"group_id": [0, 1, 1], "loss": [1, 2, 4], "count": [2, 1, 1]}),
+    "st_day": pa.table(
+        {
+            "group_id": [0, 0, 1, 1],
+            "day": pa.array([1, 3, 2, 4], pa.date32()),
+            "count": [1, 1, 1, 1],
+        }
+    ),
+}
+TOGETHER = {
+    "qit": QIT,
+    "st": pa.table(
+        {
+            "group_id": [0, 1, 1],
+            "loss": [1, 2, 4],
+            "day": pa.array([1, 2, 4], pa.date32()),
+            "count": [2, 1, 1],
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize(("sensitive", "tables"), [("independent", APART), ("together", TOGETHER)])
+def test_the_script_of_a_split_release_runs(tmp_path, monkeypatch, sensitive, tables):
+    form = SplitParameters(method="split", sensitive=sensitive)
+    declared = LOSSES.model_copy(update={"form": form})
+    helping = help_tables(tables, declared.named("sensitive"))
+    for place, of in (("data", tables), ("sql", helping)):
+        (tmp_path / place).mkdir()
+        for name, table in of.items():
+            pq.write_table(table, tmp_path / place / f"{name}.parquet")
+    script = duckdb_script(declared)
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect() as connection:
+        *_, (whole,), by_sex = [
+            connection.execute(statement).fetchall()
+            for statement in duckdb.extract_statements(script)
+        ]
+        views = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
+    assert views == {*tables, *helping}
+    assert whole == (4, 4, 2, 2)
+    query = "SELECT sex, COUNT(*), AVG(loss) FROM microdata GROUP BY sex"
+    rows = answer_on(tables | helping, declared, query).rows
+    expected = {
+        (row["sex"], *(float(s) for name in ("count(*)", "avg(loss)") for s in sides(row[name])))
+        for row in rows
+    }
+    assert {tuple(row) for row in by_sex} == expected
+    told = " ".join(script.split("CREATE")[0].replace("--", " ").split())
+    assert f"stand in {' and '.join(name for name in tables if name != 'qit')}." in told
+    assert "microdata holds" not in told
+    opened = answer(Release(tmp_path, declared, {}), query)
+    assert opened.rows == rows

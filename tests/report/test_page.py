@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from tasks.release.utility import Utility
 from tasks.report import page as page_module
-from tasks.report.asking import example_query
+from tasks.report.asking import example_query, pandas_snippet
 from tasks.report.lost import rounded
 from tasks.report.page import PageContent, PublishedFile, page
 from tests.report.content import ADULT_COLUMNS, content, declared, losses
@@ -463,3 +463,154 @@ def test_hostile_names_of_recoded_columns_are_text():
 )
 def test_measures_are_rounded_half_up(number, shown):
     assert rounded(Fraction(number)) == shown
+
+
+TRADE = {"trade": {"role": "sensitive", "type": "string"}}
+DIVERSE = {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "trade"}
+
+
+def split(form="split", columns=None, **changes):
+    """Two groups of a trade and a loss, each value of which stands twice."""
+    trade = pa.array(["a", "b", "a", "b"] * 2)
+    loss = pa.array([1, 2, 1, 2, 3, 4, 3, 4])
+    form = form if isinstance(form, dict) else {"method": form}
+    of = {"promises": [DIVERSE], "partition": {"method": "anatomy"}, "form": form} | changes
+    known = {**ADULT_COLUMNS, **TRADE} if columns is None else columns
+    shown = {"trade": trade, "capital-loss": loss}
+    return content([4, 4], {n: shown[n] for n in shown if n in known}, columns=known, **of)
+
+
+ONE = {n: c for n, c in ADULT_COLUMNS.items() if n != "capital-loss"} | TRADE
+
+
+def test_a_split_page_says_which_tables_there_are():
+    text = read(split(columns=ONE)).text
+    assert "There are two tables, joined by group_id" in text.replace(" ,", ",")
+    assert "each once, with its count" in text
+    assert "hidden among at least 2 different values" in text
+    assert "shuffled" not in text
+    assert "Queries read the tables as one" in text
+    assert "Which values come into question is not hidden." in text
+    assert "Roughly how large a value is" not in text
+
+
+@pytest.mark.parametrize("form", ["split", "permuted"])
+@pytest.mark.parametrize("sensitive", ["independent", "together"])
+def test_pages_say_whether_sensitive_values_stay_together(form, sensitive):
+    text = read(split({"method": form, "sensitive": sensitive})).text
+    apart = "hich values of different sensitive columns go together is not told" in text
+    assert apart == (sensitive == "independent")
+    assert ("stay together" in text) == (sensitive == "together")
+    knows = "Somebody who knows one sensitive value of a person"
+    assert (knows in text) == (sensitive == "together")
+    assert ("begins with st_" in text) == (form == "split" and apart)
+    assert "Roughly how large a value is, is not hidden." in text
+
+
+def test_one_sensitive_column_is_neither_together_nor_apart():
+    for form in ("split", "permuted"):
+        for sensitive in ("independent", "together"):
+            text = read(split({"method": form, "sensitive": sensitive}, columns=ONE)).text
+            assert "together is not told" not in text
+            assert "stay together" not in text
+
+
+def test_what_is_known_is_said():
+    known = {**DIVERSE, "known": ["capital-loss"]}
+    form = {"method": "split", "sensitive": "together"}
+    text = read(split(form, promises=[known])).text
+    assert "even from somebody who knows the person's capital-loss" in text
+    assert "is left with the others that stand beside it" in text
+
+
+@pytest.mark.parametrize("form", ["split", "permuted"])
+@pytest.mark.parametrize(
+    ("partition", "words", "unsaid"),
+    [
+        ({"method": "ke"}, "the groups' ranges add up to the least: narrow", "random order"),
+        (
+            {"method": "ke", "objective": "weighted"},
+            "each counted once for every row of its group, add up to the least: narrow",
+            "random order",
+        ),
+        (
+            {"method": "ke", "objective": "max"},
+            "the widest group is as narrow as can be: narrow",
+            "add up",
+        ),
+        (
+            {"method": "ke", "objective": "max-overlapping"},
+            "whose ranges may overlap",
+            "neighbours",
+        ),
+        ({"method": "ke", "objective": "random"}, "taken in random order", "neighbours"),
+        ({"method": "anatomy"}, "whatever their other columns are", "neighbours"),
+        ({"method": "mondrian"}, "smaller ones would have broken a promise", "neighbours"),
+        ({"method": "full-domain"}, "smaller ones would have broken a promise", "neighbours"),
+    ],
+)
+def test_pages_say_how_groups_were_made(form, partition, words, unsaid):
+    promise = {"model": "ke-anonymity", "k": 2, "e": 1, "sensitive": "capital-loss"}
+    promises = [DIVERSE] if partition["method"] == "anatomy" else [promise]
+    text = read(split(form, promises=promises, partition=partition, strata=["sex"])).text
+    assert words in text
+    assert unsaid not in text
+    assert "separately within each sex" in text
+    best = "the best one that was found" in text
+    assert best == (partition["method"] == "ke" and partition.get("objective") != "random")
+    merged = read(split(form, promises=[*promises, DIVERSE], partition=partition)).text
+    ran = partition["method"] == "ke"
+    assert ("Groups that broke another promise were merged" in merged) == ran
+
+
+def test_values_that_occur_once_are_equally_likely_in_their_group():
+    said = "Different values are not equally likely ones."
+    assert said not in read(split(columns=ONE)).text
+    assert said in read(split(columns=ONE, promises=[DIVERSE, DIVERSE])).text
+    assert said in read(split(columns=ONE, partition={"method": "mondrian"})).text
+
+
+def test_snippets_read_the_tables_that_there_are():
+    assert pandas_snippet(split(columns=ONE).declared).splitlines()[2:] == [
+        'qit = pd.read_parquet("data/qit.parquet")',
+        'st = pd.read_parquet("data/st.parquet")',
+        'qit.merge(st, on="group_id")',
+    ]
+    assert pandas_snippet(split(formats=["csv"]).declared).splitlines()[2:] == [
+        'qit = pd.read_csv("data/qit.csv")',
+        'st_capital_loss = pd.read_csv("data/st_capital_loss.csv")',
+        'qit.merge(st_capital_loss, on="group_id")',
+        'st_capital_loss.groupby("group_id")["capital-loss"].agg(["min", "max"])',
+    ]
+    together = {"method": "split", "sensitive": "together"}
+    assert pandas_snippet(split(together).declared).splitlines()[3:] == [
+        'st = pd.read_parquet("data/st.parquet")',
+        'qit.merge(st, on="group_id")',
+        'st.groupby("group_id")["capital-loss"].agg(["min", "max"])',
+    ]
+    assert pandas_snippet(split("permuted").declared).splitlines()[2:] == [
+        'microdata = pd.read_parquet("data/microdata.parquet")',
+        'microdata.groupby("group_id")["capital-loss"].agg(["size", "min", "max"])',
+    ]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("sensitive", ["independent", "together"])
+def test_hostile_names_of_split_columns_are_text(hostile, sensitive):
+    name = f"{hostile}s"
+    columns = {
+        hostile: {"role": "quasi-identifier", "type": "string"},
+        name: {"role": "sensitive", "type": "integer"},
+        "trade": {"role": "sensitive", "type": "string", "unprotected": hostile},
+    }
+    promise = {**DIVERSE, "sensitive": name}
+    of = content(
+        [2, 3],
+        {name: pa.array(range(5)), "trade": pa.array(list("abcde"))},
+        columns=columns,
+        promises=[promise],
+        partition={"method": "anatomy"},
+        form={"method": "split", "sensitive": sensitive},
+        strata=[hostile],
+    )
+    assert len(read(of).all("style")) == 1
