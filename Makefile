@@ -11,7 +11,7 @@ demo: $(STAMP)
 	$(RUN)/sfumato demo
 
 test: $(STAMP)
-	$(RUN)/python -m pytest -m "not browser and not postgres"
+	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not postgres"
 
 browser: $(STAMP)
 	$(RUN)/python -m pytest -m "browser or postgres"

@@ -12,10 +12,10 @@ from expectations.errors import PromiseError
 from expectations.k_anonymity import KAnonymity
 from expectations.model import PrivacyModel, plain
 from tasks.microdata.table import Microdata
-from tasks.partitions.knowing import merged_until_kept
+from tasks.partitions.in_order import merged_in_order
 from tasks.partitions.local_search import bettered
 from tasks.partitions.partition import Partition, by_stratum
-from tasks.partitions.stars import stars
+from tasks.partitions.stars import constant, stars
 
 _WORTH_COMPILING = 200  # rows
 
@@ -67,8 +67,41 @@ def clustered(
         totals["stars_before_local_search"] += stars(of_stratum, made.cluster)
         totals["stars_before_merging"] += stars(of_stratum, cluster)
         totals["lower_bound"] += made.bound
-    merged = merged_until_kept(microdata, codes, group, np.array(stratum, dtype=np.int64), promises)
+    merged = _merged(microdata, codes, group, np.array(stratum, dtype=np.int64), promises)
     return Partition(merged, facts=_facts(k, codes, merged, len(stratum), totals))
+
+
+def _merged(
+    microdata: Microdata,
+    codes: np.ndarray,
+    group: np.ndarray,
+    stratum: np.ndarray,
+    promises: Sequence[PrivacyModel],
+) -> np.ndarray:
+    """Clusters that break a promise merged with others of their stratum that are like them."""
+    others = [promise for promise in promises if not isinstance(promise, KAnonymity)]
+    if not others:
+        return group
+    rank, order = _in_order(codes, group, stratum)
+    return merged_in_order(microdata, rank[group], stratum[order], others)
+
+
+def _in_order(
+    codes: np.ndarray, group: np.ndarray, stratum: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Clusters ordered by stratum and the codes that all their rows share: ranks, and the order.
+
+    Columns that most clusters share come first; what a cluster does not share comes before all.
+    """
+    same, sizes = constant(codes, group)
+    one = np.empty(len(sizes), dtype=np.int64)
+    one[group] = np.arange(len(group))
+    shared = np.where(same, codes[one], -1)
+    columns = np.argsort(same.sum(axis=0), kind="stable")  # lexsort: the last key is the first
+    order = np.lexsort((*shared.T[columns], stratum))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank, order
 
 
 def _facts(

@@ -8,7 +8,7 @@ from expectations.counting import count, merge
 from expectations.errors import PromiseError
 from expectations.model import PrivacyModel
 from tasks.microdata.table import Microdata
-from tasks.partitions.knowing import Knowing
+from tasks.partitions.knowing import Knowing, known_columns
 from tasks.partitions.merging import Judge, until_kept
 
 
@@ -20,6 +20,10 @@ def merged_in_order(
 ) -> np.ndarray:
     """Merge groups that break a promise with the next of their stratum, until all are kept.
 
+    A promise about some of the quasi-identifiers, or about each value of a sensitive attribute that
+    an adversary knows, is kept where it is kept in every group: what is told apart is unions of
+    those.
+
     Args:
         microdata: the table.
         group: the group of each row, 0, 1, …; neighbours are alike.
@@ -30,17 +34,17 @@ def merged_in_order(
         The group of each row, 0, 1, ….
 
     Raises:
-        PromiseError: where a promise is judged on more than the groups' sensitive values, or
-            breaks in a whole stratum.
+        PromiseError: where a promise may break by merging, is judged on more than the groups'
+            sensitive values, or breaks in a whole stratum.
     """
     for promise in promises:
-        if promise.drawn_from is not None or promise.joins:
+        if not promise.monotone or promise.drawn_from is not None or promise.joins:
             raise PromiseError(f"{promise.name} cannot be kept by merging groups")
-    knowing = [Knowing.of(promise, microdata) for promise in promises if _known(promise)]
+    knowing = [Knowing.of(promise, microdata) for promise in promises if known_columns(promise)]
     seen = {column.name: column.coded() for column in microdata.with_roles("sensitive")}
     seen |= {one.name: one.pairs for one in knowing}
     groups = count(group, max(len(stratum), 1), seen)
-    judges: list[Judge] = [*(p for p in promises if not _known(p)), *knowing]
+    judges: list[Judge] = [*(p for p in promises if not known_columns(p)), *knowing]
     into = until_kept(groups, stratum, judges)
     whole = merge(groups, into)
     for judge in judges:
@@ -48,7 +52,3 @@ def merged_in_order(
             raise PromiseError(f"{judge.name} cannot be kept: a whole stratum breaks it")
     merged: np.ndarray = into[group]
     return merged
-
-
-def _known(promise: PrivacyModel) -> tuple[str, ...]:
-    return promise.told_apart_by[len(promise.quasi_identifiers or ()) :]

@@ -19,7 +19,10 @@ POINTS = [
     "after:tasks.release.publication:appear",
     "before:tasks.evaluate:evaluate_release",
 ]
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.xdist_group("prefect"),  # one server for all of them
+]
 
 
 def versions(small):

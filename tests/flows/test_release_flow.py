@@ -10,7 +10,10 @@ import pytest
 from flows.cli import run
 from tasks.release.check import check
 
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.xdist_group("prefect"),  # one server for all of them
+]
 
 
 @pytest.fixture

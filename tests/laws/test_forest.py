@@ -277,7 +277,7 @@ def test_promises_that_merging_cannot_keep():
     with pytest.raises(PromiseError, match="a whole stratum breaks it"):
         partition(table, [], [KAnonymity(k=2), broken], FOREST, seeded(1))
     joined = AlphaBeta(alpha=Decimal("0.5"), beta=Decimal("0.5"), sensitive="illness")
-    with pytest.raises(PromiseError, match="cannot be kept by merging clusters"):
+    with pytest.raises(PromiseError, match="cannot be kept by merging groups"):
         partition(table, [], [KAnonymity(k=2), joined], FOREST, seeded(1))
 
 
