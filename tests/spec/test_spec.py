@@ -187,7 +187,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"publish/formats": ["parquet", "parquet"]}, "publish: ", "named twice"),
         ({"publish/formats": ["parquet", "xlsx"]}, "publish.formats.1: ", "Input should be"),
         ({"partition/objective": "least"}, "partition.objective: ", "Input should be"),
-        ({"partition": {"method": "anatomy"}}, "partition: ", "anatomy needs an l-diversity promise"),
+        ({"partition": {"method": "anatomy"}}, "partition: ", "anatomy needs an l-diversity"),
         ({"form/method": "cut"}, "form: ", "does not match any of the expected tags"),
         ({"partition/method": "forest"}, "partition: ", "forest needs a k-anonymity promise"),
         (
