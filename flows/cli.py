@@ -211,6 +211,23 @@ def _queries(sql: str | None, file: Path | None) -> list[str]:
 
 @cli.command()
 @click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("url")
+@click.option("--replace", is_flag=True, help="do away with tables of the same names")
+def load(directory: Path, url: str, replace: bool) -> None:
+    """Fill a database with the tables that rewritten queries read.
+
+    URL is duckdb:///FILE, sqlite:///FILE, postgresql://… or mariadb://…; ${NAME} in it comes from
+    the environment.
+    """
+    from tasks.query.load import load as load_into
+    from tasks.release.opened import open_release
+
+    for name in load_into(open_release(directory), url, replace):
+        click.echo(name)
+
+
+@cli.command()
+@click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--spec", required=True, type=click.Path(path_type=Path))
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key")
 @_FORMAT

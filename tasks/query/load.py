@@ -1,0 +1,210 @@
+"""A release as tables of a database, where rewritten queries give the bounds that it gives.
+
+Everything is done in one transaction; in MariaDB, where tables are not part of one, under temporary
+names, which one statement exchanges for the last ones.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from expectations.errors import InputError
+from tasks.query.answer import published
+from tasks.query.question import is_recoded
+from tasks.query.ready_functions import Ready, bounds_function, groups_view
+from tasks.query.relations import GROUP_ID
+from tasks.release.declared import Terms
+from tasks.release.opened import Release
+from tasks.sql.fill import create, fill, index, quoted, require_fitting
+from tasks.sql.target import Target, target, telling
+
+_KEY = (GROUP_ID, "hits")
+_EXISTING: Mapping[str, str] = {
+    "duckdb": "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
+    "AND schema_name = current_schema() UNION ALL SELECT view_name FROM duckdb_views() "
+    "WHERE database_name = current_database() AND schema_name = current_schema()",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')",
+    "postgres": "SELECT relname FROM pg_catalog.pg_class WHERE relkind <> 'i' AND "
+    "relnamespace = pg_catalog.to_regnamespace(pg_catalog.quote_ident(current_schema()))",
+    "mariadb": "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
+}
+_TABLES = f"{_EXISTING['mariadb']} AND table_type = 'BASE TABLE'"
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """What a database is to hold.
+
+    Attributes:
+        tables: by their names.
+        views: over them.
+        functions: that read them.
+    """
+
+    tables: Mapping[str, pa.Table]
+    views: Sequence[Ready]
+    functions: Sequence[Ready]
+
+    @property
+    def names(self) -> list[str]:
+        """All names, in the order of making."""
+        return [*self.tables, *(ready.name for ready in (*self.views, *self.functions))]
+
+
+def load(
+    release: Release, url: str, replace: bool = False, environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """Create and fill the tables that rewritten queries read, and the views and functions on them.
+
+    SQLite has neither moments nor decimals: dates and timestamps are ISO texts there, as in
+    '2020-01-31 10:00:00.000000', and decimals are REAL. Sums of decimals are therefore rounded.
+
+    Args:
+        release: an open release.
+        url: `duckdb:///FILE`, `sqlite:///FILE`, `postgresql://…` or `mariadb://…`.
+        replace: whether tables, views and functions of the same names are done away with.
+        environ: what `${NAME}` in the address stands for.
+
+    Returns:
+        The names of the tables, views and functions.
+
+    Raises:
+        InputError: where a file of the release is missing, the database cannot be reached, has one
+            of the tables already, cannot hold a value, or refuses.
+    """
+    tables = _read(release)
+    with target(url, environ) as database:
+        loaded = _ready(release.declared, tables, database)
+        for name, table in tables.items():
+            require_fitting(database, name, table, exact=not name.startswith("help_"))
+        with telling(f"{database.place}: the database refuses"):
+            _require_utf8(database)
+            _require_free(database, loaded, replace)
+            fill_all = _exchange if database.dialect == "mariadb" else _in_one
+            fill_all(database, loaded, replace)
+    return loaded.names
+
+
+def _read(release: Release) -> dict[str, pa.Table]:
+    sensitive = release.declared.named("sensitive")
+    paths = published(release, [] if is_recoded(release.declared) else sensitive)
+    return {name: _read_table(path) for name, path in paths.items()}
+
+
+def _read_table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path, partitioning=None)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: not a Parquet file ({type(error).__name__})") from None
+
+
+def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: Target) -> _Loaded:
+    sensitive = [] if is_recoded(declared) else declared.named("sensitive")
+    views = [groups_view(declared, name, database.dialect) for name in sensitive]
+    functions = [bounds_function(declared, name, database.dialect) for name in sensitive]
+    return _Loaded(tables, views, [function for function in functions if function is not None])
+
+
+def _require_utf8(database: Target) -> None:
+    if database.dialect == "postgres":
+        ((encoding,),) = database.execute("SHOW server_encoding")
+        if encoding != "UTF8":
+            raise InputError(f"{database.place}: texts are not stored as UTF-8")
+
+
+def _require_free(database: Target, loaded: _Loaded, replace: bool) -> None:
+    if replace:
+        return
+    there = {name.casefold() for (name,) in database.execute(_EXISTING[database.dialect])}
+    for name in [*loaded.tables, *(view.name for view in loaded.views)]:
+        if name.casefold() in there:
+            raise InputError(f"{database.place}: there is a table {name!r} already")
+
+
+def _in_one(database: Target, loaded: _Loaded, replace: bool) -> None:
+    """Do everything in one transaction."""
+    done = False
+    database.begin()
+    try:
+        if replace:
+            _drop(database, loaded)
+        for name, table in loaded.tables.items():
+            _make(database, name, table, name)
+        for ready in (*loaded.views, *loaded.functions):
+            database.execute(ready.create)
+        if database.dialect in ("postgres", "sqlite"):
+            for name in loaded.tables:
+                database.execute(f"ANALYZE {quoted(name, database.dialect)}")
+        database.end(well=True)
+        done = True
+    finally:
+        if not done:
+            database.end(well=False)
+
+
+def _drop(database: Target, loaded: _Loaded) -> None:
+    for ready in (*loaded.functions, *loaded.views):
+        database.execute(ready.drop)
+    for name in loaded.tables:
+        database.execute(f"DROP TABLE IF EXISTS {quoted(name, database.dialect)}")
+
+
+def _make(database: Target, name: str, table: pa.Table, called: str) -> None:
+    """Create and fill a table; `called` is its name until the end."""
+    is_help = name.startswith("help_")
+    create(database, called, table, _KEY if is_help else ())
+    fill(database, called, table)
+    if not is_help and GROUP_ID in table.column_names:
+        index(database, called, GROUP_ID, f"{name}_{GROUP_ID}")
+
+
+def _exchange(database: Target, loaded: _Loaded, replace: bool) -> None:
+    """Fill tables under temporary names, and exchange them for those of the last names at once."""
+    ((connection,),) = database.execute("SELECT CONNECTION_ID()")
+    new = {name: f"sfumato_new_{connection}_{n}" for n, name in enumerate(loaded.tables)}
+    old = {name: f"sfumato_old_{connection}_{n}" for n, name in enumerate(loaded.tables)}
+    leftovers = [*new.values()]
+    try:
+        for name, table in loaded.tables.items():
+            database.execute(f"DROP TABLE IF EXISTS {new[name]}, {old[name]}")
+            _make(database, name, table, new[name])
+        database.end(well=True)
+        there = {name for (name,) in database.execute(_TABLES)}
+        away = [(name, old[name]) for name in loaded.tables if name in there]
+        moves = [*away, *((called, name) for name, called in new.items())]
+        _rename(database, moves)
+        try:
+            _make_ready(database, loaded, replace)
+        except BaseException:
+            _rename(database, [(after, before) for before, after in reversed(moves)])
+            raise
+        leftovers += [after for _, after in away]
+    finally:
+        names = ", ".join(leftovers)
+        database.execute(f"DROP TABLE IF EXISTS {names}")
+
+
+def _make_ready(database: Target, loaded: _Loaded, replace: bool) -> None:
+    made: list[Ready] = []
+    try:
+        for ready in (*loaded.views, *loaded.functions):
+            if replace:
+                database.execute(ready.create.replace("CREATE", "CREATE OR REPLACE", 1))
+            else:
+                database.execute(ready.create)
+                made.append(ready)
+    except BaseException:
+        for ready in made:
+            database.execute(ready.drop)
+        raise
+
+
+def _rename(database: Target, moves: Sequence[tuple[str, str]]) -> None:
+    pairs = (f"{quoted(old, 'mariadb')} TO {quoted(new, 'mariadb')}" for old, new in moves)
+    database.execute(f"RENAME TABLE {', '.join(pairs)}")
