@@ -24,9 +24,9 @@ from tasks.query.question import (
     read_question,
     sides,
 )
-from tasks.query.relations import relations
+from tasks.query.relations import Relations, relations
 from tasks.release.declared import Terms
-from tasks.sql.dialects import Dialect, written
+from tasks.sql.dialects import Dialect, Types, written
 
 _SELECTED = "selected"
 _GROUP_ID = "group_id"
@@ -54,10 +54,15 @@ class Rewritten:
 
     question: Question
     tree: exp.Select
+    types: Types
 
     def sql(self, dialect: Dialect = "duckdb") -> str:
-        """The query as a database reads it."""
-        return written(self.tree, dialect)
+        """The query as a database reads it.
+
+        Raises:
+            QueryError: naming what cannot be written for the database.
+        """
+        return written(self.tree, dialect, self.types)
 
 
 def rewrite(sql: str, declared: Terms, reading: Reading = "possible") -> Rewritten:
@@ -74,16 +79,21 @@ def rewrite(sql: str, declared: Terms, reading: Reading = "possible") -> Rewritt
             f"a release in form {declared.form.method} is asked with `sfumato query` alone: "
             f"what its labels admit is not known to a database"
         )
-    question, known = read_question(sql, declared), relations(declared)
+    question = read_question(sql, declared)
+    types = {name: column.type for name, column in declared.columns.items()}
+    return Rewritten(question, _rewritten(question, relations(declared), reading), types)
+
+
+def _rewritten(question: Question, known: Relations, reading: Reading) -> exp.Select:
     if question.matching:
-        return Rewritten(question, _shown(question, Matched(question, known).bounds(), reading))
+        return _shown(question, Matched(question, known).bounds(), reading)
     if question.having is None:
-        return Rewritten(question, bounds_query(question, known.rows))
+        return bounds_query(question, known.rows)
     inner = bounds_query(question.asking(_numbered(question)), known.rows)
     keys = enumerate(inner.expressions[: len(question.group_by)])
     numbered = [exp.alias_(key.unalias(), f"k{n}") for n, key in keys]
     renamed = [*numbered, *inner.expressions[len(numbered) :]]
-    return Rewritten(question, _shown(question, inner.select(*renamed, append=False), reading))
+    return _shown(question, inner.select(*renamed, append=False), reading)
 
 
 def _numbered(question: Question) -> list[Aggregate]:

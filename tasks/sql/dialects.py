@@ -55,6 +55,10 @@ def _written(node: exp.Expr, dialect: Other) -> exp.Expr:
         # Where nulls come is of no matter in windows, and not every database lets one say it.
         node.set("nulls_first", dialect in ("sqlite", "mariadb") and not node.args.get("desc"))
         return node
+    if dialect == "sqlite" and isinstance(node, exp.CTE) and node.alias.startswith("ranged"):
+        # Or SQLite would join its parts one by one with all values, in quadratic time.
+        node.set("materialized", True)
+        return node
     if dialect == "mariadb" and isinstance(node, exp.Div) and not isinstance(node.this, exp.Cast):
         # A quotient of whole numbers has four decimals there.
         double = exp.Cast(this=node.this, to=exp.DataType.build("double"))

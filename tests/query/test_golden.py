@@ -16,6 +16,7 @@ from tasks.sql.session import fetch, session
 from tests.query.worlds import CENSUS, with_help
 
 GOLDEN = sorted(Path(__file__).with_name("golden").glob("*.sql"))
+ELSEWHERE = sorted(Path(__file__).with_name("golden").glob("*/*.sql"))
 ROWS = 24
 TABLE = pa.table(
     {
@@ -70,5 +71,12 @@ def test_rewritten_text_gives_the_bounds(path):
     assert sorted(map(repr, answered)) == sorted(repr([number(v) for v in row]) for row in returned)
 
 
+@pytest.mark.parametrize("path", ELSEWHERE, ids=lambda path: f"{path.parent.name} {path.stem}")
+def test_queries_are_written_for_other_databases_as_reviewed(path):
+    query, expected = read(path)
+    assert rewrite(query, CENSUS).sql(path.parent.name) + "\n" == expected
+
+
 def test_there_are_golden_files():
-    assert len(GOLDEN) >= 7
+    assert len(GOLDEN) >= 15
+    assert {path.parent.name for path in ELSEWHERE} == {"postgres", "sqlite", "mariadb"}
