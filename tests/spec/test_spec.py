@@ -80,6 +80,14 @@ def test_adult_reads():
     assert [*terms.columns] == [*spec.named("quasi-identifier"), "capital-loss"]
 
 
+@pytest.mark.parametrize("path", sorted(ADULT.parent.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_spec_of_the_project_reads(path):
+    terms = read_spec(path).terms(path.parent)
+    assert terms.name == path.stem
+    recoded = terms.form.method == "generalized"
+    assert bool(terms.hierarchies) == recoded
+
+
 def test_the_small_spec_reads(read):
     assert read(SPEC).terms(Path()).unit == "identifier"
 
