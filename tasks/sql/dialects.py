@@ -23,6 +23,7 @@ _CALLED: Mapping[str, str] = {"mariadb": "mysql"}
 _NO_TYPES: Types = MappingProxyType({})
 _BOUND_OF = "help_"
 _INEXACT = ("decimal", "float")
+_KEYS = (("celled", "cell"), ("valued_", "v"))  # beside group_id
 
 
 def written(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
@@ -41,6 +42,7 @@ def written(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
     changed = tree.copy()
     if dialect == "sqlite":
         _require_exact_sums(changed, types)
+        _group_windows(changed)
     for clause in list(changed.find_all(exp.Where)):
         known = types if _is_of_published(clause) else _NO_TYPES
         Conditions(dialect, known).rewrite(clause)
@@ -54,10 +56,6 @@ def _written(node: exp.Expr, dialect: Other) -> exp.Expr:
     if isinstance(node, exp.Ordered):
         # Where nulls come is of no matter in windows, and not every database lets one say it.
         node.set("nulls_first", dialect in ("sqlite", "mariadb") and not node.args.get("desc"))
-        return node
-    if dialect == "sqlite" and isinstance(node, exp.CTE) and node.alias.startswith("ranged"):
-        # Or SQLite would join its parts one by one with all values, in quadratic time.
-        node.set("materialized", True)
         return node
     if dialect == "mariadb" and isinstance(node, exp.Div) and not isinstance(node.this, exp.Cast):
         # A quotient of whole numbers has four decimals there.
@@ -103,6 +101,19 @@ def _require_exact_sums(tree: exp.Expr, types: Types) -> None:
             raise QueryError(
                 "cannot be written for SQLite: HAVING with a sum or mean of decimals or floats"
             )
+
+
+def _group_windows(tree: exp.Expr) -> None:
+    """Group what window functions give by its keys, without which it is the same.
+
+    SQLite takes the rows of a window for very few, and would join them one by one with all others,
+    in quadratic time; the rows of groups it takes for many, and makes an index.
+    """
+    for part in tree.find_all(exp.CTE):
+        key = next((key for start, key in _KEYS if part.alias.startswith(start)), None)
+        if key is not None and any(column.find(exp.Window) for column in part.this.expressions):
+            windowed = exp.select("*").from_(part.this.subquery("windowed"))
+            part.set("this", windowed.group_by("group_id", key))
 
 
 def _summed(node: exp.Expr) -> bool:

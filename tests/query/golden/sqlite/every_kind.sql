@@ -19,9 +19,16 @@ FROM (
       group_id
   ), celled AS (
     SELECT
-      selected.*,
-      DENSE_RANK() OVER (ORDER BY k0) AS cell
-    FROM selected
+      *
+    FROM (
+      SELECT
+        selected.*,
+        DENSE_RANK() OVER (ORDER BY k0) AS cell
+      FROM selected
+    ) AS windowed
+    GROUP BY
+      group_id,
+      cell
   ), sizes AS (
     SELECT
       group_id,
@@ -38,7 +45,7 @@ FROM (
       "loss" > 0
     GROUP BY
       group_id
-  ), ranged AS MATERIALIZED (
+  ), ranged AS (
     SELECT
       celled.*,
       size,
@@ -69,7 +76,7 @@ FROM (
     GROUP BY
       cell,
       k0
-  ), ranged_0 AS MATERIALIZED (
+  ), ranged_0 AS (
     SELECT
       celled.*,
       size,
@@ -81,23 +88,30 @@ FROM (
       ON sizes.group_id = celled.group_id
   ), valued_0 AS (
     SELECT
-      group_id,
-      v,
-      times,
-      SUM(times) OVER (PARTITION BY group_id) AS m,
-      SUM(times) OVER (PARTITION BY group_id ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS below
+      *
     FROM (
       SELECT
         group_id,
-        "loss" AS v,
-        COUNT(*) AS times
-      FROM microdata
-      WHERE
-        "loss" > 0
-      GROUP BY
-        group_id,
-        "loss"
-    ) AS grouped
+        v,
+        times,
+        SUM(times) OVER (PARTITION BY group_id) AS m,
+        SUM(times) OVER (PARTITION BY group_id ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS below
+      FROM (
+        SELECT
+          group_id,
+          "loss" AS v,
+          COUNT(*) AS times
+        FROM microdata
+        WHERE
+          "loss" > 0
+        GROUP BY
+          group_id,
+          "loss"
+      ) AS grouped
+    ) AS windowed
+    GROUP BY
+      group_id,
+      v
   ), items_0 AS (
     SELECT
       r.cell,
