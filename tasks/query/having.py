@@ -65,6 +65,11 @@ class Comparison:
     literal: exp.Expr
 
     @property
+    def comparisons(self) -> list["Comparison"]:
+        """Itself."""
+        return [self]
+
+    @property
     def aggregates(self) -> list[Aggregate]:
         """The aggregate."""
         return [self.aggregate]
@@ -93,9 +98,14 @@ class Joined:
     parts: tuple["Having", ...]
 
     @property
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons."""
+        return [comparison for part in self.parts for comparison in part.comparisons]
+
+    @property
     def aggregates(self) -> list[Aggregate]:
         """All aggregates that are compared."""
-        return [aggregate for part in self.parts for aggregate in part.aggregates]
+        return [comparison.aggregate for comparison in self.comparisons]
 
     def holds(self, bounds: Mapping[Aggregate, Bounds], reading: Reading) -> bool:
         """Whether it surely, or possibly, holds, each comparison taken by itself."""

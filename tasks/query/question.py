@@ -11,6 +11,8 @@ parts by AND. In a recoded release both are of any column, and s may be insensit
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
+from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
 
@@ -109,6 +111,7 @@ def read_question(sql: str, declared: Terms) -> Question:
         items = tuple(_shown(item, declared, group_by) for item in select.expressions)
         condition, matching = _condition(select, declared)
         having = read_having(select.args.get("having"), partial(_aggregated, declared))
+        _require_comparable(having, declared)
         question = Question(items, condition, group_by, matching, having)
     except RecursionError:
         raise QueryError("nested too deep") from None
@@ -225,6 +228,22 @@ def bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
     names = tuple(declared.named("sensitive"))
     together = getattr(declared.form, "sensitive", "independent") == "together"
     return {name: names if together else (name,) for name in names}
+
+
+_COMPARED: Mapping[str, type] = {"date": date, "timestamp": datetime, "string": str}
+
+
+def _require_comparable(having: Having | None, declared: Terms) -> None:
+    """Every comparison is of an aggregate with a constant of its own kind."""
+    for comparison in [] if having is None else having.comparisons:
+        of = comparison.aggregate
+        kind = "integer"
+        if of.function in ("min", "max"):
+            kind = declared.columns[str(of.sensitive)].type
+        if type(comparison.value) is not _COMPARED.get(kind, Fraction):
+            raise QueryError(
+                f"HAVING: {of.function.upper()} of type {kind} is not comparable with this constant"
+            )
 
 
 def _shown(node: exp.Expr, declared: Terms, group_by: tuple[str, ...]) -> GroupColumn | Aggregate:
