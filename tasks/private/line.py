@@ -115,10 +115,16 @@ def places(microdata: Microdata) -> np.ndarray:
     return np.lexsort([column.codes for column in microdata.columns][::-1])
 
 
-def write_left_out(line: Path, version: str, left_out: np.ndarray) -> None:
-    """Remember which of the rows, in the order of `places`, a version does not represent (bool)."""
-    content = np.packbits(left_out).tobytes()
-    write_atomically(private_directory(line / "left-out") / version, content)
+def write_left_out(line: Path, version: str, left_out: np.ndarray | None) -> None:
+    """Remember which of the rows, in the order of `places`, a version does not represent (bool).
+
+    None where it represents all: what a killed attempt at the same number left is forgotten.
+    """
+    place = private_directory(line / "left-out") / version
+    if left_out is None:
+        place.unlink(missing_ok=True)
+        return
+    write_atomically(place, np.packbits(left_out).tobytes())
 
 
 def represented_by(line: Path, version: str, microdata: Microdata) -> Microdata:

@@ -176,8 +176,7 @@ def _intend(
     )
     if identity.units is not None:
         write_units(line.private, number, identity.units)
-    if left_out is not None:
-        write_left_out(line.private, number, left_out)
+    write_left_out(line.private, number, left_out)
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": (number, known)}))
     return known

@@ -2,11 +2,14 @@
 
 import shutil
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from small_line import people
 
 from expectations.errors import PromiseError
+from tasks.microdata.table import load
+from tasks.private.line import represented_by, write_left_out
 from tasks.release import publication
 from tasks.release.check import check
 from tasks.release.publication import withdraw
@@ -170,3 +173,13 @@ def test_nothing_published_says_who_a_row_is_about(small, line):
                 raw += str(pq.read_table(path).to_pydict()).encode()
             assert not any(word in raw for word in (b"IDENT", b"NOTE", b'"person"', b'"note"'))
             assert path.name == ".lock" or path.stat().st_mode & 0o777 in (0o444, 0o644)
+
+
+def test_what_a_killed_attempt_left_out_is_forgotten(small):
+    plan, run = small.prepared("one")
+    everybody = load(run / "deidentified")
+    none_but_one = np.arange(everybody.rows) > 0
+    write_left_out(plan.line.private, "0001", none_but_one)
+    assert represented_by(plan.line.private, "0001", everybody).rows == 1
+    small.publish("two")
+    assert represented_by(plan.line.private, "0001", everybody).rows == everybody.rows
