@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from expectations.k_anonymity import KAnonymity
 from expectations.ke_anonymity import KEAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.model import RECODED, PrivacyModel
+from expectations.model import PrivacyModel
 from expectations.t_closeness import TCloseness
 from tasks.forms.parameters import SuppressedParameters
 from tasks.microdata.schema import ORDERED
@@ -144,8 +144,7 @@ def _unknowable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
     for name in known:
         if name == promise.sensitive or name not in spec.named("sensitive"):
             return f"known: {name!r} is no other sensitive column"
-    together = getattr(spec.form, "sensitive", "together") == "together"
-    if known and not together:
+    if known and not spec.form.together:
         return (
             f"known: form {spec.form.method} does not show which sensitive values belong together, "
             f"unless it says `sensitive: together`"
@@ -161,7 +160,7 @@ def _workloads(spec: "ReleaseSpec") -> None:
         if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
             raise ValueError(f"evaluate.workloads.{i}: no {workload.aggregate} of {of!r}")
         if workload.kind != "range":
-            if spec.form.method in RECODED:
+            if spec.form.shows == "labels":
                 raise ValueError(
                     f"evaluate.workloads.{i}: {workload.kind} selections of rows mean nothing in "
                     f"form {spec.form.method}"

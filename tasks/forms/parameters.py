@@ -1,20 +1,38 @@
 """The forms' parameters as a spec writes them."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tasks.microdata.schema import Part
 
+Shown = Literal["labels", "rows"]
+"""What stands for a person: labels beside a sensitive value, or exact values without one."""
 
-class GeneralizedParameters(Part):
+
+class _Shown(Part):
+    """What a form shows: `shows`, and whether sensitive columns keep their association."""
+
+    shows: ClassVar[Shown]
+
+    @property
+    def together(self) -> bool:
+        """Whether sensitive values of one person stand in one row."""
+        return True
+
+
+class GeneralizedParameters(_Shown):
     """Labels that stand for several values in the place of quasi-identifiers."""
+
+    shows: ClassVar[Shown] = "labels"
 
     method: Literal["generalized"]
 
 
-class SuppressedParameters(Part):
+class SuppressedParameters(_Shown):
     """Quasi-identifiers as they are where a whole group shares them, else a star."""
+
+    shows: ClassVar[Shown] = "labels"
 
     method: Literal["suppressed"]
     linked: Annotated[
@@ -36,18 +54,29 @@ _Several = Annotated[
 ]
 
 
-class PermutedParameters(Part):
+class _Apart(_Shown):
+    """Sensitive values that stand apart from the rows that they belong to."""
+
+    shows: ClassVar[Shown] = "rows"
+
+    sensitive: _Several = "independent"
+
+    @property
+    def together(self) -> bool:
+        """Whether sensitive values of one person stand in one row."""
+        return self.sensitive == "together"
+
+
+class PermutedParameters(_Apart):
     """Quasi-identifiers exactly as they are, sensitive values shuffled inside each group."""
 
     method: Literal["permuted"]
-    sensitive: _Several = "independent"
 
 
-class SplitParameters(Part):
+class SplitParameters(_Apart):
     """Quasi-identifiers exactly as they are, the sensitive values of each group counted apart."""
 
     method: Literal["split"]
-    sensitive: _Several = "independent"
 
 
 FormParameters = Annotated[

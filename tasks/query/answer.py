@@ -19,7 +19,7 @@ from tasks.query.aggregate import Aggregate
 from tasks.query.bounds import Bounds, Json, nearest
 from tasks.query.grouped import grouped
 from tasks.query.help_table import help_name
-from tasks.query.question import TABLE, Key, Question, is_recoded, named, read_question
+from tasks.query.question import TABLE, Key, Question, named, read_question
 from tasks.query.recoded import recoded
 from tasks.release.declared import Declared
 from tasks.release.opened import Release
@@ -104,7 +104,7 @@ def answer_on(tables: Files, declared: Declared, sql: str) -> Answer:
 def published(release: Release, sensitive: Sequence[str]) -> dict[str, Path]:
     """The files that queries on these sensitive columns read, by the names of their tables."""
     tables = {name: release.path(name) for name in schemas(release.declared)}
-    if is_recoded(release.declared):
+    if release.declared.recoded:
         return tables
     helping = {help_name(name): release.directory / "sql" for name in sensitive}
     return tables | {name: place / f"{name}.parquet" for name, place in helping.items()}
@@ -113,7 +113,7 @@ def published(release: Release, sensitive: Sequence[str]) -> dict[str, Path]:
 @contextmanager
 def engine(tables: Files, declared: Declared) -> Iterator[Engine]:
     """What takes questions on the published tables."""
-    if is_recoded(declared):
+    if declared.recoded:
         with recoded(_read(tables[TABLE]), declared) as asked:
             yield asked
     else:

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from expectations.errors import InputError
 from tasks.query.answer import published
-from tasks.query.question import is_recoded
 from tasks.query.ready_functions import Ready, bounds_function, groups_view
 from tasks.query.relations import GROUP_ID
 from tasks.release.declared import Terms
@@ -91,7 +90,7 @@ def load(
 
 def _read(release: Release) -> dict[str, pa.Table]:
     sensitive = release.declared.named("sensitive")
-    paths = published(release, [] if is_recoded(release.declared) else sensitive)
+    paths = published(release, [] if release.declared.recoded else sensitive)
     return {name: _read_table(path) for name, path in paths.items()}
 
 
@@ -105,7 +104,7 @@ def _read_table(path: Path) -> pa.Table:
 
 
 def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: Target) -> _Loaded:
-    sensitive = [] if is_recoded(declared) else declared.named("sensitive")
+    sensitive = [] if declared.recoded else declared.named("sensitive")
     views = [groups_view(declared, name, database.dialect) for name in sensitive]
     functions = [bounds_function(declared, name, database.dialect) for name in sensitive]
     return _Loaded(tables, views, [function for function in functions if function is not None])

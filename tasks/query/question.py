@@ -19,7 +19,6 @@ from typing import Any
 from sqlglot import exp
 
 from expectations.errors import QueryError
-from expectations.model import RECODED
 from tasks.query.aggregate import Aggregate, Function
 from tasks.query.having import Having, read_having
 from tasks.release.declared import Terms
@@ -139,17 +138,12 @@ def _require_table(select: exp.Select) -> None:
     _require_known(table, frozenset({"this"}), f"{TABLE} with ")
 
 
-def is_recoded(declared: Terms) -> bool:
-    """Whether labels stand in the place of quasi-identifiers, and all else is as it was."""
-    return declared.form.method in RECODED
-
-
 def _usable_column(node: exp.Expr, declared: Terms, clause: str) -> str:
     """The name of a column whose values tell rows apart."""
     if not isinstance(node, exp.Column):
         raise QueryError(f"{clause} takes columns, not {construct(node)}")
     name = column_named(node, declared.columns)
-    if declared.columns[name].role == "sensitive" and not is_recoded(declared):
+    if declared.columns[name].role == "sensitive" and not declared.recoded:
         raise QueryError(
             f"column {shown(name)} is sensitive: {clause} cannot use it, aggregates can"
         )
@@ -172,7 +166,7 @@ def _condition(select: exp.Select, declared: Terms) -> tuple[exp.Expr | None, tu
         return None, ()
     types = {name: column.type for name, column in declared.columns.items()}
     checked = check_predicate(where.this, types)
-    if is_recoded(declared):
+    if declared.recoded:
         return checked, ()
     exact: list[exp.Expr] = []
     matching: dict[tuple[str, ...], list[exp.Expr]] = {}
@@ -226,8 +220,7 @@ def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
 def bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
     """For each sensitive column those that keep their association with it, itself included."""
     names = tuple(declared.named("sensitive"))
-    together = getattr(declared.form, "sensitive", "independent") == "together"
-    return {name: names if together else (name,) for name in names}
+    return {name: names if declared.form.together else (name,) for name in names}
 
 
 _COMPARED: Mapping[str, type] = {"date": date, "timestamp": datetime, "string": str}
@@ -284,7 +277,7 @@ def _aggregate(
     name = column_named(of, declared.columns)
     label = alias or f"{function}({name})"
     column = declared.columns[name]
-    beside = is_recoded(declared) and column.role == "insensitive"
+    beside = declared.recoded and column.role == "insensitive"
     if column.role != "sensitive" and not beside:
         _require_countable(function, name, declared)
         return Aggregate("count", None, label)
@@ -295,7 +288,7 @@ def _aggregate(
 
 def _require_countable(function: Function, name: str, declared: Terms) -> None:
     """Of a quasi-identifier, only the count of rows is a matter of bounds."""
-    if function != "count" and is_recoded(declared):
+    if function != "count" and declared.recoded:
         raise QueryError(
             f"column {shown(name)} is recoded: {function.upper()} is of columns that are not"
         )

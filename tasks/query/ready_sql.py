@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from tasks.query.help_table import help_name
-from tasks.query.question import TABLE, is_recoded
+from tasks.query.question import TABLE
 from tasks.query.relations import Relations, relations
 from tasks.query.rewrite import rewrite
 from tasks.release.declared import Declared
@@ -33,7 +33,7 @@ contain the answer over the represented rows."""
 
 def duckdb_script(declared: Declared) -> str:
     """The release's `sql/duckdb.sql`: a function of what the release declares."""
-    if is_recoded(declared):
+    if declared.recoded:
         return _recoded_script(declared)
     known = relations(declared)
     shown = dict.fromkeys([known.rows, *known.tables.values()])

@@ -20,7 +20,6 @@ from tasks.query.question import (
     TABLE,
     GroupColumn,
     Question,
-    is_recoded,
     read_question,
     sides,
 )
@@ -74,7 +73,7 @@ def rewrite(sql: str, declared: Terms, reading: Reading = "possible") -> Rewritt
     Raises:
         QueryError: naming what is not allowed.
     """
-    if is_recoded(declared):
+    if declared.recoded:
         raise QueryError(
             f"a release in form {declared.form.method} is asked with `sfumato query` alone: "
             f"what its labels admit is not known to a database"

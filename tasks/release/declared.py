@@ -67,6 +67,11 @@ class Terms(_Frozen):
     formats: tuple[Format, ...]
 
     @property
+    def recoded(self) -> bool:
+        """Whether labels stand in the place of quasi-identifiers, and all else is as it was."""
+        return self.form.shows == "labels"
+
+    @property
     def hierarchies(self) -> dict[str, Hierarchy]:
         """The declared hierarchies by column."""
         known = {name: column.hierarchy for name, column in self.columns.items()}

@@ -15,7 +15,6 @@ from tasks.forms.form import Tables
 from tasks.forms.labels import Admitted, admits
 from tasks.forms.recoded import TABLE, read_labels, reader_for
 from tasks.microdata.table import Column, Microdata, encode, key
-from tasks.query.question import is_recoded
 from tasks.release.declared import Declared
 
 _MOST = 10**9  # pairs of an original vector and a published one that are compared at most
@@ -46,7 +45,7 @@ def divergence(original: Microdata, tables: Tables, declared: Declared) -> Diver
     Domains are the values present in `original`, the rows that were to be represented. A suppressed
     row counts as one that could be anything.
     """
-    if not is_recoded(declared) or not tables[TABLE].num_rows:
+    if not declared.recoded or not tables[TABLE].num_rows:
         return None
     table = tables[TABLE]
     published = read_labels(table, declared.columns, reader_for(declared.form.method))

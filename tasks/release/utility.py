@@ -18,7 +18,6 @@ from tasks.forms.labels import STAR, Admitted, Between, Prefixed, Values, levels
 from tasks.forms.recoded import TABLE, labels_of, reader_for
 from tasks.forms.registry import FORMS
 from tasks.forms.schema import DeclaredColumn
-from tasks.query.question import is_recoded
 from tasks.release.declared import Declared
 
 
@@ -53,7 +52,7 @@ class Utility:
 
 def utility(tables: Tables, declared: Declared) -> Utility | None:
     """The measures; None for forms that do not recode, and where nothing is published."""
-    table = tables[TABLE] if is_recoded(declared) else None
+    table = tables[TABLE] if declared.recoded else None
     if table is None or not table.num_rows:
         return None
     names = declared.named("quasi-identifier")

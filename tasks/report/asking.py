@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 
-from tasks.query.question import TABLE, is_recoded
+from tasks.query.question import TABLE
 from tasks.query.relations import relations
 from tasks.release.declared import Declared
 
@@ -21,7 +21,7 @@ def example_query(declared: Declared) -> str:
     """A query that this release can answer: an aggregate for each value of a quasi-identifier."""
     shown = sorted(declared.named("quasi-identifier"))
     words = [name for name in shown if declared.columns[name].type in ("string", "boolean")]
-    by = _listed(declared) if is_recoded(declared) else (words or shown)[:1]
+    by = _listed(declared) if declared.recoded else (words or shown)[:1]
     select = ", ".join([*(_identifier(name) for name in by), *_aggregates(declared)])
     query = f"SELECT {select} FROM microdata"  # noqa: S608 -- shown, never executed
     return query + "".join(f" GROUP BY {_identifier(name)}" for name in by)
@@ -34,7 +34,7 @@ def query_command(query: str) -> str:
 
 def pandas_snippet(declared: Declared) -> str:
     """Reading the published tables, and the only joint statistic that hiding leaves exact."""
-    if is_recoded(declared):
+    if declared.recoded:
         labels = json.dumps([_printable(n) for n in sorted(declared.named("quasi-identifier"))])
         lines = [_reading(TABLE, declared), f"{TABLE}.groupby({labels}, dropna=False).size()"]
     elif declared.form.method == "split":

@@ -23,7 +23,6 @@ from markupsafe import Markup
 from expectations.exact import Exact
 from expectations.groups import Counts, Groups
 from expectations.model import PrivacyModel, Verdict
-from tasks.query.question import is_recoded
 from tasks.release.declared import Declared
 from tasks.release.utility import Utility
 from tasks.report.asking import example_query, pandas_snippet, query_command
@@ -124,7 +123,7 @@ def _asking(declared: Declared) -> dict[str, Any]:
 
 def _columns(declared: Declared) -> list[_Column]:
     """The columns by role and name: their order in a manifest says nothing."""
-    labelled = ("quasi-identifier",) if is_recoded(declared) else ()
+    labelled = ("quasi-identifier",) if declared.recoded else ()
     ordered = sorted(
         declared.columns.items(), key=lambda item: (_ROLES.index(item[1].role), item[0])
     )

@@ -4,7 +4,6 @@ import datetime
 import random
 from decimal import Decimal
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 from tasks.query.help_table import help_tables
 from tasks.release.declared import Declared
 from tasks.release.opened import Release
-from tests.query.worlds import column
+from tests.query.worlds import column, shape
 from tests.query.worlds import declare as plain
 
 FORMS = [
@@ -50,8 +49,7 @@ def declare(form: str, sensitive: str) -> Declared:
         for name, type_ in {**EXACT, **SENSITIVE}.items()
     }
     declared = plain(form, **{n.replace("-", "_"): c for n, c in columns.items()})
-    shape = SimpleNamespace(method=form, sensitive=sensitive)
-    return declared.model_copy(update={"form": shape})
+    return declared.model_copy(update={"form": shape(form, sensitive=sensitive)})
 
 
 def microdata(rng: random.Random, rows: int = 70) -> pa.Table:

@@ -12,15 +12,13 @@ from tasks.query.matched import Matched
 from tasks.query.question import read_question
 from tasks.query.relations import relations
 from tasks.sql.session import fetch, session
-from tests.query.worlds import aggregate, column, with_help
+from tests.query.worlds import aggregate, column, shape, with_help
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 ALL = ", ".join(f"{function}(loss)" for function in FUNCTIONS)
 
 
 def declare(form, sensitive="independent"):
-    from types import SimpleNamespace
-
     from tests.query.worlds import declare as plain
 
     declared = plain(
@@ -30,8 +28,7 @@ def declare(form, sensitive="independent"):
         loss=column("sensitive", "integer"),
         gain=column("sensitive", "integer"),
     )
-    shape = SimpleNamespace(method=form, sensitive=sensitive)
-    return declared.model_copy(update={"form": shape})
+    return declared.model_copy(update={"form": shape(form, sensitive=sensitive)})
 
 
 def random_rows(generator, sizes):

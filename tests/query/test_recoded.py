@@ -3,7 +3,6 @@
 import itertools
 from datetime import date, datetime
 from fractions import Fraction
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,28 +12,17 @@ from expectations.errors import InputError, QueryError
 from tasks.forms.labels import interval, value_set
 from tasks.query.answer import answer_on, document
 from tasks.query.bounds import Bounds
-from tasks.release.declared import Declared, RowCounts
-from tests.query.worlds import aggregate, column
+from tasks.release.declared import Declared
+from tests.query.worlds import COUNTS, aggregate, column, shape
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 ALL = ", ".join(f"{function}(loss)" for function in FUNCTIONS)
 KINDS = (("cat", "pet", "*"), ("dog", "pet", "*"), ("wolf", "wild", "*"))
 UNDER = {"cat": ["cat"], "pet": ["cat", "dog"], "wild": ["wolf"], "*": ["cat", "dog", "wolf"]}
-NOBODY = RowCounts(
-    read=9,
-    dropped_by_filter=0,
-    dropped_for_nulls=2,
-    dropped_as_repeats=0,
-    suppressed=1,
-    published=6,
-    fakes=0,
-)
 
 
 def declare(form="generalized", **columns):
-    return Declared.model_construct(
-        columns=columns, form=SimpleNamespace(method=form), rows=NOBODY, strata=()
-    )
+    return Declared.model_construct(columns=columns, form=shape(form), rows=COUNTS, strata=())
 
 
 PETS = declare(

@@ -31,7 +31,7 @@ from tasks.query.answer import ask, engine
 from tasks.query.candidates import MOST
 from tasks.query.question import read_question
 from tasks.release.declared import Declared
-from tests.query.worlds import COUNTS, column
+from tests.query.worlds import COUNTS, column, shape
 
 EDGES = 0.03  # of the values
 EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001 - naive, as the values are
@@ -149,7 +149,7 @@ class Release:
         }
         self.original = microdata.take(np.flatnonzero(group >= 0)).table()
         self.declared = Declared.model_construct(
-            columns=self.columns, form=SimpleNamespace(method=form), rows=COUNTS, strata=()
+            columns=self.columns, form=shape(form), rows=COUNTS, strata=()
         )
         linked = [tuple(names[:2])] if chance.random() < 0.3 else []
         self.tables = FORMS[form].publish(

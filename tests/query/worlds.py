@@ -3,11 +3,12 @@
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
+from tasks.forms.parameters import FormParameters
 from tasks.forms.schema import DeclaredColumn
 from tasks.query.help_table import help_name, help_table
 from tasks.release.declared import Declared, RowCounts
@@ -27,12 +28,17 @@ def column(role: str, type_: str, **more: Any) -> DeclaredColumn:
     return DeclaredColumn(role=role, type=type_, **more)
 
 
+def shape(method: str, **more: Any) -> FormParameters:
+    """The parameters of a form."""
+    return TypeAdapter(FormParameters).validate_python({"method": method, **more})
+
+
 def declare(form: str = "permuted", **columns: DeclaredColumn) -> Declared:
     return Declared.model_construct(
         name="small",
         title="A small release",
         columns={name.replace("_", "-"): c for name, c in columns.items()},
-        form=SimpleNamespace(method=form),
+        form=shape(form),
         rows=COUNTS,
     )
 

@@ -16,13 +16,13 @@ from tasks.microdata.table import Microdata, encode
 from tasks.partitions.partition import Partition
 from tasks.release.declared import Declared
 from tasks.release.divergence import divergence
-from tests.query.worlds import column
+from tests.query.worlds import column, shape
 
 
 def declare(form, names):
     columns = {name: column("quasi-identifier", "string", nulls=True) for name in names}
     columns["s"] = column("sensitive", "integer")
-    return Declared.model_construct(columns=columns, form=SimpleNamespace(method=form))
+    return Declared.model_construct(columns=columns, form=shape(form))
 
 
 def table_of(rows):
