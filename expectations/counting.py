@@ -55,34 +55,44 @@ def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
     return np.searchsorted(distinct, key).astype(np.int64), len(distinct)
 
 
-def count(key: np.ndarray, bound: int, sensitive: Mapping[str, Coded]) -> Groups:
+def count(
+    key: np.ndarray,
+    bound: int,
+    sensitive: Mapping[str, Coded],
+    times: np.ndarray | None = None,
+) -> Groups:
     """Count rows by group key and sensitive value.
 
     Args:
         key: one int64 per row in [0, bound): rows with equal keys are one group.
         bound: above every key.
         sensitive: the sensitive attributes by name.
+        times: how many rows each key and value stands for, where that is not one.
     """
     if not sensitive:
         ordered = np.sort(key)
-        return Groups(np.diff(np.append(_starts(ordered), len(ordered))), {})
+        sizes = np.diff(np.append(_starts(ordered), len(ordered)))
+        return Groups(sizes if times is None else _added([key], times)[-1], {})
     if bound * max(max(coded.values, 1) for coded in sensitive.values()) > _INT64:
         key, bound = dense(key)
-    counted = {name: _counts(key, coded) for name, coded in sensitive.items()}
+    counted = {name: _counts(key, coded, times) for name, coded in sensitive.items()}
     first = next(iter(counted.values()))
     sizes = np.add.reduceat(first.count, first.starts) if len(first.group) else first.count
     return Groups(sizes, counted)
 
 
-def _counts(key: np.ndarray, coded: Coded) -> Counts:
+def _counts(key: np.ndarray, coded: Coded, times: np.ndarray | None) -> Counts:
     values = max(coded.values, 1)
     pairs = key * values
     pairs += coded.codes
-    pairs.sort()
-    starts = _starts(pairs)
-    group_key, value = np.divmod(pairs[starts], values)
+    if times is None:
+        pairs.sort()
+        starts = _starts(pairs)
+        distinct, count = pairs[starts], np.diff(np.append(starts, len(pairs)))
+    else:
+        distinct, count = _added([pairs], times)
+    group_key, value = np.divmod(distinct, values)
     group = np.cumsum(np.diff(group_key, prepend=group_key[:1]) != 0)
-    count = np.diff(np.append(starts, len(pairs)))
     return Counts(group, value, count, coded.values, coded.numbers, coded.labels, coded.ancestors)
 
 

@@ -25,6 +25,10 @@ class Form(Protocol):
         """The tables to publish, in canonical order."""
         ...
 
+    def canonical(self, tables: Tables) -> Tables:
+        """The same tables in the order that is a function of their content."""
+        ...
+
     def schemas(self, schema: Schema, parameters: Any) -> Mapping[str, pa.Schema]:
         """The Arrow schema of every table; columns are nullable where nulls are a category."""
         ...

@@ -14,7 +14,7 @@ from tasks.forms.form import GROUP_ID
 from tasks.microdata.table import encode, key
 
 
-def canonical(table: pa.Table) -> pa.Table:
+def canonical_table(table: pa.Table) -> pa.Table:
     """The same rows in canonical order, with group ids renamed; a fixed point of itself."""
     if GROUP_ID not in table.column_names:
         return table.take(pa.array(np.argsort(_by_value(table, []), kind="stable")))
@@ -24,17 +24,30 @@ def canonical(table: pa.Table) -> pa.Table:
 def canonical_with(tables: Mapping[str, pa.Table], first: str) -> dict[str, pa.Table]:
     """The same tables, joined by their group ids, in canonical order.
 
-    Group ids are renamed as `canonical` renames those of the table `first`; groups that it does not
-    tell apart are ordered by their contents in the others, which are sorted by group id and value.
+    Group ids are renamed as `canonical_table` renames those of the table `first`; groups that it
+    does not tell apart are ordered by their contents in the others, which are sorted by group id
+    and value.
     """
     others = {name: table for name, table in tables.items() if name != first}
-    ordered, renamed = _renamed(tables[first], _places(others, tables[first]))
+    ordered, renamed = _renamed(tables[first], _places(others))
     return {first: ordered} | {name: _sorted(table, renamed) for name, table in others.items()}
 
 
+def canonical_apart(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """The same tables, joined by their group ids, none of which has a row for each person.
+
+    Group ids number the groups as they are when sorted by their contents in the first table by
+    name, then in the next; rows are sorted by group id and value.
+    """
+    place = _places(dict(sorted(tables.items())))
+    renamed = np.empty(len(place), dtype=np.int64)
+    renamed[np.argsort(place, kind="stable")] = np.arange(len(place))
+    return {name: _sorted(table, renamed) for name, table in tables.items()}
+
+
 def is_canonical(table: pa.Table) -> bool:
-    """Whether the rows and group ids are as `canonical` would have them."""
-    return bool(canonical(table).equals(table))
+    """Whether the rows and group ids are as `canonical_table` would have them."""
+    return bool(canonical_table(table).equals(table))
 
 
 def is_sorted(table: pa.Table) -> bool:
@@ -63,8 +76,9 @@ def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndar
     return shown, renamed
 
 
-def _places(tables: Mapping[str, pa.Table], first: pa.Table) -> np.ndarray:
-    """The place of each group when groups are sorted by their contents in some tables."""
+def _places(tables: Mapping[str, pa.Table]) -> np.ndarray:
+    """The place of each group when groups are sorted by their contents in tables that have all."""
+    first = next(iter(tables.values()))
     groups = int(_ranks(first[GROUP_ID].to_numpy()).max(initial=-1)) + 1
     place = np.zeros(groups, dtype=np.int64)
     for table in tables.values():

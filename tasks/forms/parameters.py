@@ -6,8 +6,11 @@ from pydantic import Field, model_validator
 
 from tasks.microdata.schema import Part
 
-Shown = Literal["labels", "rows"]
-"""What stands for a person: labels beside a sensitive value, or exact values without one."""
+Shown = Literal["labels", "rows", "columns"]
+"""What stands for a person: labels beside a sensitive value, exact values without one, or nothing.
+
+Where it is nothing, every quasi-identifier stands by itself.
+"""
 
 
 class _Shown(Part):
@@ -79,7 +82,19 @@ class SplitParameters(_Apart):
     method: Literal["split"]
 
 
+class AmbiguousParameters(_Apart):
+    """The values of each quasi-identifier that a group admits, each quasi-identifier by itself."""
+
+    shows: ClassVar[Shown] = "columns"
+
+    method: Literal["ambiguous"]
+
+
 FormParameters = Annotated[
-    GeneralizedParameters | SuppressedParameters | PermutedParameters | SplitParameters,
+    GeneralizedParameters
+    | SuppressedParameters
+    | PermutedParameters
+    | SplitParameters
+    | AmbiguousParameters,
     Field(discriminator="method"),
 ]

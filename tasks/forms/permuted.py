@@ -13,7 +13,7 @@ from expectations.counting import count
 from expectations.groups import Groups
 from expectations.structure import Rule, published
 from tasks.forms.form import GROUP_ID, Tables
-from tasks.forms.order import canonical, is_canonical
+from tasks.forms.order import canonical_table, is_canonical
 from tasks.forms.parameters import PermutedParameters
 from tasks.forms.recoded import counted
 from tasks.forms.schema import Schema
@@ -41,7 +41,12 @@ def publish(
         if number == 0 or parameters.sensitive == "independent":
             shuffled[rows] = np.lexsort((randomness(len(kept)), group))
         columns[column.name] = column.array().take(pa.array(shuffled))
-    return {"microdata": canonical(pa.table({**columns, GROUP_ID: group}))}
+    return canonical({"microdata": pa.table({**columns, GROUP_ID: group})})
+
+
+def canonical(tables: Tables) -> Tables:
+    """The same tables in canonical order."""
+    return {name: canonical_table(table) for name, table in tables.items()}
 
 
 def schemas(schema: Schema, parameters: PermutedParameters) -> Mapping[str, pa.Schema]:

@@ -19,7 +19,7 @@ from expectations.groups import Groups
 from expectations.structure import ReadableLabels, Rule, published
 from tasks.forms.form import Tables
 from tasks.forms.labels import Admitted, Reader, reader, reader_of_suppressed
-from tasks.forms.order import canonical, is_canonical
+from tasks.forms.order import canonical_table, is_canonical
 from tasks.forms.schema import DeclaredColumn, Schema, named
 from tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from tasks.microdata.table import Column, Microdata, encode, key
@@ -42,6 +42,11 @@ def schemas(schema: Schema, parameters: Any = None) -> Mapping[str, pa.Schema]:
     return {TABLE: pa.schema(fields)}
 
 
+def canonical(tables: Tables) -> Tables:
+    """The same table in canonical order."""
+    return {TABLE: canonical_table(tables[TABLE])}
+
+
 def table_of(microdata: Microdata, kept: np.ndarray, labels: Mapping[str, pa.Array]) -> Tables:
     """The table of the rows `kept`, whose quasi-identifiers have these labels (one per row)."""
     shown = microdata.take(kept)
@@ -49,7 +54,7 @@ def table_of(microdata: Microdata, kept: np.ndarray, labels: Mapping[str, pa.Arr
         column.name: labels[column.name] if column.name in labels else column.array()
         for column in shown.columns
     }
-    return {TABLE: canonical(pa.table(columns))}
+    return canonical({TABLE: pa.table(columns)})
 
 
 def groups(

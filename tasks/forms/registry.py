@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tasks.forms import generalized, permuted, split, suppressed
+from tasks.forms import ambiguous, generalized, permuted, split, suppressed
 from tasks.forms.form import Form
 
 FORMS: Mapping[str, Form] = {
@@ -10,4 +10,5 @@ FORMS: Mapping[str, Form] = {
     "suppressed": suppressed,
     "permuted": permuted,
     "split": split,
+    "ambiguous": ambiguous,
 }

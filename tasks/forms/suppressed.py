@@ -15,13 +15,13 @@ from expectations.structure import Rule
 from tasks.forms.form import Tables
 from tasks.forms.labels import STAR, reader_of_suppressed
 from tasks.forms.parameters import SuppressedParameters
-from tasks.forms.recoded import by_group, groups, rules_of_labels, schemas, table_of
+from tasks.forms.recoded import by_group, canonical, groups, rules_of_labels, schemas, table_of
 from tasks.forms.schema import Schema
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Column, Microdata
 from tasks.partitions.partition import Partition
 
-__all__ = ["groups", "publish", "rules", "schemas"]
+__all__ = ["canonical", "groups", "publish", "rules", "schemas"]
 
 
 def publish(

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from expectations.errors import InputError, PromiseError, SfumatoError
 from tasks.forms.form import Tables
+from tasks.forms.registry import FORMS
 from tasks.release.canonical import read_canonical
 from tasks.release.declared import Declared, LineName, Title, Word
 from tasks.release.files import write_release
@@ -106,6 +107,9 @@ def _well_made(declared: Declared, tables: Tables) -> None:
                 seen = rule.observed(tables[name])
                 told = "" if seen is None else f", observed {seen}"
                 raise PromiseError(f"{name}: {rule.type} is broken{told}")
+    for name, table in FORMS[declared.form.method].canonical(tables).items():
+        if not table.equals(tables[name]):
+            raise PromiseError(f"{name}: groups are not in canonical order across all tables")
 
 
 def _same_bytes(directory: Path, again: Path, declared: Declared, *, vouched: bool) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.forms import permuted
-from tasks.forms.order import canonical, is_canonical
+from tasks.forms.order import canonical_table, is_canonical
 from tasks.forms.parameters import PermutedParameters
 from tasks.microdata.randomness import seeded
 from tasks.microdata.table import Microdata, encode
@@ -38,7 +38,7 @@ def contents(of):
 
 @given(rows)
 def test_fixed_point_with_the_same_groups(of):
-    ordered = canonical(table(of))
+    ordered = canonical_table(table(of))
     assert is_canonical(ordered)
     assert contents(ordered) == contents(table(of))
     first_seen = list(dict.fromkeys(ordered["group_id"].to_pylist()))
@@ -51,7 +51,7 @@ def test_blind_to_row_order_and_group_names(of, rng):
     rng.shuffle(names)
     renamed = [(a, b, names[group]) for a, b, group in of]
     rng.shuffle(renamed)
-    assert canonical(table(renamed)).equals(canonical(table(of)))
+    assert canonical_table(table(renamed)).equals(canonical_table(table(of)))
 
 
 @given(rows, st.integers(0, 99))

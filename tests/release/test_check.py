@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from expectations.errors import InputError, PromiseError
-from tasks.forms.order import canonical
+from tasks.forms.order import canonical_table
 from tasks.release.canonical import canonical_json
 from tasks.release.check import check
 from tasks.release.files import write_release
@@ -105,7 +105,7 @@ def test_a_row_removed(forged):
         and min(others) < wage < max(others)
     )
     kept = [i for i in range(len(rows)) if i != inner]
-    rebuild(forged, canonical(table.take(pa.array(kept))), published=len(rows))
+    rebuild(forged, canonical_table(table.take(pa.array(kept))), published=len(rows))
     with pytest.raises(PromiseError, match="row_count_to_equal is broken, observed 59"):
         check(forged)
 
@@ -152,7 +152,9 @@ def test_a_group_made_to_break_the_promise(forged):
     field = table.schema.field("group_id")
     ids = table["group_id"].to_pylist()
     ids[0] = max(ids) + 1
-    broken = canonical(table.set_column(table.column_names.index("group_id"), field, pa.array(ids)))
+    broken = canonical_table(
+        table.set_column(table.column_names.index("group_id"), field, pa.array(ids))
+    )
     rebuild(forged, broken.cast(table.schema))
     with pytest.raises(PromiseError, match="ke-anonymity is broken in"):
         check(forged)

@@ -11,7 +11,7 @@ from small_line import SPEC, people
 from expectations.errors import Fault, InputError, PromiseError
 from expectations.judged import require
 from expectations.suites.gate import judge
-from tasks.forms.order import canonical
+from tasks.forms.order import canonical_table
 from tasks.microdata.randomness import seeded
 from tasks.microdata.table import load
 from tasks.query.answer import answer
@@ -222,7 +222,7 @@ def test_a_label_without_meaning_is_refused(forged):
     names = pa.array([f"{label} " for label in table["age"].to_pylist()])
     at = table.column_names.index("age")
     changed = table.set_column(at, table.schema.field("age"), names)
-    resealed(forged, canonical(changed), opened.declared)
+    resealed(forged, canonical_table(changed), opened.declared)
     with pytest.raises(PromiseError, match="expect_readable_labels is broken"):
         check(forged)
 

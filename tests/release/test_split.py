@@ -15,7 +15,7 @@ from expectations.judged import require
 from expectations.suites.gate import judge
 from tasks.forms import split
 from tasks.forms.form import GROUP_ID
-from tasks.forms.order import canonical, canonical_with
+from tasks.forms.order import canonical_table, canonical_with
 from tasks.forms.parameters import PermutedParameters
 from tasks.microdata.randomness import seeded
 from tasks.microdata.table import load
@@ -131,7 +131,9 @@ def test_both_forms_bound_alike(publish, tmp_path, partition):
     form = PermutedParameters(method="permuted")
     again = tmp_path / "again"
     declared = opened.declared.model_copy(update={"form": form})
-    write_release(again, {"microdata": canonical(in_one(tables["qit"], tables["st"]))}, declared)
+    write_release(
+        again, {"microdata": canonical_table(in_one(tables["qit"], tables["st"]))}, declared
+    )
     assert check(again)
     found = answer(opened, query).rows
     assert answer(open_release(again), query).rows == found

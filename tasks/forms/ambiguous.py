@@ -1,0 +1,138 @@
+"""Ambiguity's form: one table for each quasi-identifier, another one for the sensitive values.
+
+`at_<name>` has every value of a quasi-identifier that a group admits, once, and group_id; `st` the
+sensitive values of each group with their counts (see `tasks.forms.st`). Nothing but group_id joins
+them: a group of many values covers more combinations than it has rows.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from expectations.counting import cover
+from expectations.errors import PromiseError
+from expectations.groups import Groups
+from expectations.structure import Rule, published
+from tasks.forms import st
+from tasks.forms.form import GROUP_ID, Tables
+from tasks.forms.order import canonical_apart, is_sorted
+from tasks.forms.parameters import AmbiguousParameters
+from tasks.forms.schema import Schema, named, safe_name
+from tasks.microdata.randomness import Randomness
+from tasks.microdata.table import Microdata, encode, key
+from tasks.partitions.partition import Partition
+
+
+def table_of(name: str) -> str:
+    """What the table of a quasi-identifier is called.
+
+    >>> table_of("native-country")
+    'at_native_country'
+    """
+    return f"at_{safe_name(name)}"
+
+
+def publish(
+    microdata: Microdata,
+    partition: Partition,
+    parameters: AmbiguousParameters,
+    randomness: Randomness,
+) -> Tables:
+    """Show of each group the values that it admits and those that it counts, each by themselves."""
+    kept = np.flatnonzero(partition.group >= 0)
+    shown, group = microdata.take(kept), partition.group[kept].astype(np.int64)
+    admitted = {
+        table_of(column.name): _distinct(
+            pa.table({column.name: column.array(), GROUP_ID: pa.array(group)})
+        )
+        for column in shown.with_roles("quasi-identifier")
+    }
+    return canonical({**admitted, **st.tables_of(shown, group, parameters.together)})
+
+
+def _distinct(table: pa.Table) -> pa.Table:
+    """Every different row once."""
+    _, first = np.unique(_keys(table), return_index=True)
+    return table.take(pa.array(first))
+
+
+def _keys(table: pa.Table) -> np.ndarray:
+    columns = [encode(name, "insensitive", table[name]) for name in table.column_names]
+    return key(columns, table.num_rows)[0]
+
+
+def canonical(tables: Tables) -> Tables:
+    """The same tables in canonical order: groups by what they admit, rows by group and value."""
+    return canonical_apart(tables)
+
+
+def schemas(schema: Schema, parameters: AmbiguousParameters) -> Mapping[str, pa.Schema]:
+    """A value and the group's number for each quasi-identifier, and the tables of counts."""
+    group = pa.field(GROUP_ID, pa.int64(), nullable=False)
+    admitted = {
+        table_of(name): pa.schema([st.field(name, schema), group])
+        for name in named(schema, "quasi-identifier")
+    }
+    return {**admitted, **st.schemas(schema, parameters.together)}
+
+
+def groups(
+    tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
+) -> Groups:
+    """Counts of sensitive values per group_id, and which values each group admits.
+
+    An adversary who knows other sensitive values sees the rows of a group that have them; what
+    those admit of the quasi-identifiers is then not told.
+
+    Raises:
+        PromiseError: where a group admits no value of a quasi-identifier, or more than it has rows.
+    """
+    rows = _rows(tables, schema)
+    known = [name for name in told_apart_by if schema[name].role == "sensitive"]
+    counts = {name: table for name, table in tables.items() if not name.startswith("at_")}
+    seen = st.groups(counts, schema, known, sensitive)
+    if known:
+        return seen
+    covers = {}
+    for name in told_apart_by:
+        table = tables[table_of(name)]
+        column = encode(name, "quasi-identifier", table[name])
+        of = cover(table[GROUP_ID].to_numpy(), *column.category())
+        admitted = of.sizes(len(rows))
+        if (admitted < 1).any() or (admitted > rows).any():
+            raise PromiseError(f"{table_of(name)}: a group admits no value, or more than its rows")
+        covers[name] = of
+    return replace(seen, covers=covers)
+
+
+def _rows(tables: Tables, schema: Schema) -> np.ndarray:
+    """How many rows each group has, by all tables of counts alike; groups are 0, 1, … in all."""
+    number = max(int(table[GROUP_ID].to_numpy().max(initial=-1)) for table in tables.values()) + 1
+    if number > min(table.num_rows for table in tables.values()):
+        raise PromiseError("group_id: not every table has every group, 0, 1, …")
+    names = [name for name in tables if not name.startswith("at_")]
+    found = [st.totals(tables[name], number) for name in names]
+    if any(rows is None or (rows != found[0]).any() or not rows.all() for rows in found):
+        raise PromiseError(f"{', '.join(names)}: counts of a group are not the same everywhere")
+    return np.asarray(found[0])
+
+
+def rules(
+    schema: Schema, parameters: AmbiguousParameters, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
+    """Each group admits a value once; counts add up to the rows."""
+    found = dict(st.rules(schema, parameters.together, rows, withheld))
+    for name in named(schema, "quasi-identifier"):
+        arrow, besides = schemas(schema, parameters)[table_of(name)], (name, GROUP_ID)
+        found[table_of(name)] = published(arrow, None, _is_once, withheld, besides)
+    return found
+
+
+def _is_once(table: pa.Table) -> bool:
+    """Whether the rows are sorted, and every value stands once in a group."""
+    return is_sorted(table) and len(np.unique(_keys(table))) == table.num_rows
