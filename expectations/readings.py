@@ -38,9 +38,23 @@ def presence_of(shown: Covering, vectors: Sequence[np.ndarray]) -> Readings:
     surely, odds, misses, expected = _sums(
         shown, vectors, [p >= 1, unsure / (1 - unsure), np.log1p(-unsure), p]
     )
+    return of_sums(surely > 0, odds, misses, expected)
+
+
+def of_sums(
+    surely: np.ndarray, odds: np.ndarray, misses: np.ndarray, expected: np.ndarray
+) -> Readings:
+    """The readings of sums over the groups that cover a vector, each at most the next.
+
+    Args:
+        surely: whether one of them is sure (bool).
+        odds: Σ p_j / (1 - p_j) over the others.
+        misses: Σ ln(1 - p_j) over the others.
+        expected: Σ p_j.
+    """
     expected = np.minimum(1.0, expected)
-    any_record = np.minimum(np.where(surely > 0, 1.0, -np.expm1(misses)), expected)
-    one_record = np.minimum(np.where(surely > 0, 1.0, odds / (1 + odds)), any_record)
+    any_record = np.minimum(np.where(surely, 1.0, -np.expm1(misses)), expected)
+    one_record = np.minimum(np.where(surely, 1.0, odds / (1 + odds)), any_record)
     return Readings(one_record, any_record, expected)
 
 

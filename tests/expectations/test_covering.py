@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from expectations import joined as module
+from expectations import readings
 from expectations.alpha_beta import AlphaBeta
 from expectations.counting import Coded, count
 from expectations.covering import covering, single
@@ -387,7 +388,7 @@ def test_readings_are_ordered_and_bounded_by_the_combined_presence(boxes, cells)
     shown, sums = shown_of(boxes), enumerated(boxes)
     columns = [np.array(codes) for codes in zip(*sums, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_CELLS", cells)
+        patch.setattr(readings, "_CELLS", cells)
         found = presence_of(shown, columns)
     whole = presence_of(shown, columns)
     assert (found.one_record <= found.any_record).all()

@@ -1,4 +1,4 @@
-"""Presence of a table's own people: the paper's groups, every row by hand, equal however computed."""
+"""Presence of a table's own people: the paper's groups, every row by hand, however computed."""
 
 import json
 import math
@@ -66,7 +66,11 @@ def by_hand(groups, codes):
     admitted = [c.sizes(len(sizes)).tolist() for c in covers]
     found = []
     for vector in codes.tolist():
-        over = [g for g in range(len(sizes)) if all((g, v) in e for e, v in zip(expected, vector))]
+        over = [
+            g
+            for g in range(len(sizes))
+            if all((g, v) in e for e, v in zip(expected, vector, strict=True))
+        ]
         p = [min(Fraction(1), Fraction(sizes[g], math.prod(m[g] for m in admitted))) for g in over]
         odds = None if 1 in p else sum(q / (1 - q) for q in p)
         found.append(
@@ -167,7 +171,8 @@ def test_order_and_names_are_free(table, alpha, random):
     order = random.sample(range(codes.shape[1]), codes.shape[1])
     renamed = np.column_stack([np.array(random.sample(range(9), 9))[codes[:, i]] for i in order])
     shuffled = random.sample(range(len(codes)), len(codes))
-    numbers = np.array(random.sample(range(group.max() + 1), group.max() + 1))
+    number = int(group.max()) + 1
+    numbers = np.array(random.sample(range(number), number))
     one = exposure(groups_of_rows(codes, group), codes, alpha)
     other = exposure(groups_of_rows(renamed, numbers[group]), renamed[shuffled], alpha)
     for name in (*READINGS, "largest", "covering_mean", "covering_most"):
@@ -192,7 +197,7 @@ def sums_of(groups, codes):
 
 
 @pytest.mark.parametrize("worth", [0, 10**12])
-@pytest.mark.parametrize("cells", [1, 100, 1 << 22])
+@pytest.mark.parametrize("cells", [1, 100, 1 << 20])
 def test_compiled_or_not_and_in_whatever_blocks(monkeypatch, worth, cells):
     codes, group = many(120, 11, 1)
     groups = groups_of_rows(codes, group)
@@ -204,7 +209,7 @@ def test_compiled_or_not_and_in_whatever_blocks(monkeypatch, worth, cells):
     assert found.covering.tolist() == plain.covering.tolist()
     assert found.largest.tolist() == plain.largest.tolist()
     assert plain.covering.max() > 1
-    if cells > 10**6:
+    if cells == 1 << 20:
         assert found.totals.tolist() == plain.totals.tolist()
         assert found.products.tolist() == plain.products.tolist()
     assert found.totals == pytest.approx(plain.totals)
@@ -266,8 +271,10 @@ def test_more_vectors_than_an_integer_of_the_machine_counts():
     groups = groups_of_rows(codes, np.arange(60) // 30)
     found = exposure(groups, codes, Fraction(1, 10**30))
     assert found.largest < Fraction(1, 10**30)
-    assert (found.combined_sum, found.covering_mean) == (0, 1)
-    assert found.weighted.largest > 0
+    assert found.combined_sum == 0
+    rows = by_hand(groups, codes)
+    assert found.covering_mean == Fraction(sum(row["covering"] for row in rows), 60) > 1
+    assert found.weighted.largest == pytest.approx(max(row["weighted"] for row in rows))
 
 
 def test_nothing_given_is_changed():
@@ -308,14 +315,14 @@ def test_no_rows_are_not_exposed():
 def test_a_value_that_no_group_admits_is_refused(outside):
     groups = groups_of_boxes([(4, [{0, 1}, {0, 1, 2}])])
     codes = np.array([[0, 0], [0, outside], [1, outside]])
-    with pytest.raises(InputError, match="^2 rows have a value that no group admits$"):
+    with pytest.raises(InputError, match=r"^2 rows have a value that no group admits$"):
         exposure(groups, codes, Fraction(1, 3))
 
 
 def test_rows_that_are_in_no_group_are_refused():
     groups = groups_of_boxes([(1, [{0}, {0}]), (1, [{1}, {1}])])
     codes = np.array([[0, 0], [0, 1], [0, 1], [1, 0]])
-    with pytest.raises(InputError, match="^3 rows are covered by no group$"):
+    with pytest.raises(InputError, match=r"^3 rows are covered by no group$"):
         exposure(groups, codes, Fraction(1, 3))
 
 
