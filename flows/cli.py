@@ -166,6 +166,12 @@ def check(directory: Path, digest: str | None) -> None:
     default="possible",
     help="which rows a HAVING clause keeps in the printed SQL",
 )
+@click.option(
+    "--estimator",
+    type=click.Choice(["weighted", "uniform"]),
+    default="weighted",
+    help="how often values are taken to occur that a group admits: as expected, or all alike",
+)
 @click.option("--format", "format_", type=click.Choice(["text", "json", "csv"]), default="text")
 def query(
     directory: Path,
@@ -173,6 +179,7 @@ def query(
     file: Path | None,
     dialect: Any,
     reading: Any,
+    estimator: Any,
     format_: str,
 ) -> None:
     """Ask a release; every number comes with bounds that surely contain the truth.
@@ -187,11 +194,10 @@ def query(
     asked = _queries(sql, file)
     if dialect is not None:
         for one in asked:
-            click.echo(
-                rewrite(one, opened.declared, reading).sql(dialect) + ";" * (file is not None)
-            )
+            rewritten = rewrite(one, opened.declared, reading, estimator)
+            click.echo(rewritten.sql(dialect) + ";" * (file is not None))
         return
-    for found in answers(opened, asked):
+    for found in answers(opened, asked, estimator):
         show.answered_as(found, format_)
 
 

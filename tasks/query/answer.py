@@ -16,9 +16,11 @@ import pyarrow.parquet as pq
 
 from expectations.errors import InputError
 from tasks.query.aggregate import Aggregate
+from tasks.query.apart import Estimator
 from tasks.query.bounds import Bounds, Json, nearest
+from tasks.query.counts import counts
 from tasks.query.grouped import grouped
-from tasks.query.help_table import help_name
+from tasks.query.helping import help_names
 from tasks.query.question import TABLE, Key, Question, named, read_question
 from tasks.query.recoded import recoded
 from tasks.release.declared import Declared
@@ -64,19 +66,24 @@ class Answer:
     certain: tuple[bool, ...] = ()
 
 
-def answer(release: Release, sql: str) -> Answer:
+def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Answer:
     """Answer a query from the files of a release.
+
+    The estimator is that of counts where every quasi-identifier stands by itself.
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
         InputError: where a file of the release is missing.
     """
     question = read_question(sql, release.declared)
-    with engine(published(release, question.helped_by), release.declared) as asked:
+    files = published(release, question.helped_by)
+    with engine(files, release.declared, estimator) as asked:
         return ask(asked, release.declared, question)
 
 
-def answers(release: Release, queries: Sequence[str]) -> Iterator[Answer]:
+def answers(
+    release: Release, queries: Sequence[str], estimator: Estimator = "weighted"
+) -> Iterator[Answer]:
     """Answer several queries one after the other, from files that are opened once.
 
     Raises:
@@ -85,37 +92,42 @@ def answers(release: Release, queries: Sequence[str]) -> Iterator[Answer]:
     """
     questions = [read_question(sql, release.declared) for sql in queries]
     helped = dict.fromkeys(name for question in questions for name in question.helped_by)
-    with engine(published(release, list(helped)), release.declared) as asked:
+    with engine(published(release, list(helped)), release.declared, estimator) as asked:
         for question in questions:
             yield ask(asked, release.declared, question)
 
 
-def answer_on(tables: Files, declared: Declared, sql: str) -> Answer:
+def answer_on(
+    tables: Files, declared: Declared, sql: str, estimator: Estimator = "weighted"
+) -> Answer:
     """Answer a query from tables by their names, in memory or in files.
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
     """
     question = read_question(sql, declared)
-    with engine(tables, declared) as asked:
+    with engine(tables, declared, estimator) as asked:
         return ask(asked, declared, question)
 
 
 def published(release: Release, sensitive: Sequence[str]) -> dict[str, Path]:
     """The files that queries on these sensitive columns read, by the names of their tables."""
     tables = {name: release.path(name) for name in schemas(release.declared)}
-    if release.declared.recoded:
-        return tables
-    helping = {help_name(name): release.directory / "sql" for name in sensitive}
-    return tables | {name: place / f"{name}.parquet" for name, place in helping.items()}
+    helping = help_names(release.declared, sensitive)
+    return tables | {name: release.directory / "sql" / f"{name}.parquet" for name in helping}
 
 
 @contextmanager
-def engine(tables: Files, declared: Declared) -> Iterator[Engine]:
+def engine(
+    tables: Files, declared: Declared, estimator: Estimator = "weighted"
+) -> Iterator[Engine]:
     """What takes questions on the published tables."""
     if declared.recoded:
         with recoded(_read(tables[TABLE]), declared) as asked:
             yield asked
+    elif declared.form.shows == "columns":
+        with counts(tables, declared, estimator) as asked_for_counts:
+            yield asked_for_counts
     else:
         with grouped(tables, declared) as asked_in_sql:
             yield asked_in_sql

@@ -89,8 +89,7 @@ def load(
 
 
 def _read(release: Release) -> dict[str, pa.Table]:
-    sensitive = release.declared.named("sensitive")
-    paths = published(release, [] if release.declared.recoded else sensitive)
+    paths = published(release, release.declared.named("sensitive"))
     return {name: _read_table(path) for name, path in paths.items()}
 
 
@@ -104,7 +103,7 @@ def _read_table(path: Path) -> pa.Table:
 
 
 def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: Target) -> _Loaded:
-    sensitive = [] if declared.recoded else declared.named("sensitive")
+    sensitive = declared.named("sensitive") if declared.form.shows == "rows" else []
     views = [groups_view(declared, name, database.dialect) for name in sensitive]
     functions = [bounds_function(declared, name, database.dialect) for name in sensitive]
     return _Loaded(tables, views, [function for function in functions if function is not None])
@@ -156,10 +155,10 @@ def _drop(database: Target, loaded: _Loaded) -> None:
 
 def _make(database: Target, name: str, table: pa.Table, called: str) -> None:
     """Create and fill a table; `called` is its name until the end."""
-    is_help = name.startswith("help_")
-    create(database, called, table, _KEY if is_help else ())
+    keyed = name.startswith("help_") and set(_KEY) <= set(table.column_names)
+    create(database, called, table, _KEY if keyed else ())
     fill(database, called, table)
-    if not is_help and GROUP_ID in table.column_names:
+    if not keyed and GROUP_ID in table.column_names:
         index(database, called, GROUP_ID, f"{name}_{GROUP_ID}")
 
 

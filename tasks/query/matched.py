@@ -55,13 +55,13 @@ class Matched:
             tables += f" LEFT JOIN bounds_{number} ON bounds_{number}.cell = counted.cell"
         possible = " WHERE counted.count_u > 0" if self.question.group_by else ""
         parts = [*self._counted(), *self._of_values(), *self._bounds_of_columns()]
-        return _query(parts, f"SELECT {', '.join(columns)} FROM {tables}{possible}")
+        return with_parts(parts, f"SELECT {', '.join(columns)} FROM {tables}{possible}")
 
     def counts(self) -> exp.Select:
         """The query of how many rows a cell has: group columns, at least, at most, as expected."""
         keys = [key for key, _ in self._named_keys()]
         columns = [*keys, "count_l", "count_u", "expected"]
-        return _query(self._counted(), f"SELECT {', '.join(columns)} FROM counted")
+        return with_parts(self._counted(), f"SELECT {', '.join(columns)} FROM counted")
 
     def of_values(self, name: str) -> exp.Select:
         """The query that returns group columns, a value, and how many of its copies count.
@@ -73,7 +73,7 @@ class Matched:
         columns = [*keys, "v", "low_sure", "low_maybe", "high_sure", "high_maybe", "of.expected"]
         tables = f"of_value_{number} AS of JOIN counted ON counted.cell = of.cell"
         parts = [*self._counted(), *self._of_values()]
-        return _query(parts, f"SELECT {', '.join(columns)} FROM {tables}")
+        return with_parts(parts, f"SELECT {', '.join(columns)} FROM {tables}")
 
     def _named_keys(self) -> list[tuple[str, str]]:
         return [(f"counted.k{n}", f"k{n}") for n in range(len(self.question.group_by))]
@@ -81,8 +81,8 @@ class Matched:
     def _counted(self) -> list[tuple[str, str]]:
         """How many rows each cell has at least, at most, and as expected."""
         question, rows = self.question, self.relations.rows
-        keys = [f"{_quoted(name)} AS k{n}" for n, name in enumerate(question.group_by)]
-        by = ", ".join([*map(_quoted, question.group_by), GROUP_ID])
+        keys = [f"{quoted(name)} AS k{n}" for n, name in enumerate(question.group_by)]
+        by = ", ".join([*map(quoted, question.group_by), GROUP_ID])
         where = f" WHERE {question.condition.sql('duckdb')}" if question.condition else ""
         selected = ", ".join([*keys, GROUP_ID, "COUNT(*) AS hits"])
         ranks = ", ".join(f"k{n}" for n in range(len(keys)))
@@ -150,7 +150,7 @@ class Matched:
         times = "COUNT(*)" if table == self.relations.rows else 'SUM("count")'
         conditions = [m.condition for m in self.question.matching if m.columns == columns]
         where = "".join(f" WHERE {condition.sql('duckdb')}" for condition in conditions)
-        column = _quoted(name)
+        column = quoted(name)
         grouped = (
             f"SELECT {GROUP_ID}, {column} AS v, {times} AS times FROM {table}{where} "
             f"GROUP BY {GROUP_ID}, {column}"
@@ -249,7 +249,8 @@ def _runs(number: int) -> str:
     return f"SELECT {', '.join(columns)} FROM of_value_{number} AS f"
 
 
-def _query(parts: Sequence[tuple[str, str]], select: str) -> exp.Select:
+def with_parts(parts: Sequence[tuple[str, str]], select: str) -> exp.Select:
+    """A query with named ones before it, all of them in DuckDB's SQL."""
     named = ", ".join(f"{name} AS ({query})" for name, query in parts)
     tree = sqlglot.parse_one(f"WITH {named} {select}", read="duckdb")
     if not isinstance(tree, exp.Select):
@@ -257,5 +258,6 @@ def _query(parts: Sequence[tuple[str, str]], select: str) -> exp.Select:
     return tree
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name in DuckDB's SQL."""
     return exp.to_identifier(name, quoted=True).sql("duckdb")

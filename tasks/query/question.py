@@ -5,7 +5,8 @@
 
 where s is a sensitive column. In a permuted or split release groups are of the other columns, which
 are published as they are; a predicate is about these, or about sensitive columns, or joins such
-parts by AND. In a recoded release both are of any column, and s may be insensitive.
+parts by AND. In a recoded release both are of any column, and s may be insensitive. In an ambiguous
+release counts alone are asked for, and a predicate joins parts about one column each by AND.
 """
 
 from collections import Counter
@@ -29,6 +30,7 @@ Key = tuple[Any, ...]
 """The values of the group columns of a row of an answer."""
 
 TABLE = "microdata"
+BOUNDS = ("lower", "upper")
 
 _FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.Count: "count",
@@ -51,7 +53,10 @@ class GroupColumn:
 
 @dataclass(frozen=True)
 class Matching:
-    """Which sensitive values are meant: a condition on columns that keep their association."""
+    """Which values are meant: a condition on columns that keep their association.
+
+    These are sensitive ones, or a quasi-identifier that stands by itself.
+    """
 
     columns: tuple[str, ...]
     condition: exp.Expr
@@ -65,7 +70,7 @@ class Question:
         shown: what is selected, in order.
         condition: which rows are meant, decided on columns published as they are.
         group_by: the columns whose values make a row of the answer each.
-        matching: which sensitive values are meant, where they stand apart from their rows.
+        matching: which values are meant, where they stand apart from their rows.
         having: which rows of the answer are wanted.
     """
 
@@ -116,7 +121,7 @@ def read_question(sql: str, declared: Terms) -> Question:
         raise QueryError("nested too deep") from None
     if not question.aggregates:
         raise QueryError("no aggregate is selected: COUNT, SUM, AVG, MIN or MAX")
-    _require_distinct(question)
+    _require_distinct(question, columns_of(declared))
     return question
 
 
@@ -198,29 +203,40 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
-    """The sensitive columns that are published together with those of a condition, if any."""
+    """The columns that are published together with those of a condition, if apart from rows."""
     names = {column.name for column in part.find_all(exp.Column)}
-    hidden = names & set(declared.named("sensitive"))
+    found = bundles(declared)
+    hidden = names & set(found)
     if not hidden:
-        return None
+        return _of_no_column(declared) if not names else None
     if names - hidden:
         raise QueryError(
             "a condition on a sensitive column and on others can only be joined by AND: "
             f"{', '.join(map(shown, sorted(names)))}"
         )
-    found = bundles(declared)
     if len({found[name] for name in hidden}) > 1:
         raise QueryError(
-            "a condition on several sensitive columns, whose association is not published, can "
-            f"only be joined by AND: {', '.join(map(shown, sorted(hidden)))}"
+            "a condition on several columns whose association is not published can only be joined "
+            f"by AND: {', '.join(map(shown, sorted(hidden)))}"
         )
     return found[hidden.pop()]
 
 
+def _of_no_column(declared: Terms) -> tuple[str, ...] | None:
+    """Where rows stand nowhere, what is true or false of all is asked of some values of them."""
+    found = bundles(declared)
+    return found[declared.named("sensitive")[0]] if declared.form.shows == "columns" else None
+
+
 def bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
-    """For each sensitive column those that keep their association with it, itself included."""
+    """For each column apart from rows those that keep their association with it, itself included.
+
+    These are the sensitive ones, and the quasi-identifiers where each stands by itself.
+    """
     names = tuple(declared.named("sensitive"))
-    return {name: names if declared.form.together else (name,) for name in names}
+    found = {name: names if declared.form.together else (name,) for name in names}
+    alone = declared.named("quasi-identifier") if declared.form.shows == "columns" else []
+    return {name: (name,) for name in alone} | found
 
 
 _COMPARED: Mapping[str, type] = {"date": date, "timestamp": datetime, "string": str}
@@ -277,6 +293,9 @@ def _aggregate(
     name = column_named(of, declared.columns)
     label = alias or f"{function}({name})"
     column = declared.columns[name]
+    if declared.form.shows == "columns":
+        _require_count(function, name, declared)
+        return Aggregate("count", None, label)
     beside = declared.recoded and column.role == "insensitive"
     if column.role != "sensitive" and not beside:
         _require_countable(function, name, declared)
@@ -284,6 +303,16 @@ def _aggregate(
     if function in ("sum", "avg") and column.type not in ("integer", "decimal", "float"):
         raise QueryError(f"{called} takes numbers, and {shown(name)} is of type {column.type}")
     return Aggregate(function, name, label)
+
+
+def _require_count(function: Function, name: str, declared: Terms) -> None:
+    """Of values that stand by themselves, the count of rows is bounded and nothing else."""
+    if function != "count":
+        raise QueryError(
+            f"a release in form {declared.form.method} answers COUNT, not {function.upper()}: who "
+            f"has which value is not published"
+        )
+    _require_never_null(name, declared)
 
 
 def _require_countable(function: Function, name: str, declared: Terms) -> None:
@@ -297,18 +326,23 @@ def _require_countable(function: Function, name: str, declared: Terms) -> None:
             f"column {shown(name)} is published as it is: {function.upper()} of it is exact "
             f"in plain SQL on the published table"
         )
+    _require_never_null(name, declared)
+
+
+def _require_never_null(name: str, declared: Terms) -> None:
     if declared.columns[name].nulls:
         raise QueryError(
             f"column {shown(name)} can be null: count with COUNT(*) and WHERE … IS NOT NULL"
         )
 
 
-def _require_distinct(question: Question) -> None:
+def _require_distinct(question: Question, columns: Sequence[str]) -> None:
     """Names of what is shown, in the answer and in the rewritten query."""
     labels = [item.label for item in question.shown]
     written: list[str] = []
     for item in question.shown:
-        written += [item.label] if isinstance(item, GroupColumn) else sides(item.label)
+        is_key = isinstance(item, GroupColumn)
+        written += [item.label] if is_key else [f"{item.label}_{side}" for side in columns]
     for names in (labels, written):
         counted = Counter(name.casefold() for name in names)
         for name in names:
@@ -316,9 +350,14 @@ def _require_distinct(question: Question) -> None:
                 raise QueryError(f"two columns of the answer are called {shown(name)}: use AS")
 
 
+def columns_of(declared: Terms) -> tuple[str, ...]:
+    """What a rewritten query returns of each aggregate, as the ends of its columns' names."""
+    return ("lower", "upper", "estimate") if declared.form.shows == "columns" else BOUNDS
+
+
 def sides(label: str) -> tuple[str, str]:
     """What the bounds of an aggregate are called in a rewritten query."""
-    return f"{label}_lower", f"{label}_upper"
+    return f"{label}_{BOUNDS[0]}", f"{label}_{BOUNDS[1]}"
 
 
 def named(question: Question, key: Key, values: Mapping[Aggregate, Any]) -> dict[str, Any]:

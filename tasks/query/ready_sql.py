@@ -2,11 +2,12 @@
 
 from sqlglot import exp
 
-from tasks.query.help_table import help_name
+from tasks.query.helping import help_names
 from tasks.query.question import TABLE
-from tasks.query.relations import Relations, relations
+from tasks.query.relations import relations, tables_of_counts
 from tasks.query.rewrite import rewrite
 from tasks.release.declared import Declared
+from tasks.release.tables import schemas
 
 _RUN = "Run in the directory of the release, for example: duckdb -init sql/duckdb.sql"
 
@@ -24,6 +25,16 @@ minimum and maximum that the values of so many of its rows can have. The queries
 that surely contain the answer over the represented rows;
 `sfumato query . "SELECT … FROM microdata …" --rewrite duckdb` writes others."""
 
+_HOW_APART = """\
+The tables at_… hold the values of a quasi-identifier that each group admits, once each; the
+sensitive values of each group, and how often each occurs in it, stand in"""
+
+_HOW_COUNTS = """\
+A help table holds the same values, with how often each is expected to occur in its group. The
+queries below return bounds that surely contain the count over the represented rows, and an estimate
+without a guarantee; `sfumato query . "SELECT COUNT(*) … FROM microdata …" --rewrite duckdb` writes
+others."""
+
 _HOW_RECODED = """\
 The table microdata holds the published rows: labels in the place of quasi-identifiers, all other
 columns as they are. A label stands for several values, so that a query on labels is not the query
@@ -35,12 +46,9 @@ def duckdb_script(declared: Declared) -> str:
     """The release's `sql/duckdb.sql`: a function of what the release declares."""
     if declared.recoded:
         return _recoded_script(declared)
-    known = relations(declared)
-    shown = dict.fromkeys([known.rows, *known.tables.values()])
-    helping = [help_name(name) for name in declared.named("sensitive")]
-    views = [_view(name, f"data/{name}.parquet") for name in shown]
-    views += [_view(name, f"sql/{name}.parquet") for name in helping]
-    how = f"{_of_values(known)}\n\n{_HOW}"
+    views = [_view(name, f"data/{name}.parquet") for name in schemas(declared)]
+    views += [_view(name, f"sql/{name}.parquet") for name in help_names(declared)]
+    how = _counts(declared) if declared.form.shows == "columns" else _bounds(declared)
     parts = [_comment(f"{declared.title}\n\n{_RUN}\n\n{how}"), "\n".join(views)]
     for query in _examples(declared):
         rewritten = rewrite(query, declared).sql()
@@ -48,11 +56,18 @@ def duckdb_script(declared: Declared) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _of_values(known: Relations) -> str:
-    """Where the sensitive values stand."""
+def _bounds(declared: Declared) -> str:
+    """Where the sensitive values stand, and what helps to ask them."""
+    known = relations(declared)
     if known.rows == TABLE:
-        return _HOW_PERMUTED
-    return f"{_HOW_SPLIT} {' and '.join(known.tables.values())}."
+        return f"{_HOW_PERMUTED}\n\n{_HOW}"
+    return f"{_HOW_SPLIT} {' and '.join(known.tables.values())}.\n\n{_HOW}"
+
+
+def _counts(declared: Declared) -> str:
+    """The same where quasi-identifiers stand by themselves."""
+    tables = tables_of_counts(declared).values()
+    return f"{_HOW_APART} {' and '.join(tables)}.\n\n{_HOW_COUNTS}"
 
 
 def _recoded_script(declared: Declared) -> str:
@@ -72,7 +87,9 @@ def _examples(declared: Declared) -> list[str]:
     name = declared.named("sensitive")[0]
     column = exp.column(name, quoted=True)
     aggregates: list[exp.Expr] = [exp.Min(this=column), exp.Max(this=column.copy())]
-    if declared.columns[name].type in ("integer", "decimal", "float"):
+    if declared.form.shows == "columns":
+        aggregates = []
+    elif declared.columns[name].type in ("integer", "decimal", "float"):
         aggregates = [exp.Avg(this=column)]
     query = exp.select(exp.Count(this=exp.Star()), *aggregates).from_(TABLE)
     queries = [query]

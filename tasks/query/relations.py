@@ -1,14 +1,15 @@
-"""The tables of a grouped release, as queries see them."""
+"""The tables of a release whose sensitive values stand apart, as queries see them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tasks.forms.schema import safe_name
-from tasks.query.question import TABLE, bundles
+from tasks.forms.st import names_of_tables
+from tasks.query.question import TABLE
 from tasks.release.declared import Terms
 
 GROUP_ID = "group_id"
+_ROWS: Mapping[str, str] = {"permuted": TABLE, "split": "qit"}
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,16 @@ class Relations:
     @cached_property
     def tables(self) -> Mapping[tuple[str, ...], str]:
         """By the sensitive columns that keep their association the table that they are in."""
-        found = dict.fromkeys(bundles(self.declared).values())
-        if self.rows == TABLE:
-            return dict.fromkeys(found, TABLE)
-        if len(found) == 1:
-            return dict.fromkeys(found, "st")
-        return {columns: f"st_{safe_name(columns[0])}" for columns in found}
+        found = tables_of_counts(self.declared)
+        return dict.fromkeys(found, TABLE) if self.rows == TABLE else found
 
 
 def relations(declared: Terms) -> Relations:
     """The tables of a permuted or split release."""
-    return Relations("qit" if declared.form.method == "split" else TABLE, declared)
+    return Relations(_ROWS[declared.form.method], declared)
+
+
+def tables_of_counts(declared: Terms) -> Mapping[tuple[str, ...], str]:
+    """By the sensitive columns that keep their association the table of their counts."""
+    found = names_of_tables(declared.named("sensitive"), declared.form.together)
+    return {tuple(columns): name for name, columns in found.items()}

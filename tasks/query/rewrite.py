@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from expectations.errors import QueryError
 from tasks.query.aggregate import Aggregate, Function
+from tasks.query.apart import Apart, Estimator
 from tasks.query.having import Comparison, Having, Joined, Reading
 from tasks.query.help_table import help_name
 from tasks.query.matched import Matched
@@ -20,10 +21,11 @@ from tasks.query.question import (
     TABLE,
     GroupColumn,
     Question,
+    columns_of,
     read_question,
     sides,
 )
-from tasks.query.relations import Relations, relations
+from tasks.query.relations import relations
 from tasks.release.declared import Terms
 from tasks.sql.dialects import Dialect, Types, written
 
@@ -64,11 +66,17 @@ class Rewritten:
         return written(self.tree, dialect, self.types)
 
 
-def rewrite(sql: str, declared: Terms, reading: Reading = "possible") -> Rewritten:
+def rewrite(
+    sql: str,
+    declared: Terms,
+    reading: Reading = "possible",
+    estimator: Estimator = "weighted",
+) -> Rewritten:
     """Turn an aggregate query on `microdata` into one that returns a lower and an upper bound each.
 
-    The columns of an aggregate called `x` are `x_lower` and `x_upper`. Of rows with a HAVING clause
-    those are returned that keep it certainly, or possibly, as the reading says.
+    The columns of an aggregate called `x` are `x_lower` and `x_upper`, and `x_estimate` in a
+    release that shows every quasi-identifier by itself. Of rows with a HAVING clause those are
+    returned that keep it certainly, or possibly, as the reading says.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -80,77 +88,93 @@ def rewrite(sql: str, declared: Terms, reading: Reading = "possible") -> Rewritt
         )
     question = read_question(sql, declared)
     types = {name: column.type for name, column in declared.columns.items()}
-    return Rewritten(question, _rewritten(question, relations(declared), reading), types)
+    return Rewritten(question, _rewritten(question, declared, reading, estimator), types)
 
 
-def _rewritten(question: Question, known: Relations, reading: Reading) -> exp.Select:
+def _rewritten(
+    question: Question, declared: Terms, reading: Reading, estimator: Estimator
+) -> exp.Select:
+    if declared.form.shows == "columns":
+        counted = Apart(question, declared, estimator).bounds()
+        return _Bounds(question, counted, ("l{}", "u{}", "e{}"), columns_of(declared)).read(reading)
+    known = relations(declared)
     if question.matching:
-        return _shown(question, Matched(question, known).bounds(), reading)
+        matched = Matched(question, known).bounds()
+        return _Bounds(question, matched, ("l{}", "u{}"), columns_of(declared)).read(reading)
     if question.having is None:
         return bounds_query(question, known.rows)
     inner = bounds_query(question.asking(_numbered(question)), known.rows)
     keys = enumerate(inner.expressions[: len(question.group_by)])
     numbered = [exp.alias_(key.unalias(), f"k{n}") for n, key in keys]
-    renamed = [*numbered, *inner.expressions[len(numbered) :]]
-    return _shown(question, inner.select(*renamed, append=False), reading)
+    renamed = inner.select(*numbered, *inner.expressions[len(numbered) :], append=False)
+    return _Bounds(question, renamed, sides("{}"), columns_of(declared)).read(reading)
 
 
 def _numbered(question: Question) -> list[Aggregate]:
     return [replace(a, label=str(number)) for number, a in enumerate(question.aggregates)]
 
 
-def _shown(question: Question, bounds: exp.Select, reading: Reading) -> exp.Select:
-    """The columns of a query for bounds as they were asked for, rows as HAVING wants them."""
-    columns = []
-    for item in question.shown:
-        if isinstance(item, GroupColumn):
-            columns.append(_named(exp.column(f"k{question.group_by.index(item.name)}"), item.label))
-        else:
-            of_item = zip(_ends(question, item), sides(item.label), strict=True)
-            columns += [_named(end, name) for end, name in of_item]
-    query = exp.select(*columns).from_(bounds.subquery("answer"))
-    if question.having is None:
-        return query
-    return query.where(_wanted(question, question.having, reading))
+@dataclass(frozen=True)
+class _Bounds:
+    """A query for the bounds of a question, with group columns k0, k1, ….
 
+    `names` are those of its columns for aggregate number {}, parallel to `shown_as`, the ends of
+    the names that are shown. Its column `least`, where a condition is on sensitive values, says
+    how many rows are meant at least.
+    """
 
-def _ends(question: Question, aggregate: Aggregate) -> tuple[exp.Column, exp.Column]:
-    number = question.aggregates.index(aggregate)
-    plain = not question.matching
-    names = sides(str(number)) if plain else (f"l{number}", f"u{number}")
-    low, high = (exp.column(exp.to_identifier(name, quoted=plain)) for name in names)
-    return low, high
+    question: Question
+    tree: exp.Select
+    names: tuple[str, ...]
+    shown_as: tuple[str, ...]
 
+    def read(self, reading: Reading) -> exp.Select:
+        """The columns as they were asked for, rows as HAVING wants them."""
+        question, columns = self.question, []
+        for item in question.shown:
+            if isinstance(item, GroupColumn):
+                key = exp.column(f"k{question.group_by.index(item.name)}")
+                columns.append(_named(key, item.label))
+            else:
+                ends = zip(self._columns(item), self.shown_as, strict=True)
+                columns += [_named(column, f"{item.label}_{end}") for column, end in ends]
+        query = exp.select(*columns).from_(self.tree.subquery("answer"))
+        return query.where(self._wanted(question.having, reading)) if question.having else query
 
-def _wanted(question: Question, having: Having, reading: Reading) -> exp.Expr:
-    """A condition on bounds, see `tasks.query.having`."""
-    if isinstance(having, Joined):
-        parts = [exp.paren(_wanted(question, part, reading)) for part in having.parts]
-        return exp.and_(*parts) if having.kind == "and" else exp.or_(*parts)
-    wanted = _compared(question, having, reading)
-    if reading == "certain" and question.matching and having.aggregate.function != "count":
-        some = exp.GT(this=exp.column("least"), expression=exp.Literal.number(0))
-        return exp.and_(wanted, some)
-    return wanted
+    def _columns(self, aggregate: Aggregate) -> list[exp.Column]:
+        number = self.question.aggregates.index(aggregate)
+        names = (name.format(number) for name in self.names)
+        return [exp.column(exp.to_identifier(name, quoted=name[0].isdigit())) for name in names]
 
+    def _wanted(self, having: Having, reading: Reading) -> exp.Expr:
+        """A condition on bounds, see `tasks.query.having`."""
+        if isinstance(having, Joined):
+            parts = [exp.paren(self._wanted(part, reading)) for part in having.parts]
+            return exp.and_(*parts) if having.kind == "and" else exp.or_(*parts)
+        wanted = self._compared(having, reading)
+        matched = self.question.matching and having.aggregate.function != "count"
+        if reading == "certain" and matched:
+            some = exp.GT(this=exp.column("least"), expression=exp.Literal.number(0))
+            return exp.and_(wanted, some)
+        return wanted
 
-def _compared(question: Question, having: Comparison, reading: Reading) -> exp.Expr:
-    low, high = _ends(question, having.aggregate)
-    constant = having.literal
-    if having.operator in ("=", "<>"):
-        inside = exp.and_(
-            exp.LTE(this=low, expression=constant.copy()),
-            exp.GTE(this=high, expression=constant.copy()),
-        )
-        alone = exp.and_(
-            exp.EQ(this=low.copy(), expression=constant.copy()),
-            exp.EQ(this=high.copy(), expression=constant.copy()),
-        )
-        equal = having.operator == "="
-        wanted = inside if equal == (reading == "possible") else alone
-        return wanted if equal else exp.not_(wanted)
-    end = (low, high)[(having.operator[0] == ">") == (reading == "possible")]
-    return _COMPARISONS[having.operator](this=end, expression=constant.copy())
+    def _compared(self, having: Comparison, reading: Reading) -> exp.Expr:
+        low, high = self._columns(having.aggregate)[:2]
+        constant = having.literal
+        if having.operator in ("=", "<>"):
+            inside = exp.and_(
+                exp.LTE(this=low, expression=constant.copy()),
+                exp.GTE(this=high, expression=constant.copy()),
+            )
+            alone = exp.and_(
+                exp.EQ(this=low.copy(), expression=constant.copy()),
+                exp.EQ(this=high.copy(), expression=constant.copy()),
+            )
+            equal = having.operator == "="
+            wanted = inside if equal == (reading == "possible") else alone
+            return wanted if equal else exp.not_(wanted)
+        end = (low, high)[(having.operator[0] == ">") == (reading == "possible")]
+        return _COMPARISONS[having.operator](this=end, expression=constant.copy())
 
 
 def bounds_query(question: Question, rows: str = TABLE) -> exp.Select:

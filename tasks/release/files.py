@@ -7,7 +7,7 @@ from pathlib import Path
 from tasks.forms.form import Tables
 from tasks.forms.registry import FORMS
 from tasks.forms.schema import safe_name
-from tasks.query.help_table import help_tables
+from tasks.query.helping import helping
 from tasks.query.ready_sql import duckdb_script
 from tasks.release.canonical import canonical_json
 from tasks.release.declared import Declared
@@ -54,11 +54,10 @@ def _write_hierarchies(directory: Path, declared: Declared) -> None:
 
 
 def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
-    """The help tables of a permuted or split release, and ready SQL."""
+    """The help tables, and ready SQL."""
     directory.mkdir()
-    if not declared.recoded:
-        for name, table in help_tables(tables, declared.named("sensitive")).items():
-            write_table(table, directory / f"{name}.parquet")
+    for name, table in helping(tables, declared).items():
+        write_table(table, directory / f"{name}.parquet")
     _write(directory / "duckdb.sql", duckdb_script(declared).encode())
 
 

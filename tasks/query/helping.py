@@ -1,0 +1,36 @@
+"""The tables that queries need beside the data: functions of it, published for databases."""
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from tasks.query.help_table import help_name, help_tables
+from tasks.query.occurrence_table import occurrence_tables
+from tasks.query.relations import tables_of_counts
+from tasks.release.declared import Terms
+
+
+def helped(declared: Terms, sensitive: Sequence[str] | None = None) -> list[str]:
+    """The columns that have a help table, where questions are of some sensitive ones or of all."""
+    if declared.form.shows == "labels":
+        return []
+    if declared.form.shows == "columns":
+        return declared.named("quasi-identifier")
+    return declared.named("sensitive") if sensitive is None else list(sensitive)
+
+
+def helping(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
+    """Every help table of a release by its name, from the published tables alone.
+
+    Raises:
+        InputError: where values are missing, or a sum is too long.
+    """
+    names = helped(declared)
+    if declared.form.shows == "columns":
+        return occurrence_tables(tables, names, next(iter(tables_of_counts(declared).values())))
+    return help_tables(tables, names)
+
+
+def help_names(declared: Terms, sensitive: Sequence[str] | None = None) -> list[str]:
+    """The names of these help tables."""
+    return [help_name(name) for name in helped(declared, sensitive)]

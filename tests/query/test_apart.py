@@ -1,0 +1,329 @@
+"""Counts where every quasi-identifier stands by itself: in the paper, in every world, in SQL."""
+
+import itertools
+import random
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from expectations.counting import cover
+from expectations.errors import QueryError
+from expectations.occurrences import occurrences
+from tasks.forms import ambiguous
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Microdata, encode
+from tasks.partitions.partition import Partition
+from tasks.query.answer import answer_on
+from tasks.query.helping import helping
+from tasks.query.load import load
+from tasks.query.rewrite import rewrite
+from tasks.sql.session import fetch, session
+from tasks.sql.target import target
+from tests.query import asked
+from tests.query.test_dialects import LOCAL, SERVERS, address, agree
+from tests.query.worlds import column, declare
+
+PATIENTS = declare(
+    "ambiguous",
+    age=column("quasi-identifier", "integer"),
+    sex=column("quasi-identifier", "string"),
+    zip=column("quasi-identifier", "integer"),
+    disease=column("sensitive", "string"),
+)
+PEOPLE = {
+    "age": [45, 20, 50, 60, 20, 50, 60, 60],
+    "sex": list("MMMMFFFF"),
+    "zip": [11000, 12000, 23000, 12000, 54000, 23000, 23000, 21000],
+    "disease": [
+        *("diabetes", "flu", "diarrhea", "stroke"),
+        *("leukemia", "diabetes", "leukemia", "dyspepsia"),
+    ],
+}
+GROUPS = [0] * 4 + [1] * 4
+
+
+def published(declared, columns, group):
+    """The tables of a release and its help tables."""
+    encoded = tuple(
+        encode(name, of.role, pa.array(columns[name], of.arrow_type))
+        for name, of in declared.columns.items()
+    )
+    partition = Partition(np.array(group, dtype=np.int64))
+    rows = Microdata(encoded, len(group))
+    tables = ambiguous.publish(rows, partition, declared.form, seeded(1))
+    arrow = ambiguous.schemas(declared.columns, declared.form)
+    tables = {name: tables[name].cast(schema) for name, schema in arrow.items()}
+    return tables | helping(tables, declared)
+
+
+def counted(tables, declared, query, estimator="weighted"):
+    """The bounds and estimate of each row of an answer."""
+    rows = answer_on(tables, declared, query, estimator).rows
+    return [(row["n"].lower, row["n"].upper, float(row["n"].estimate)) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("where", "bounds", "uniform"),
+    [
+        ("disease = 'stroke' AND age >= 45", (0, 1), Fraction(3, 4)),
+        ("disease = 'diabetes' AND age >= 50 AND zip = 23000", (0, 2), Fraction(7, 18)),
+        ("disease = 'leukemia' AND age >= 45", (0, 2), Fraction(4, 3)),
+        ("disease = 'leukemia'", (2, 2), Fraction(2)),
+        ("sex = 'M'", (4, 4), Fraction(4)),
+        ("sex = 'M' AND disease LIKE 'di%'", (2, 2), Fraction(2)),
+        ("age > 99", (0, 0), Fraction(0)),
+        ("1 = 1", (8, 8), Fraction(8)),
+        ("1 = 2", (0, 0), Fraction(0)),
+    ],
+)
+def test_the_numbers_of_the_paper(where, bounds, uniform):
+    tables = published(PATIENTS, PEOPLE, GROUPS)
+    query = f"SELECT COUNT(*) AS n FROM microdata WHERE {where}"
+    ((*found, estimate),) = counted(tables, PATIENTS, query, "uniform")
+    assert tuple(found) == bounds
+    assert estimate == pytest.approx(float(uniform))
+
+
+def test_cells_are_the_values_that_groups_admit():
+    tables = published(PATIENTS, PEOPLE, GROUPS)
+    query = "SELECT sex, zip, COUNT(*) AS n FROM microdata WHERE disease = 'leukemia' GROUP BY 1"
+    with pytest.raises(QueryError):
+        answer_on(tables, PATIENTS, query)
+    rows = answer_on(tables, PATIENTS, query.replace("BY 1", "BY sex, zip"), "uniform").rows
+    assert [(row["sex"], row["zip"]) for row in rows] == [("F", z) for z in (21000, 23000, 54000)]
+    assert [row["n"].estimate for row in rows] == [pytest.approx(2 / 3)] * 3
+    assert [(row["n"].lower, row["n"].upper) for row in rows] == [(0, 2)] * 3
+
+
+def surjections(values, size):
+    """Every way in which so many rows have the values, each of them at least once."""
+    return [rows for rows in itertools.product(values, repeat=size) if set(rows) == set(values)]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_are_attained_by_some_world(seed):
+    """Of every world that the tables leave, and by none beyond; groups are independent."""
+    rng = random.Random(seed)
+    group = sorted(rng.randrange(2) for _ in range(rng.randint(2, 6)))
+    group = [sorted(set(group)).index(g) for g in group]
+    columns = {
+        "age": [rng.randrange(3) for _ in group],
+        "sex": [rng.choice("MF") for _ in group],
+        "zip": [0] * len(group),
+        "disease": [rng.choice("ab") for _ in group],
+    }
+    tables = published(PATIENTS, columns, group)
+    parts = {"age": lambda a: a >= 1, "sex": lambda s: s == "M", "disease": lambda d: d == "a"}
+    texts = {"age": "age >= 1", "sex": "sex = 'M'", "disease": "disease = 'a'"}
+    for used in itertools.chain(*(itertools.combinations(parts, n) for n in (1, 2, 3))):
+        least = most = 0
+        for g in sorted(set(group)):
+            members = [i for i, of in enumerate(group) if of == g]
+            ways = [
+                surjections(sorted({columns[name][i] for i in members}), len(members))
+                if name != "disease"
+                else [[columns["disease"][i] for i in members]]
+                for name in used
+            ]
+            found = {
+                sum(
+                    all(parts[n](v) for n, v in zip(used, row, strict=True))
+                    for row in zip(*world, strict=True)
+                )
+                for world in itertools.product(*ways)
+            }
+            least, most = least + min(found), most + max(found)
+        where = " AND ".join(texts[name] for name in used)
+        query = f"SELECT COUNT(*) AS n FROM microdata WHERE {where}"
+        ((lower, upper, _),) = counted(tables, PATIENTS, query)
+        assert (lower, upper) == (least, most), (used, columns, group)
+
+
+ROLES = {**dict.fromkeys(asked.EXACT, "quasi-identifier")}
+ROLES |= dict.fromkeys(asked.SENSITIVE, "sensitive")
+
+
+def hard(sensitive):
+    """A release with every type and hard values."""
+    scales = {"price": 2, "gain": 1}
+    types = {**asked.EXACT, **asked.SENSITIVE}
+    exact = asked.EXACT
+    declared = declare(
+        "ambiguous",
+        **{
+            name.replace("-", "_"): column(
+                ROLES[name], type_, scale=scales.get(name), nulls=name in exact and name != "age"
+            )
+            for name, type_ in types.items()
+        },
+    )
+    form = declared.form.model_copy(update={"sensitive": sensitive})
+    declared = declared.model_copy(update={"form": form})
+    table = asked.microdata(random.Random(5), 60)
+    columns = {name: table[name].to_pylist() for name in declared.columns}
+    return declared, table, published(declared, columns, table["group_id"].to_pylist())
+
+
+def random_query(rng, together):
+    queries = asked.Queries(rng, together)
+    keys = rng.sample(list(asked.EXACT), rng.choice([0, 0, 1, 2]))
+    parts = [
+        queries.condition({name: asked.EXACT[name]}, 1)
+        for name in rng.sample(list(asked.EXACT), rng.choice([0, 1, 2, 3]))
+    ]
+    parts += [
+        queries.condition({name: asked.SENSITIVE[name]}, 1)
+        for name in rng.sample(list(asked.SENSITIVE), rng.choice([0, 1, 2]))
+    ]
+    named = ", ".join(f'"{key}"' for key in keys)
+    query = f"SELECT {named + ', ' if keys else ''}COUNT(*) AS n FROM microdata"
+    query += f" WHERE {' AND '.join(f'({part})' for part in parts)}" if parts else ""
+    query += f" GROUP BY {named}" if keys else ""
+    having = rng.choice(["", "", f" HAVING COUNT(*) >= {rng.randint(1, 9)}"])
+    return query + having, keys, parts
+
+
+@pytest.mark.parametrize("sensitive", ["independent", "together"])
+def test_the_truth_is_within_the_bounds(sensitive):
+    declared, table, tables = hard(sensitive)
+    rng, told = random.Random(1), Counter()
+    for _ in range(40):
+        query, keys, _ = random_query(rng, sensitive == "together")
+        try:
+            answer = answer_on(tables, declared, query)
+        except QueryError as error:
+            assert "could not be evaluated" in str(error), query
+            told["refused"] += 1
+            continue
+        found = {tuple(row[key] for key in keys): row["n"] for row in answer.rows}
+        with session({"microdata": table}) as connection:
+            truth = fetch(connection, asked_of_rows(query))
+        for *key, count in truth:
+            bounds = found[tuple(key)]
+            assert bounds.lower <= count <= bounds.upper, (query, key)
+            assert bounds.lower <= bounds.estimate <= bounds.upper
+            told["cells"] += 1
+        told["exact"] += sum(bounds.lower == bounds.upper for bounds in found.values())
+    assert told["refused"] < 10
+    assert told["cells"] > 30
+    assert told["exact"] > 10
+
+
+def asked_of_rows(query):
+    import sqlglot
+
+    return sqlglot.parse_one(query, read="duckdb")
+
+
+@pytest.mark.parametrize("estimator", ["weighted", "uniform"])
+def test_estimates_multiply_shares(estimator):
+    declared, table, tables = hard("independent")
+    rng = random.Random(3)
+    group = table["group_id"].to_numpy()
+    sizes = np.bincount(group)
+    shares = {}
+    for name in ("Sex", "day"):
+        of = encode(name, "quasi-identifier", table[name].combine_chunks())
+        codes, values = of.category()
+        admitted = cover(group, codes, values)
+        expected = occurrences(sizes, admitted)
+        if estimator == "uniform":
+            expected = (sizes / admitted.sizes(len(sizes)))[admitted.group]
+        value = [None, *of.values.to_pylist()] if of.has_null else of.values.to_pylist()
+        shares[name] = {
+            (g, value[v]): n / sizes[g]
+            for g, v, n in zip(admitted.group, admitted.value, expected, strict=True)
+        }
+    words = table["capital-word"].to_pylist()
+    for _ in range(10):
+        sex, word = (rng.choice(asked.TEXTS).replace("'", "") for _ in range(2))
+        query = (
+            f"SELECT day, COUNT(*) AS n FROM microdata WHERE \"Sex\" <= '{sex}' "
+            f"AND \"capital-word\" <> '{word}' GROUP BY day"
+        )
+        found = answer_on(tables, declared, query, estimator).rows
+        for row in found:
+            wanted = 0.0
+            for g in range(len(sizes)):
+                known = (pair for pair in shares["Sex"].items() if pair[0][0] == g)
+                of_sex = sum(n for (_, v), n in known if v is not None and v <= sex)
+                c = sum(w != word for w, of in zip(words, group, strict=True) if of == g)
+                wanted += c * of_sex * shares["day"].get((g, row["day"]), 0.0)
+            wanted = min(max(wanted, row["n"].lower), row["n"].upper)
+            assert float(row["n"].estimate) == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
+def test_databases_give_the_same(kind, tmp_path):
+    declared, _, tables = hard("independent")
+    url, rng, told = address(kind, tmp_path), random.Random(2), Counter()
+    release = asked.on_disk(tmp_path / "release", tables, declared)
+    loaded = load(release, url, replace=True)
+    assert set(loaded) == set(tables)
+    with target(url) as database:
+        for _ in range(25):
+            query, keys, _ = random_query(rng, together=False)
+            try:
+                rows = answer_on(tables, declared, query).rows
+                text = rewrite(query, declared).sql(kind)
+            except QueryError:
+                told["refused"] += 1
+                continue
+            expected = [
+                [*(row[key] for key in keys), row["n"].lower, row["n"].upper, row["n"].estimate]
+                for row in rows
+            ]
+            agree(database.execute(text), expected, query)
+            told["compared"] += 1
+            told["rows"] += len(rows)
+    assert told["compared"] >= 14
+    assert told["rows"] > told["compared"]
+
+
+def test_rewritten_as_reviewed():
+    query = (
+        "SELECT sex, COUNT(*) FROM microdata WHERE age >= 50 AND disease = 'leukemia' GROUP BY sex "
+        "HAVING COUNT(*) > 1"
+    )
+    golden = asked.Path(__file__).with_name("golden") / "apart" / "by_sex.sql"
+    assert rewrite(query, PATIENTS).sql() + "\n" == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT AVG(age) FROM microdata", "answers COUNT, not AVG"),
+        ("SELECT MIN(disease) FROM microdata", "answers COUNT, not MIN"),
+        ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR zip = 2", "only be joined by AND"),
+        ("SELECT COUNT(*) FROM microdata WHERE age < zip", "only be joined by AND"),
+        ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR disease = 'a'", "only be joined by AND"),
+        ("SELECT disease, COUNT(*) FROM microdata GROUP BY disease", "is sensitive"),
+    ],
+)
+def test_what_the_tables_do_not_tell_is_refused(query, reason):
+    with pytest.raises(QueryError, match=reason):
+        answer_on(published(PATIENTS, PEOPLE, GROUPS), PATIENTS, query)
+
+
+def test_nulls_are_counted_when_asked_for():
+    declared = hard("independent")[0]
+    with pytest.raises(QueryError, match="can be null"):
+        rewrite('SELECT COUNT("Sex") FROM microdata', declared)
+    assert rewrite("SELECT COUNT(age), COUNT(loss) FROM microdata", declared).sql()
+
+
+def test_names_that_help_tables_use():
+    declared = declare(
+        "ambiguous",
+        Occurrences=column("quasi-identifier", "integer"),
+        n=column("quasi-identifier", "integer"),
+        s=column("sensitive", "integer"),
+    )
+    columns = {"Occurrences": [1, 2, 2], "n": [3, 3, 4], "s": [5, 6, 7]}
+    tables = published(declared, columns, [0, 0, 0])
+    query = "SELECT Occurrences, COUNT(*) AS n FROM microdata WHERE n = 3 GROUP BY Occurrences"
+    found = counted(tables, declared, query)
+    assert [bounds[:2] for bounds in found] == [(0, 2), (0, 2)]
