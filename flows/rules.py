@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from expectations.alpha_beta import AlphaBeta
 from expectations.k_anonymity import KAnonymity
 from expectations.ke_anonymity import KEAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
@@ -12,16 +13,20 @@ from expectations.t_closeness import TCloseness
 from tasks.forms.parameters import SuppressedParameters
 from tasks.microdata.schema import ORDERED
 from tasks.partitions.parameters import FactorsParameters
+from tasks.query.workloads import RangeWorkload, Workload
 
 if TYPE_CHECKING:
     from flows.spec import ReleaseSpec
 
 _DIVERSE = (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
+_AMBIGUOUS = "an alpha-beta promise to read alpha and beta from"
 _NEEDED: Mapping[str, tuple[tuple[type[PrivacyModel], ...], str]] = {
     "ke": ((KEAnonymity,), "a ke-anonymity promise to read k and e from"),
     "forest": ((KAnonymity,), "a k-anonymity promise to read k from"),
     "factors": ((KAnonymity,), "a k-anonymity promise to read k from"),
     "anatomy": (_DIVERSE, "an l-diversity promise to read l from"),
+    "ambiguity": ((AlphaBeta,), _AMBIGUOUS),
+    "disjoint-cover": ((AlphaBeta,), _AMBIGUOUS),
 }
 _RESERVED = frozenset({"group_id", "count", "lower", "upper"})
 
@@ -98,6 +103,12 @@ def _combination(spec: "ReleaseSpec") -> None:
     for i, promise in enumerate(spec.scoped()):
         if fault := _unmeasurable(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
+    if spec.form.shows == "columns":
+        for name in spec.named("insensitive"):
+            raise ValueError(
+                f"columns.{name}: form {spec.form.method} shows no insensitive column: it would "
+                f"need the rows that it does not show"
+            )
     if isinstance(spec.form, SuppressedParameters):
         for name in (name for linked in spec.form.linked for name in linked):
             if name not in spec.named("quasi-identifier"):
@@ -159,17 +170,24 @@ def _workloads(spec: "ReleaseSpec") -> None:
             raise ValueError(f"evaluate.workloads.{i}: {of!r} is no sensitive column")
         if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
             raise ValueError(f"evaluate.workloads.{i}: no {workload.aggregate} of {of!r}")
-        if workload.kind != "range":
-            if spec.form.shows == "labels":
-                raise ValueError(
-                    f"evaluate.workloads.{i}: {workload.kind} selections of rows mean nothing in "
-                    f"form {spec.form.method}"
-                )
-            continue
-        if workload.over not in spec.named("quasi-identifier"):
-            raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} is no quasi-identifier")
-        if spec.columns[workload.over].type not in ORDERED - {"timestamp"}:
-            raise ValueError(f"evaluate.workloads.{i}: {workload.over!r} has no ranges")
+        if fault := _unanswered(spec, workload):
+            raise ValueError(f"evaluate.workloads.{i}: {fault}")
+
+
+def _unanswered(spec: "ReleaseSpec", workload: Workload) -> str | None:
+    """Why the queries of a workload cannot be asked of what is published, where they cannot."""
+    form = spec.form.method
+    if spec.form.shows == "columns" and workload.aggregate != "count":
+        return f"form {form} answers counts, not {workload.aggregate}"
+    if workload.kind == "arbitrary" and spec.form.shows != "rows":
+        return f"arbitrary selections of rows mean nothing in form {form}"
+    if not isinstance(workload, RangeWorkload):
+        return None
+    if workload.over not in spec.named("quasi-identifier"):
+        return f"{workload.over!r} is no quasi-identifier"
+    if spec.columns[workload.over].type not in ORDERED - {"timestamp"}:
+        return f"{workload.over!r} has no ranges"
+    return None
 
 
 def _not_yet(spec: "ReleaseSpec") -> None:

@@ -170,7 +170,20 @@ def _condition(select: exp.Select, declared: Terms) -> tuple[exp.Expr | None, tu
     if where is None:
         return None, ()
     types = {name: column.type for name, column in declared.columns.items()}
-    checked = check_predicate(where.this, types)
+    return _split(check_predicate(where.this, types), declared)
+
+
+def question_of(aggregate: Aggregate, where: exp.Expr, declared: Terms) -> Question:
+    """What is asked of the rows on which a condition of ours holds.
+
+    Raises:
+        QueryError: where the condition joins what the release does not.
+    """
+    condition, matching = _split(where, declared)
+    return Question((aggregate,), condition, (), matching)
+
+
+def _split(checked: exp.Expr, declared: Terms) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
     if declared.recoded:
         return checked, ()
     exact: list[exp.Expr] = []

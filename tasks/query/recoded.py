@@ -35,7 +35,7 @@ from tasks.release.declared import Declared
 from tasks.sql.parse import literal, shown
 from tasks.sql.session import session
 
-_ANY: Mapping[str, Any] = {"date": date(1970, 1, 1)}
+_ANY: Mapping[str, Any] = {"date": date(1970, 1, 1), "string": "", "boolean": False}
 _CELLS = 2_000  # of a GROUP BY over recoded columns
 
 

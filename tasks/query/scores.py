@@ -26,6 +26,7 @@ class Measured:
     over: str | None = None
     ratios: bool = True
     may_be_empty: bool = False
+    estimate: Fraction | None = None
 
     @property
     def inside(self) -> bool:
@@ -42,6 +43,13 @@ class Measured:
         return self._width_by(self.truth)
 
     @property
+    def estimate_error(self) -> float | None:
+        """How far the estimate is from the truth, by the truth; None where there is none, or 0."""
+        if self.estimate is None or not self.truth:
+            return None
+        return float(abs(self.estimate - self.truth) / abs(self.truth))
+
+    @property
     def relative_width(self) -> float | None:
         """The width of the bounds by their middle, None where there is none or it is 0."""
         if self.lower is None or self.upper is None:
@@ -54,6 +62,8 @@ class Measured:
         asked = f"{self.aggregate}({self.sensitive or '*'})"
         if self.kind == "range":
             return f"{asked} by range of {self.over}"
+        if self.kind == "counts":
+            return f"{asked} by ranges and a sensitive value"
         return f"{asked} of {self.kind} selections"
 
     def _width_by(self, size: Fraction | None) -> float | None:

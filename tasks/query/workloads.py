@@ -1,7 +1,8 @@
 """Workloads: the queries on which the accuracy of a release is measured, as a spec writes them.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
-whose experiments ask range queries and arbitrary ones.
+whose experiments ask range queries and arbitrary ones; the batches of counts are those of Wang,
+Ambiguity, and of the papers that it compares itself with.
 """
 
 from typing import Annotated, Literal
@@ -50,7 +51,32 @@ class ArbitraryWorkload(Part):
         return self.selected
 
 
-Workload = Annotated[RangeWorkload | ArbitraryWorkload, Field(discriminator="kind")]
+class CountsWorkload(Part):
+    """Counts of rows with ranges of random quasi-identifiers and one sensitive value.
+
+    A range is a share of the values of its column: alike for all, such that as much of the rows is
+    meant as the selectivity says if the columns were uniform and independent.
+    """
+
+    kind: Literal["counts"]
+    aggregate: Literal["count"] = "count"
+    attributes: Annotated[int, Field(ge=1, description="how many quasi-identifiers")] = 3
+    of: _Of = None
+    selectivity: Annotated[
+        tuple[Annotated[int, Field(gt=0, le=100)], ...],
+        Field(min_length=1, description="percentages of the rows that a query means"),
+    ] = (1, 5, 10)
+    queries: _Queries = 100
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """What the queries are grouped by: the selectivities."""
+        return self.selectivity
+
+
+Workload = Annotated[
+    RangeWorkload | ArbitraryWorkload | CountsWorkload, Field(discriminator="kind")
+]
 
 
 class Evaluation(Part):

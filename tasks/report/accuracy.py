@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -22,18 +22,31 @@ from expectations.model import plain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Score = Literal["error", "width", "estimate"]
+
 _TEMPLATES = Path(__file__).with_name("templates")
+_AXES: Mapping[str, str] = {
+    "range": "span of the range",
+    "arbitrary": "values selected",
+    "counts": "selectivity in percent",
+}
+_LABELS: Mapping[Score, str] = {
+    "error": "relative error",
+    "width": "relative width",
+    "estimate": "relative error of the estimate",
+}
 _COLUMNS = (
     *("kind", "aggregate", "sensitive", "level", "lower", "upper", "truth"),
-    *("relative_error", "relative_width", "inside"),
+    *("estimate", "relative_error", "relative_width", "estimate_error", "inside"),
 )
 
 
 class Measured(Protocol):
     """A query of a workload, answered on the release and on the original.
 
-    `level` is the span or the number of values selected; `truth` is None where the original has no
-    answer, `relative_error` and `relative_width` where they are not defined.
+    `level` is the span, the number of values selected or the selectivity in percent; `truth` is
+    None where the original has no answer, `estimate` where none was made, errors and width where
+    they are not defined.
     """
 
     @property
@@ -50,6 +63,10 @@ class Measured(Protocol):
     def upper(self) -> Fraction | None: ...  # noqa: D102
     @property
     def truth(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def estimate(self) -> Fraction | None: ...  # noqa: D102
+    @property
+    def estimate_error(self) -> float | None: ...  # noqa: D102
     @property
     def relative_error(self) -> float | None: ...  # noqa: D102
     @property
@@ -84,6 +101,7 @@ class Level:
     outside: int
     error: Spread
     width: Spread
+    estimate: Spread
 
     @property
     def unscored(self) -> int:
@@ -98,6 +116,11 @@ class Workload:
     title: str
     axis: str
     levels: tuple[Level, ...]
+
+    @property
+    def estimated(self) -> bool:
+        """Whether estimates were compared with truths."""
+        return any(level.estimate.scored for level in self.levels)
 
 
 def write_accuracy_report(measured: Sequence[Measured], directory: Path, title: str) -> Path:
@@ -127,7 +150,7 @@ def _workload(
     levels = sorted({query.level for query in queries})
     return Workload(
         title=f"{aggregate.upper()}({sensitive or '*'}), {kind} queries",
-        axis="span of the range" if kind == "range" else "values selected",
+        axis=_AXES[kind],
         levels=tuple(_level(at, [q for q in queries if q.level == at]) for at in levels),
     )
 
@@ -139,6 +162,7 @@ def _level(level: int, queries: Sequence[Measured]) -> Level:
         outside=sum(not query.inside for query in queries),
         error=_spread(query.relative_error for query in queries),
         width=_spread(query.relative_width for query in queries),
+        estimate=_spread(query.estimate_error for query in queries),
     )
 
 
@@ -174,6 +198,7 @@ def _html(workloads: Sequence[Workload], title: str) -> str:
             "workload": workload,
             "error": Markup(_plot(workload, "error")),  # noqa: S704 -- drawn by us
             "width": Markup(_plot(workload, "width")),  # noqa: S704 -- drawn by us
+            "estimate": Markup(_plot(workload, "estimate")),  # noqa: S704 -- drawn by us
         }
         for workload in workloads
     ]
@@ -187,7 +212,7 @@ def _html(workloads: Sequence[Workload], title: str) -> str:
     )
 
 
-def _plot(workload: Workload, score: str) -> str:
+def _plot(workload: Workload, score: Score) -> str:
     """Mean over the middle half by level, as SVG; '' where nothing was scored."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -204,7 +229,7 @@ def _plot(workload: Workload, score: str) -> str:
         axes.fill_between(levels, *_middle_half(known), color="#e6cfb2", lw=0, label="middle half")
         axes.plot(levels, [m for _, m, _ in known], "o-", color="#8a5524", label="mean")
         axes.plot(levels, [q[1] for _, _, q in known], "--", color="#25675d", label="median")
-        axes.set(xlabel=workload.axis, ylabel=f"relative {score}", xticks=levels)
+        axes.set(xlabel=workload.axis, ylabel=_LABELS[score], xticks=levels)
         axes.spines[["top", "right"]].set_visible(False)
         axes.yaxis.set_major_formatter(PercentFormatter(1))
         axes.set_ylim(0, 1.1 * max(max(m, q[2]) for _, m, q in known) or 1)
@@ -218,8 +243,8 @@ def _middle_half(
     return [q[0] for _, _, q in known], [q[2] for _, _, q in known]
 
 
-def _score(level: Level, score: str) -> Spread:
-    return level.error if score == "error" else level.width
+def _score(level: Level, score: Score) -> Spread:
+    return {"error": level.error, "width": level.width, "estimate": level.estimate}[score]
 
 
 def _svg(figure: "Figure") -> str:

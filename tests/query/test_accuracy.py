@@ -14,11 +14,14 @@ import pytest
 from pydantic import ValidationError
 
 from expectations.errors import InputError
-from tasks.forms.parameters import SplitParameters
+from tasks.forms import ambiguous
+from tasks.forms.parameters import AmbiguousParameters, SplitParameters
 from tasks.microdata.randomness import seeded
 from tasks.microdata.table import Microdata, encode
+from tasks.partitions.partition import Partition
 from tasks.query.accuracy import Measured, evaluate, summaries
 from tasks.query.help_table import help_name, help_table, help_tables
+from tasks.query.helping import helping
 from tasks.query.truth import as_fraction
 from tasks.query.workloads import Evaluation
 from tests.query.worlds import column, declare
@@ -311,3 +314,52 @@ def test_moments_of_a_split_release_have_no_relative_width(split):
     asked = {"kind": "range", "aggregate": "min", "of": "seen", "over": "age", "spans": [5]}
     measured = _evaluate(split, {**asked, "queries": 5})
     assert {(q.relative_error, q.relative_width) for q in measured} == {(None, None)}
+
+
+@pytest.fixture(scope="module")
+def apart(published, tmp_path_factory):
+    """The same rows, every quasi-identifier by itself."""
+    _, original = published
+    form = AmbiguousParameters(method="ambiguous")
+    declared = DECLARED.model_copy(update={"form": form})
+    release = Published(tmp_path_factory.mktemp("apart"), declared)
+    shown = ambiguous.publish(original, Partition(np.arange(400) // 50), form, seeded(1))
+    tables = {
+        name: shown[name].cast(schema)
+        for name, schema in ambiguous.schemas(declared.columns, form).items()
+    }
+    for place, of in (("data", tables), ("sql", helping(tables, declared))):
+        (release.directory / place).mkdir()
+        for name, table in of.items():
+            pq.write_table(table, release.directory / place / f"{name}.parquet")
+    return release, original
+
+
+COUNTS = {"kind": "counts", "of": "word", "selectivity": [2, 10, 100], "queries": 8}
+
+
+def test_batches_of_counts_mean_as_many_rows_as_said(published):
+    measured = _evaluate(published, {**COUNTS, "attributes": 2})
+    assert [query.level for query in measured] == [2] * 8 + [10] * 8 + [100] * 8
+    assert all(query.inside and query.estimate is not None for query in measured)
+    for level, low, high in ((2, 1, 24), (10, 20, 80)):
+        rows = [float(query.truth) for query in measured if query.level == level]
+        assert low <= np.mean(rows) <= high
+    of_word = {query.truth for query in measured if query.level == 100}
+    assert of_word & set(np.bincount(published[1]["word"].codes))  # but where nulls are left out
+
+
+def test_batches_are_estimated_where_columns_stand_by_themselves(apart):
+    measured = _evaluate(apart, {**COUNTS, "attributes": 1}, {**COUNTS, "attributes": 9})
+    assert len(measured) == 2 * 24
+    assert all(query.inside for query in measured)
+    errors = [q.estimate_error for q in measured if q.level == 10 and q.truth]
+    assert np.median(errors) < 1
+    assert {q.estimate_error for q in measured if not q.truth} <= {None}
+    assert any(query.lower < query.truth < query.upper for query in measured)
+
+
+def test_ranges_are_counted_where_columns_stand_by_themselves(apart):
+    asked = {"kind": "range", "aggregate": "count", "over": "born", "spans": [5, 20], "queries": 5}
+    measured = _evaluate(apart, asked)
+    assert all(query.inside and query.truth for query in measured)

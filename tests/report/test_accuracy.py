@@ -23,6 +23,8 @@ class Query:
     lower: Fraction | None = Fraction(1, 3)
     upper: Fraction | None = Fraction(5, 2)
     truth: Fraction | None = Fraction(2)
+    estimate: Fraction | None = None
+    estimate_error: float | None = None
 
 
 QUERIES = [
@@ -61,6 +63,24 @@ def test_report_is_marked_private_and_holds_every_workload(tmp_path):
     assert "Losses </script> & gains" in seen.text
     assert "script" not in {tag for tag, _ in seen.elements}
     assert len(seen.all("svg")) == 5
+
+
+def test_estimates_are_shown_where_there_are_any(tmp_path):
+    counts = [
+        Query("counts", 5, 1.0, 1.0, estimate=Fraction(3), estimate_error=e / 100) for e in (40, 60)
+    ]
+    (workload,) = summarize(counts)
+    assert workload.estimated
+    assert workload.levels[0].estimate.mean == pytest.approx(0.5)
+    report = write_accuracy_report([*counts, *QUERIES[:3]], tmp_path, "Losses")
+    seen = Read(report.read_text(encoding="utf-8"))
+    assert seen.faults == []
+    assert seen.text.count("error of the estimate") == 2
+    assert "selectivity in percent" in seen.text
+    assert "50.00%" in seen.text
+    with (tmp_path / "accuracy.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["estimate"] for line in lines] == ["3", "3", "", "", ""]
 
 
 def test_table_has_a_line_per_query_with_exact_numbers(tmp_path):

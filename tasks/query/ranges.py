@@ -1,0 +1,56 @@
+"""Queries of ranges: windows of a quasi-identifier, as wide as a workload says."""
+
+from datetime import date, timedelta
+from typing import Any
+
+from sqlglot import exp
+
+from tasks.microdata.randomness import Randomness
+from tasks.microdata.table import Microdata
+from tasks.query.aggregate import Aggregate
+from tasks.query.answer import Engine, ask
+from tasks.query.drawn import Known, Outcome
+from tasks.query.question import question_of
+from tasks.query.truth import as_fraction, truth_of
+from tasks.release.opened import Release
+from tasks.sql.parse import literal
+
+
+class Ranges:
+    """Windows [x, x + span] of a quasi-identifier, x drawn among what is published of it."""
+
+    def __init__(
+        self,
+        asking: Engine,
+        release: Release,
+        aggregate: Aggregate,
+        over: str,
+        original: Microdata,
+    ) -> None:
+        self._asking, self._release, self._aggregate = asking, release, aggregate
+        self._over = exp.column(over, quoted=True)
+        self._starts = asking.starts(over)
+        self._known = Known(original[over])
+        sensitive = aggregate.sensitive or release.declared.named("sensitive")[0]
+        self._truth = truth_of(original[sensitive], aggregate.function)
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """The next window; None where the column has no values."""
+        if not self._starts:
+            return None
+        low = self._starts[int(randomness(1)[0]) % len(self._starts)]
+        high = _moved(low, level)
+        within = exp.Between(this=self._over.copy(), low=literal(low), high=literal(high))
+        question = question_of(self._aggregate, within, self._release.declared)
+        answer = ask(self._asking, self._release.declared, question, estimates=False)
+        bounds = answer.rows[0][self._aggregate.label]
+        truth = self._truth.answer(self._aggregate.function, self._known.between(low, high))
+        limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
+        return Outcome(*limits, truth, bounds.may_be_empty)
+
+
+def _moved(value: Any, span: int) -> Any:
+    """The other end of a window."""
+    if isinstance(value, date):
+        return value + min(timedelta(days=span), date.max - value)
+    return value + span
