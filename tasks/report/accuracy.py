@@ -6,12 +6,13 @@ private directories, readable by their owner alone.
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -29,6 +30,13 @@ _AXES: Mapping[str, str] = {
     "range": "span of the range",
     "arbitrary": "values selected",
     "counts": "selectivity in percent",
+}
+_READINGS: Mapping[str, str] = {
+    "per_group": "by one of the groups that cover them",
+    "one_record": "by all of these groups, a person having one record at most",
+    "combined_or": "by all of them, each by itself",
+    "combined_sum": "by all of them added up, which is what presence: combined promises",
+    "weighted_presence": "by an attacker who fits how frequent values are (nothing is promised)",
 }
 _LABELS: Mapping[Score, str] = {
     "error": "relative error",
@@ -123,8 +131,16 @@ class Workload:
         return any(level.estimate.scored for level in self.levels)
 
 
-def write_accuracy_report(measured: Sequence[Measured], directory: Path, title: str) -> Path:
+def write_accuracy_report(
+    measured: Sequence[Measured],
+    directory: Path,
+    title: str,
+    exposures: Sequence[Mapping[str, Any]] = (),
+) -> Path:
     """Write `accuracy.html` and `accuracy.csv` (a line per query) into a private directory.
+
+    `exposures` say how present the represented people are (see `tasks.release.exposure`); where
+    there are any, `exposure.json` holds them, too.
 
     Returns:
         The path of the HTML report.
@@ -132,7 +148,9 @@ def write_accuracy_report(measured: Sequence[Measured], directory: Path, title: 
     workloads = summarize(measured)
     report = directory / "accuracy.html"
     _write(directory / "accuracy.csv", _csv(measured))
-    _write(report, _html(workloads, title))
+    _write(report, _html(workloads, title, exposures))
+    if exposures:
+        _write(directory / "exposure.json", json.dumps(list(exposures), indent=1))
     return report
 
 
@@ -191,7 +209,7 @@ def _cell(value: object) -> object:
     return value
 
 
-def _html(workloads: Sequence[Workload], title: str) -> str:
+def _html(workloads: Sequence[Workload], title: str, exposures: Sequence[Mapping[str, Any]]) -> str:
     template = _environment().get_template("accuracy.html.j2")
     sections: list[Mapping[str, object]] = [
         {
@@ -206,6 +224,8 @@ def _html(workloads: Sequence[Workload], title: str) -> str:
     return template.render(
         title=title,
         sections=sections,
+        exposures=exposures,
+        readings=_READINGS,
         queries=sum(level.queries for level in levels),
         outside=sum(level.outside for level in levels),
         unscored=sum(level.unscored for level in levels),

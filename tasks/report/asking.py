@@ -8,8 +8,9 @@ import json
 import re
 import shlex
 
+from tasks.forms.ambiguous import table_of
 from tasks.query.question import TABLE
-from tasks.query.relations import relations
+from tasks.query.relations import relations, tables_of_counts
 from tasks.release.declared import Declared
 
 _AVERAGED = ("integer", "decimal", "float")
@@ -19,9 +20,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 def example_query(declared: Declared) -> str:
     """A query that this release can answer: an aggregate for each value of a quasi-identifier."""
-    shown = sorted(declared.named("quasi-identifier"))
-    words = [name for name in shown if declared.columns[name].type in ("string", "boolean")]
-    by = _listed(declared) if declared.recoded else (words or shown)[:1]
+    by = _listed(declared) if declared.recoded else _words(declared)[:1]
     select = ", ".join([*(_identifier(name) for name in by), *_aggregates(declared)])
     query = f"SELECT {select} FROM microdata"  # noqa: S608 -- shown, never executed
     return query + "".join(f" GROUP BY {_identifier(name)}" for name in by)
@@ -33,10 +32,12 @@ def query_command(query: str) -> str:
 
 
 def pandas_snippet(declared: Declared) -> str:
-    """Reading the published tables, and the only joint statistic that hiding leaves exact."""
+    """Reading the published tables, and what can be computed from them without supposing more."""
     if declared.recoded:
         labels = json.dumps([_printable(n) for n in sorted(declared.named("quasi-identifier"))])
         lines = [_reading(TABLE, declared), f"{TABLE}.groupby({labels}, dropna=False).size()"]
+    elif declared.form.shows == "columns":
+        lines = _counted(declared)
     elif declared.form.method == "split":
         lines = _joined(declared)
     else:
@@ -54,6 +55,23 @@ def _joined(declared: Declared) -> list[str]:
     return [*read, joined, *_per_group(values, ["min", "max"], declared)]
 
 
+def _counted(declared: Declared) -> list[str]:
+    """How often each sensitive value occurs, and in how many rows a quasi-identifier's may."""
+    columns, counts = min(tables_of_counts(declared).items())
+    by = _named(min(columns))
+    lines = [_reading(counts, declared), f'{counts}.groupby({by}, dropna=False)["count"].sum()']
+    for name in _words(declared)[:1]:
+        admitted = table_of(name)
+        sizes = f'{counts}.groupby("group_id")["count"].sum()'
+        lines += [
+            _reading(admitted, declared),
+            f"sizes = {sizes}",
+            f'covering = {admitted}.merge(sizes, on="group_id")',
+            f'covering.groupby({_named(name)}, dropna=False)["count"].sum()',
+        ]
+    return lines
+
+
 def _reading(table: str, declared: Declared) -> str:
     format_ = "parquet" if "parquet" in declared.formats else "csv"
     return f'{table} = pd.read_{format_}("data/{table}.{format_}")'
@@ -61,14 +79,19 @@ def _reading(table: str, declared: Declared) -> str:
 
 def _per_group(table: str, of_each: list[str], declared: Declared) -> list[str]:
     return [
-        f'{table}.groupby("group_id")[{json.dumps(_printable(name), ensure_ascii=False)}]'
-        f".agg({json.dumps(of_each)})"
+        f'{table}.groupby("group_id")[{_named(name)}].agg({json.dumps(of_each)})'
         for name in _ordered(declared)[:1]
     ]
 
 
 def _ordered(declared: Declared) -> list[str]:
     return [n for n in sorted(declared.named("sensitive")) if _kind(declared, n) in _ORDERED]
+
+
+def _words(declared: Declared) -> list[str]:
+    """The quasi-identifiers of few values, or all where none is."""
+    shown = sorted(declared.named("quasi-identifier"))
+    return [name for name in shown if _kind(declared, name) in ("string", "boolean")] or shown
 
 
 def _listed(declared: Declared) -> list[str]:
@@ -79,6 +102,8 @@ def _listed(declared: Declared) -> list[str]:
 
 
 def _aggregates(declared: Declared) -> list[str]:
+    if declared.form.shows == "columns":
+        return ["COUNT(*)"]
     for name in sorted(declared.named("sensitive")):
         if _kind(declared, name) in _AVERAGED:
             return [f"AVG({_identifier(name)})"]
@@ -89,6 +114,11 @@ def _aggregates(declared: Declared) -> list[str]:
 
 def _kind(declared: Declared, name: str) -> str:
     return declared.columns[name].type
+
+
+def _named(name: str) -> str:
+    """A column's name as a string of a program."""
+    return json.dumps(_printable(name), ensure_ascii=False)
 
 
 def _identifier(name: str) -> str:

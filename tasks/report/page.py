@@ -23,6 +23,7 @@ from markupsafe import Markup
 from expectations.exact import Exact
 from expectations.groups import Counts, Groups
 from expectations.model import PrivacyModel, Verdict
+from tasks.forms.ambiguous import table_of
 from tasks.release.declared import Declared
 from tasks.release.utility import Utility
 from tasks.report.asking import example_query, pandas_snippet, query_command
@@ -123,7 +124,6 @@ def _asking(declared: Declared) -> dict[str, Any]:
 
 def _columns(declared: Declared) -> list[_Column]:
     """The columns by role and name: their order in a manifest says nothing."""
-    labelled = ("quasi-identifier",) if declared.recoded else ()
     ordered = sorted(
         declared.columns.items(), key=lambda item: (_ROLES.index(item[1].role), item[0])
     )
@@ -134,10 +134,16 @@ def _columns(declared: Declared) -> list[_Column]:
             _type(column.type, column.scale),
             column.nulls,
             column.unprotected,
-            "published as labels" if column.role in labelled else "",
+            _shown_as(name, declared) if column.role == "quasi-identifier" else "",
         )
         for name, column in ordered
     ]
+
+
+def _shown_as(name: str, declared: Declared) -> str:
+    """What stands in the place of a quasi-identifier, where it is not shown in rows as it is."""
+    alone = f"by itself, in {table_of(name)}"
+    return {"labels": "published as labels", "rows": "", "columns": alone}[declared.form.shows]
 
 
 def _type(name: str, scale: int | None) -> str:

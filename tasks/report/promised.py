@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
+from expectations.alpha_beta import AlphaBeta
 from expectations.ke_anonymity import KEAnonymity
 from expectations.model import Number, PrivacyModel, Verdict
 from tasks.release.declared import Declared
@@ -35,14 +36,17 @@ _PARAMETERS = {
     ("t-closeness", "t"): "distance from the distribution of all rows, at most",
     ("alpha-k", "alpha"): "share of a group for any one value, at most",
     ("alpha-k", "k"): "rows that look the same, at least",
+    ("alpha-beta", "alpha"): "probability that any one combination is there, at most",
+    ("alpha-beta", "beta"): "share of a group for any one value, at most",
     ("ke-anonymity", "k"): "different values in a group, at least",
     ("ke-anonymity", "e"): "from the lowest to the highest value of a group, at least",
 }
+_LONGEST = 60  # digits of an exact number beside a rounded one
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a promise: what is required and what the worst group shows."""
+    """A parameter of a promise: what is required and what is seen at worst."""
 
     name: str
     meaning: str
@@ -52,11 +56,15 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Stated:
-    """A promise in words, and how it fared."""
+    """A promise in words, and how it fared.
+
+    `joined` says whether it is of all groups together, not of each by itself.
+    """
 
     title: str
     sentence: str
     scope: str
+    joined: bool
     holds: bool
     groups: int
     failing: int
@@ -90,6 +98,7 @@ def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> State
         title=_TITLES[model],
         sentence=f"{sentence[:1].upper()}{sentence[1:]}.",
         scope=", ".join(promise.quasi_identifiers or ()),
+        joined=isinstance(promise, AlphaBeta) and promise.presence == "combined",
         holds=verdict.holds,
         groups=verdict.groups,
         failing=verdict.failing,
@@ -140,4 +149,6 @@ def _number(number: Number, parameter: tuple[str, str], kind: str) -> str:
     if number == inf:
         return "infinite"
     exact = grouped(Fraction(number))
+    if len(exact) > _LONGEST:
+        return f"≈ {float(number):.4g}"
     return f"≈ {float(number):.4g} ({exact})" if "/" in exact else exact

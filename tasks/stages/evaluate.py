@@ -1,17 +1,24 @@
 """Evaluate: how wide the published bounds are, and whether each contains the truth."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from expectations.alpha_beta import AlphaBeta
 from expectations.errors import Fault
+from tasks.forms.registry import FORMS
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Microdata
 from tasks.private.line import represented_by
 from tasks.query.accuracy import Measured, evaluate, summaries
 from tasks.query.workloads import Evaluation
-from tasks.release.opened import open_release
+from tasks.release.exposure import exposure
+from tasks.release.opened import Release, open_release
 from tasks.release.publication import Line, record_accuracy, withdraw
+from tasks.release.tables import schemas
 from tasks.report.accuracy import write_accuracy_report
 
 
@@ -35,7 +42,8 @@ def evaluate_release(
     original = represented_by(line.private, release.name, original)
     measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
     reports = line.reports(release.name)
-    write_accuracy_report(measured, reports, opened.declared.title)
+    exposed = exposures(opened, original)
+    write_accuracy_report(measured, reports, opened.declared.title, exposed)
     if outside := sum(not query.inside for query in measured):
         withdraw(line, release.name)
         raise Fault(
@@ -45,6 +53,25 @@ def evaluate_release(
     public = public_summary(measured)
     record_accuracy(line, release.name, public)
     return public
+
+
+def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
+    """How present the represented people are, for each promise that bounds presence.
+
+    By several readings, among them that of an attacker who fits how frequent values are, against
+    whom no promise is made.
+    """
+    declared = release.declared
+    form, found = FORMS[declared.form.method], []
+    for promise in declared.promises:
+        names = promise.quasi_identifiers
+        if isinstance(promise, AlphaBeta) and names:
+            tables = {name: release.table(name) for name in schemas(declared)}
+            groups = form.groups(tables, declared.columns, names, declared.named("sensitive"))
+            codes = np.stack([original[name].category()[0] for name in names], axis=1)
+            seen = exposure(groups, codes, Fraction(promise.alpha), names)
+            found += [] if seen is None else [seen.document()]
+    return found
 
 
 def public_summary(measured: list[Measured]) -> list[dict[str, Any]]:

@@ -9,7 +9,11 @@ import pyarrow as pa
 from expectations.counting import count
 from expectations.groups import Groups
 from expectations.promises import PROMISE
-from tasks.microdata.table import encode
+from tasks.forms import ambiguous
+from tasks.forms.form import Tables
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Microdata, encode
+from tasks.partitions.partition import Partition
 from tasks.release.declared import Declared
 from tasks.report.page import PageContent, PublishedFile
 
@@ -79,6 +83,32 @@ def losses(sizes: Sequence[int], step: int = 7, **changes: Any) -> PageContent:
     """Groups of such sizes whose capital losses rise from row to row."""
     values = pa.array(np.arange(sum(sizes), dtype=np.int64) * step)
     return content(sizes, {"capital-loss": values}, **changes)
+
+
+def ambiguous_tables(
+    about: Declared, rows: Mapping[str, Sequence[Any]], group: list[int]
+) -> Tables:
+    """What the form `ambiguous` publishes of such rows, grouped so; group -1 is left out."""
+    columns = tuple(
+        encode(name, column.role, pa.array(rows[name], column.arrow_type))
+        for name, column in about.columns.items()
+    )
+    partition = Partition(np.array(group, dtype=np.int64))
+    return ambiguous.publish(Microdata(columns, len(group)), partition, about.form, seeded(1))
+
+
+def ambiguously(
+    rows: Mapping[str, Sequence[Any]], group: list[int], /, **changes: Any
+) -> PageContent:
+    """The page's content for the tables of the form `ambiguous`, with the verdicts they deserve."""
+    shown = {"form": {"method": "ambiguous"}, **changes}
+    about = declared(sum(number >= 0 for number in group), **shown)
+    tables = ambiguous_tables(about, rows, group)
+    names = about.named("quasi-identifier")
+    groups = ambiguous.groups(tables, about.columns, names, about.named("sensitive"))
+    promises = [PROMISE.validate_python(promise) for promise in about.promises]
+    verdicts = tuple((promise, promise.check(groups)) for promise in promises)
+    return PageContent(about, verdicts, groups, FILES)
 
 
 def randomly_cut(values: np.ndarray, k: int, e: int) -> tuple[list[int], np.ndarray]:
