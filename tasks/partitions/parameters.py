@@ -10,7 +10,16 @@ from tasks.microdata.schema import Part
 from tasks.partitions.metrics import Metric
 
 
-class FullDomainParameters(Part):
+class _Method(Part):
+    """A partition's parameters."""
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether rows may be left out, so that promises are kept that all rows would break."""
+        return False
+
+
+class FullDomainParameters(_Method):
     """Each quasi-identifier at one level of its hierarchy: the levels that lose the least."""
 
     method: Literal["full-domain"]
@@ -25,8 +34,13 @@ class FullDomainParameters(Part):
         ),
     ] = "drop"
 
+    @property
+    def may_suppress(self) -> bool:
+        """Whether there is a budget."""
+        return self.suppression > 0
 
-class MondrianParameters(Part):
+
+class MondrianParameters(_Method):
     """Boxes cut at medians for as long as every part keeps the promises."""
 
     method: Literal["mondrian"]
@@ -36,19 +50,19 @@ class MondrianParameters(Part):
     ] = "strict"
 
 
-class ForestParameters(Part):
+class ForestParameters(_Method):
     """Groups of rows that differ in few cells: within O(k) of the fewest suppressed cells."""
 
     method: Literal["forest"]
 
 
-class FactorsParameters(Part):
+class FactorsParameters(_Method):
     """Groups of rows that differ in few cells: for k = 2 or 3, by minimum-weight factors."""
 
     method: Literal["factors"]
 
 
-class KEParameters(Part):
+class KEParameters(_Method):
     """Groups of alike sensitive values that keep (k,e)-anonymity with small ranges."""
 
     method: Literal["ke"]
@@ -61,10 +75,38 @@ class KEParameters(Part):
     ] = "sum"
 
 
-class AnatomyParameters(Part):
+class AnatomyParameters(_Method):
     """Groups of rows with different sensitive values, each as rare as l-diversity asks."""
 
     method: Literal["anatomy"]
+
+
+class AmbiguityParameters(_Method):
+    """Groups that cover many combinations of quasi-identifiers, as large as α and β ask."""
+
+    method: Literal["ambiguity"]
+    probes: Annotated[
+        int, Field(ge=1, description="rows looked at for each one that a group takes")
+    ] = 64
+    calibrate: Annotated[
+        bool,
+        Field(description="whether groups grow until all together keep α, not each by itself"),
+    ] = False
+    residue: Annotated[
+        Literal["suppress", "refuse"],
+        Field(description="what happens to rows that fit in no group"),
+    ] = "suppress"
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether what fits in no group is left out."""
+        return self.residue == "suppress"
+
+
+class DisjointCoverParameters(_Method):
+    """Groups no two of which cover the same combination of quasi-identifiers."""
+
+    method: Literal["disjoint-cover"]
 
 
 PartitionParameters = Annotated[
@@ -73,6 +115,8 @@ PartitionParameters = Annotated[
     | ForestParameters
     | FactorsParameters
     | KEParameters
-    | AnatomyParameters,
+    | AnatomyParameters
+    | AmbiguityParameters
+    | DisjointCoverParameters,
     Field(discriminator="method"),
 ]

@@ -40,7 +40,7 @@ def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]
     microdata = with_hierarchies(load(deidentified), terms.hierarchies)
     if not microdata.rows:
         raise PromiseError("no row is left to be published")
-    rescued = getattr(terms.partition, "suppression", 0) > 0
+    rescued = terms.partition.may_suppress
     rows = [_stake(p, microdata, terms.strata, base, rescued) for p in terms.promises]
     note(deidentified, "stakes", rows)
     return rows

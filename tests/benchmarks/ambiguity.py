@@ -1,0 +1,82 @@
+"""Ambiguity on UCI Adult and on 500,000 drawn rows: groups, what is left over, and CPU time."""
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from expectations.alpha_beta import AlphaBeta
+from expectations.errors import PromiseError
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Column, Microdata, key
+from tasks.partitions import ambiguity
+from tasks.partitions.parameters import AmbiguityParameters
+from tests.benchmarks.ke import cpu
+from tests.benchmarks.lattice import adult
+
+QI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
+SIZES = dict(zip(QI, (78, 10, 17, 6, 9, 2, 83), strict=True))
+SENSITIVE, VALUES = "occupation", 50
+SETTINGS = ((".2", ".34"), (".1", ".2"), (".05", ".2"), (".01", ".1"))
+ROWS = 500_000
+
+
+def main() -> None:
+    """Print figures of the greedy, and on Adult of the calibrated one, too."""
+    drawn = skewed(ROWS)
+    for alpha, beta in SETTINGS:
+        compare(f"{ROWS:,} rows", drawn, alpha, beta, calibrate=False)
+    data = Path(os.environ.get("SFUMATO_DATA", "../shared/data"))
+    if (data / "adult" / "adult.data").is_file():
+        table = adult(QI, SENSITIVE)
+        for alpha, beta in SETTINGS:
+            for calibrate in (False, True):
+                compare("UCI Adult", table, alpha, beta, calibrate)
+
+
+def skewed(rows: int, seed: int = 5) -> Microdata:
+    """Columns as in a census: most values rare, two that are nearly even."""
+    rng = np.random.default_rng(seed)
+    columns = []
+    for name, size in {**SIZES, SENSITIVE: VALUES}.items():
+        power = {"age": 0.0, "sex": 0.0, SENSITIVE: 0.7}.get(name, 1.3)
+        weights = 1 / np.arange(1, size + 1) ** power
+        weights[0] *= 12 if name == "native-country" else 1
+        codes = rng.choice(size, rows, p=weights / weights.sum()).astype(np.int32)
+        role = "sensitive" if name == SENSITIVE else "quasi-identifier"
+        columns.append(Column(name, role, pa.array(range(size)), codes))
+    return Microdata(tuple(columns), rows)
+
+
+def compare(title: str, table: Microdata, alpha: str, beta: str, calibrate: bool) -> None:
+    """Print what one partition comes to, and its time against sorting the packed key."""
+    promise = AlphaBeta(
+        alpha=Decimal(alpha),
+        beta=Decimal(beta),
+        presence="combined" if calibrate else "per-group",
+        quasi_identifiers=QI,
+        sensitive=SENSITIVE,
+    )
+    parameters = AmbiguityParameters(method="ambiguity", calibrate=calibrate)
+    keys, _ = key(table.with_roles("quasi-identifier"), table.rows)
+    sort = cpu(lambda: np.sort(keys))
+
+    def made() -> dict[str, object]:
+        return dict(ambiguity.partition(table, [], [promise], parameters, seeded(1)).facts)
+
+    what = f"ambiguity {'calibrated' if calibrate else 'greedy'}, {title}, α = {alpha}, β = {beta}"
+    try:
+        facts = made()
+    except PromiseError as error:
+        print(f"{what}: {error}")
+        return
+    taken = cpu(made, times=1)
+    told = ", ".join(f"{name} {facts[name]}" for name in ("groups", "placed", "suppressed", "stop"))
+    reached = f", together {facts['combined']:.4f}" if calibrate else ""
+    print(f"{what}: {told}{reached}, {taken:.2f} s, {taken / sort:.0f} x np.sort", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Ambiguity, on the eight people of the paper."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from expectations.alpha_beta import AlphaBeta
+from expectations.covering import covering, single
+from expectations.errors import PromiseError
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Microdata, encode
+from tasks.partitions import ambiguity
+from tasks.partitions.ambiguity_presence import covers_of
+from tasks.partitions.ambiguity_rule import Rule
+from tasks.partitions.parameters import AmbiguityParameters
+
+PEOPLE = [
+    (45, "M", 11000, "diabetes"),  # Alan
+    (20, "M", 12000, "flu"),  # Charles
+    (50, "M", 23000, "diarrhea"),  # George
+    (60, "M", 12000, "stroke"),  # Henry
+    (20, "F", 54000, "leukemia"),  # Alice
+    (50, "F", 23000, "diabetes"),  # Carol
+    (60, "F", 23000, "leukemia"),  # Grace
+    (60, "F", 21000, "dyspepsia"),  # Helen
+]
+QUASI = ("age", "gender", "zip")
+GIVEN = AmbiguityParameters(method="ambiguity")
+
+
+def people(rows=PEOPLE):
+    columns = zip((*QUASI, "disease"), zip(*rows, strict=True), strict=True)
+    return Microdata(
+        tuple(
+            encode(name, "quasi-identifier" if name in QUASI else "sensitive", pa.array(values))
+            for name, values in columns
+        ),
+        len(rows),
+    )
+
+
+def promise(alpha, beta, presence="per-group"):
+    scope = {"quasi_identifiers": QUASI, "sensitive": "disease", "presence": presence}
+    return AlphaBeta(alpha=Decimal(alpha), beta=Decimal(beta), **scope)
+
+
+def presence_of(group):
+    return covering(covers_of(people(), np.array(group)), QUASI)
+
+
+def test_the_papers_groups_have_a_third_and_four_ninths():
+    """Group 2 has four people and three diseases: its presence is 4/9 and not 3/9."""
+    shown = presence_of([0, 0, 0, 0, 1, 1, 1, 1])
+    assert [shown.presence(0), shown.presence(1)] == [Fraction(1, 3), Fraction(4, 9)]
+    assert shown.admitted.tolist() == [[4, 3], [1, 1], [3, 3]]
+
+
+def test_what_the_rule_asks_of_a_group():
+    """⌈1/β⌉ rows and not one more; with α = 1/3, four rows need twelve combinations."""
+    assert [Rule(Fraction(1), Fraction(b), "s", ()).least for b in ("1/4", "0.26", "1")] == [
+        4,
+        4,
+        1,
+    ]
+    limits = Rule(Fraction("1/3"), Fraction("1/2"), "s", ()).limits(
+        Fraction("1/3"), 8, [4, 2, 4], True
+    )
+    assert limits.combinations.tolist() == [0, 3, 6, 9, 12, 15, 18, 21, 24]
+    assert limits.times.tolist() == [1, 1, 1, 1, 2, 2, 3, 3, 4]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_papers_people_in_groups_of_two(seed):
+    """A pair that differs in age and zip alone covers four combinations: 2/4 is enough."""
+    found = ambiguity.partition(people(), [], [promise("0.5", "0.5")], GIVEN, seeded(seed))
+    assert found.suppressed == found.facts["suppressed"] <= 2
+    shown = presence_of(found.group)
+    assert single(shown).largest <= Fraction(1, 2)
+    for group in range(found.facts["groups"]):
+        diseases = [PEOPLE[row][3] for row in np.flatnonzero(found.group == group)]
+        assert len(set(diseases)) == len(diseases) >= 2
+
+
+def test_the_second_row_of_a_group_differs_in_all_that_it_can():
+    """One like Alan and Henry cover eight combinations; with one of Alan's age and zip, two."""
+    alan = (45, "F", 11000, "flu")
+    rows = [alan, (60, "M", 12000, "stroke"), alan, (45, "M", 11000, "stroke"), alan]
+    for seed in range(20):
+        found = ambiguity.partition(people(rows), [], [promise("0.25", "0.5")], GIVEN, seeded(seed))
+        assert found.facts["groups"] == 1
+        assert (found.group[1], found.group[3]) == (0, -1)
+        assert sorted(found.group[::2].tolist()) == [-1, -1, 0]
+
+
+def test_together_the_papers_groups_keep_less():
+    """Two groups that cover a vector add up: what each keeps, both do not."""
+    alone = promise("0.34", "0.34")
+    rows = [(a, g, z, d) for a, g, z, d in PEOPLE for _ in range(6)]
+    rows = [(a, g, z, f"{d}{i % 6}") for i, (a, g, z, d) in enumerate(rows)]
+    found = ambiguity.partition(people(rows), [], [alone], GIVEN, seeded(1))
+    assert found.facts["groups"] > 4
+    with pytest.raises(PromiseError, match=r"do not keep α = 0\.34 together"):
+        ambiguity.partition(
+            people(rows), [], [promise("0.34", "0.34", "combined")], GIVEN, seeded(1)
+        )
