@@ -1,0 +1,216 @@
+"""The cuts of a part of a table in two, by the values of one quasi-identifier.
+
+A cut gives some of the values to the left side and the others to the right. The values are taken
+in an order, and a cut is between two of them, or of one against the rest. The order is that of the
+codes, or by what rows with the value are on average under random scores of another column's values:
+any two sets of values are parted by some order.
+
+A cut is worth what it takes from |G| (w H_G(S) + sum_i ln W_i), with w the taste for the sensitive
+attribute and W_i the mass of the values that the part admits: their number where all weigh one.
+"""
+
+from math import log
+from typing import Any
+
+import numpy as np
+
+_MOST = 2**62
+_LEAST = 1e-9  # worth of a cut that changes nothing, and mass of a side
+
+
+def _draw(room: Any) -> Any:
+    room.drawn[0] += 1
+    return room.draws[room.drawn[0] % len(room.draws)]
+
+
+def _tally(table: Any, vectors: Any, room: Any) -> Any:
+    """Count the values of some vectors, and list those that occur; returns how many rows."""
+    room.total[:] = 0
+    rows = 0
+    for vector in vectors:
+        rows += table.rows[vector]
+        for value in table.codes[vector]:
+            room.total[value] += table.rows[vector]
+    found = 0
+    for a in range(len(table.begins) - 1):
+        room.firsts[a] = found
+        for value in range(table.begins[a], table.begins[a + 1]):
+            if room.total[value] > 0:
+                room.values[found] = value
+                found += 1
+    room.firsts[len(table.begins) - 1] = found
+    return rows
+
+
+def _all_right(taste: Any, room: Any) -> None:
+    """Put everything on the right side."""
+    for a in range(len(room.firsts) - 1):
+        values = room.values[room.firsts[a] : room.firsts[a + 1]]
+        room.admitted[0, a] = 0
+        room.admitted[1, a] = len(values)
+        room.mass[0, a] = 0.0
+        room.mass[1, a] = 0.0
+        for value in values:
+            room.left[value] = 0
+            room.mass[1, a] += taste.mass[value]
+
+
+def _move(table: Any, vectors: Any, sign: int, taste: Any, room: Any) -> int:
+    """Move vectors to the left side, or back where the sign is -1; returns by how many it grew."""
+    moved = 0
+    for vector in vectors:
+        rows = sign * table.rows[vector]
+        moved += rows
+        for a in range(table.codes.shape[1]):
+            value = table.codes[vector, a]
+            before = room.left[value]
+            after = before + rows
+            room.left[value] = after
+            total = room.total[value]
+            come = int(after > 0) - int(before > 0)
+            gone = int(after < total) - int(before < total)
+            room.admitted[0, a] += come
+            room.admitted[1, a] += gone
+            room.mass[0, a] += come * taste.mass[value]
+            room.mass[1, a] += gone * taste.mass[value]
+    return moved
+
+
+def _keeps(rule: Any, side: int, rows: int, room: Any) -> bool:
+    """Whether a side keeps α and β, decided in integers."""
+    most = 0
+    for value in room.values[room.firsts[-2] : room.firsts[-1]]:
+        left = room.left[value]
+        most = max(most, left if side == 0 else room.total[value] - left)
+    if most * rule.per_beta > rows * rule.beta:
+        return False
+    needed = rows * rule.per_alpha
+    covered = rule.alpha
+    for a in range(len(room.firsts) - 2):
+        admitted = room.admitted[side, a]
+        if covered >= needed or covered > _MOST // admitted:
+            return True
+        covered *= admitted
+    return bool(covered >= needed)
+
+
+def _both_keep(rule: Any, left: int, rows: int, room: Any) -> bool:
+    return _keeps(rule, 0, left, room) and _keeps(rule, 1, rows - left, room)
+
+
+def _cost(taste: Any, side: int, rows: int, room: Any) -> float:
+    unlike = rows * log(rows)
+    for value in room.values[room.firsts[-2] : room.firsts[-1]]:
+        left = room.left[value]
+        count = left if side == 0 else room.total[value] - left
+        if count > 0:
+            unlike -= count * log(count)
+    cost: float = taste.sensitive * unlike
+    for a in range(len(room.firsts) - 2):
+        cost += rows * log(max(room.mass[side, a], _LEAST))
+    return cost
+
+
+def _sort(table: Any, vectors: Any, a: int, room: Any) -> None:
+    """Write the vectors ordered by their value of an attribute, and where those of each start."""
+    begin, end = table.begins[a], table.begins[a + 1]
+    room.starts[begin : end + 1] = 0
+    for vector in vectors:
+        room.starts[table.codes[vector, a] + 1] += 1
+    for value in range(begin, end):
+        room.starts[value + 1] += room.starts[value]
+    for vector in vectors:
+        value = table.codes[vector, a]
+        room.sorted[room.starts[value]] = vector
+        room.starts[value] += 1
+    for value in range(end, begin, -1):
+        room.starts[value] = room.starts[value - 1]
+    room.starts[begin] = 0
+
+
+def _order(table: Any, taste: Any, a: int, room: Any) -> Any:
+    """The values of an attribute that the part has, in the order in which they are taken."""
+    values = room.values[room.firsts[a] : room.firsts[a + 1]]
+    if len(values) < 3 or _draw(room) >= taste.scored:
+        return values
+    width = table.codes.shape[1]
+    other = (a + 1 + int(_draw(room) * (width - 1))) % width
+    for value in range(table.begins[other], table.begins[other + 1]):
+        room.scores[value] = _draw(room)
+    means = np.zeros(len(values))
+    for i in range(len(values)):
+        for vector in room.sorted[room.starts[values[i]] : room.starts[values[i] + 1]]:
+            means[i] += table.rows[vector] * room.scores[table.codes[vector, other]]
+        means[i] /= room.total[values[i]]
+    return values[np.argsort(means, kind="mergesort")]
+
+
+def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any) -> float:
+    """What the best of some cuts by an attribute is worth, below 0 for none; notes its sides."""
+    values = _order(table, taste, a, room)
+    single = len(values) > 2 and _draw(room) < taste.single
+    _all_right(taste, room)
+    whole = _cost(taste, 1, rows, room)
+    best, at, left = -1.0, 0, 0
+    for i in range(len(values) - (0 if single else 1)):
+        block = room.sorted[room.starts[values[i]] : room.starts[values[i] + 1]]
+        left += _move(table, block, 1, taste, room)
+        if _both_keep(rule, left, rows, room):
+            cost = _cost(taste, 0, left, room) + _cost(taste, 1, rows - left, room)
+            if whole - cost > best:
+                best, at = max(whole - cost, 0.0), i
+        if single:
+            left += _move(table, block, -1, taste, room)
+    _note(table, a, values, at, single, room)
+    return best
+
+
+def _note(table: Any, a: int, values: Any, at: int, single: bool, room: Any) -> None:
+    """Note the sides of a cut; a value that was not seen goes where the one before it goes."""
+    begin, end = table.begins[a], table.begins[a + 1]
+    for i in range(len(values)):
+        room.side[values[i]] = int(i != at if single else i > at)
+    for value in range(begin, end):
+        if room.total[value] == 0:
+            room.side[value] = room.side[value - 1] if value > begin else 1
+
+
+def offers(table: Any, rule: Any, taste: Any, vectors: Any, room: Any) -> Any:
+    """Note the best of some cuts by each attribute and what it is worth; returns the rows."""
+    rows = _tally(table, vectors, room)
+    for a in range(len(table.begins) - 2):
+        room.gains[a] = -1.0
+        if room.firsts[a + 1] - room.firsts[a] > 1:
+            _sort(table, vectors, a, room)
+            gain = _scan(table, rule, taste, a, rows, room)
+            if gain >= 0:
+                room.gains[a] = (gain + _LEAST) * _draw(room) ** taste.noise
+    return rows
+
+
+def may_cut(table: Any, rule: Any, taste: Any, vectors: Any, a: int, room: Any) -> bool:
+    """Whether both sides of the cut that is noted for an attribute keep α and β."""
+    rows = _tally(table, vectors, room)
+    _all_right(taste, room)
+    left = 0
+    for i in range(len(vectors)):
+        if room.side[table.codes[vectors[i], a]] == 0:
+            left += _move(table, vectors[i : i + 1], 1, taste, room)
+    return 0 < left < rows and _both_keep(rule, left, rows, room)
+
+
+KERNELS = (
+    _draw,
+    _tally,
+    _all_right,
+    _move,
+    _keeps,
+    _both_keep,
+    _cost,
+    _sort,
+    _order,
+    _note,
+    _scan,
+    offers,
+    may_cut,
+)

@@ -1,0 +1,135 @@
+"""The disjoint cover: errors of counts that it never saw on UCI Adult, and time on many rows."""
+
+import time
+from collections.abc import Mapping
+from decimal import Decimal
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+
+from expectations.alpha_beta import AlphaBeta
+from expectations.counting import cover
+from expectations.errors import PromiseError
+from expectations.occurrences import occurrences
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Column, Microdata
+from tasks.partitions import disjoint_cover
+from tasks.partitions.parameters import DisjointCoverParameters
+from tests.benchmarks.ke import cpu
+from tests.benchmarks.lattice import DATA, adult
+
+QI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
+SENSITIVE = "occupation"
+SETTINGS = ((".2", ".34"), (".1", ".2"), (".05", ".2"), (".01", ".2"), (".01", ".1"))
+SEEDS = (1, 2, 3)
+QUERIES = 1_500
+LEAST = 50
+PARAMETERS = DisjointCoverParameters(method="disjoint-cover")
+SIZES = (78, 2, 17, 6, 9, 10, 83)
+
+
+def main() -> None:
+    """Print errors and seconds for Adult, and seconds for half a million rows."""
+    if (DATA / "adult" / "adult.data").is_file():
+        table = adult(QI, SENSITIVE)
+        asked = questions(table, np.random.default_rng(5))
+        for (alpha, beta), seed in product(SETTINGS, SEEDS):
+            report(table, promise(alpha, beta), asked, seed)
+    many = people(500_000, 1)
+    keys = np.random.default_rng(1).integers(0, 2**62, many.rows)
+    sort = cpu(lambda: np.sort(keys))
+    for alpha, beta in SETTINGS[:4]:
+        found = disjoint_cover.partition(many, [], [promise(alpha, beta)], PARAMETERS, seeded(1))
+        taken = cpu(lambda a=alpha, b=beta: made(many, promise(a, b), 1), times=1)
+        print(
+            f"disjoint-cover, {many.rows:,} rows x {len(QI)}, ({alpha},{beta}): {taken:.2f} s, "
+            f"{taken / sort:.0f} x np.sort, {found.facts}"
+        )
+
+
+def promise(alpha: str, beta: str) -> AlphaBeta:
+    """(α,β)-privacy of the sensitive attribute."""
+    return AlphaBeta(alpha=Decimal(alpha), beta=Decimal(beta), sensitive=SENSITIVE)
+
+
+def made(table: Microdata, wanted: AlphaBeta, seed: int) -> np.ndarray:
+    """The group of each row."""
+    return disjoint_cover.partition(table, [], [wanted], PARAMETERS, seeded(seed)).group
+
+
+def report(table: Microdata, wanted: AlphaBeta, asked: np.ndarray, seed: int) -> None:
+    """Print the errors of both estimates for one promise."""
+    what = f"Adult ({wanted.alpha},{wanted.beta})"
+    start = time.process_time()
+    try:
+        found = disjoint_cover.partition(table, [], [wanted], PARAMETERS, seeded(seed))
+    except PromiseError as error:
+        print(f"{what}: {error}")
+        return
+    taken = time.process_time() - start
+    both = {
+        name: np.abs(estimates(table, found.group, asked, fitted) - asked[:, -1]) / asked[:, -1]
+        for name, fitted in (("EM+", True), ("l/m", False))
+    }
+    errors = ", ".join(f"{n} {np.median(e):.3f}/{e.mean():.3f}" for n, e in both.items())
+    facts: Mapping[str, object] = found.facts
+    print(f"{what}: {taken:.1f} s, median/mean {errors}; {facts}", flush=True)
+
+
+def questions(table: Microdata, rng: np.random.Generator) -> np.ndarray:
+    """Queries with enough rows: three attributes, from, up to, sensitive value, true count."""
+    codes = np.stack([table[name].codes for name in (*QI, SENSITIVE)], axis=1)
+    domains = codes.max(axis=0) + 1
+    found = []
+    while len(found) < QUERIES:
+        at = rng.choice(len(QI), 3, replace=False)
+        width = np.maximum(np.round(0.4 * domains[at]), 1).astype(int)
+        low = rng.integers(0, domains[at] - width + 1)
+        value = rng.integers(0, domains[-1])
+        inside = ((codes[:, at] >= low) & (codes[:, at] < low + width)).all(axis=1)
+        truth = int((inside & (codes[:, -1] == value)).sum())
+        if truth >= LEAST:
+            found.append((*at, *low, *(low + width), value, truth))
+    return np.array(found)
+
+
+def estimates(table: Microdata, group: np.ndarray, asked: np.ndarray, fitted: bool) -> np.ndarray:
+    """What readers estimate: with expected occurrences, or with each admitted value alike."""
+    sizes = np.bincount(group)
+    up_to = []
+    for name in QI:
+        codes, values = table[name].category()
+        shown = cover(group, codes, values)
+        many = occurrences(sizes, shown) / sizes[shown.group]
+        shares = many if fitted else 1 / shown.sizes(len(sizes))[shown.group]
+        matrix = np.zeros((len(sizes), values + 1))
+        matrix[shown.group, shown.value + 1] = shares
+        up_to.append(matrix.cumsum(axis=1))
+    counts = np.zeros((len(sizes), len(table[SENSITIVE].values)))
+    np.add.at(counts, (group, table[SENSITIVE].codes), 1)
+    found = []
+    for query in asked:
+        parts = counts[:, query[9]].copy()
+        for a, low, high in zip(query[:3], query[3:6], query[6:9], strict=True):
+            parts *= up_to[a][:, high] - up_to[a][:, low]
+        found.append(parts.sum())
+    return np.array(found)
+
+
+def people(rows: int, seed: int) -> Microdata:
+    """Rows whose values are skewed and depend on each other."""
+    rng = np.random.default_rng(seed)
+    kind = rng.random(rows)
+    names = (*QI, SENSITIVE)
+    columns = []
+    for name, size in zip(names, (*SIZES, 50), strict=True):
+        spread = rng.gamma(1.5, 0.12, rows) if size > 10 else rng.gamma(0.8, 0.2, rows)
+        codes = np.minimum((spread + 0.3 * kind * rng.random(rows)) * size, size - 1)
+        role = "sensitive" if name == SENSITIVE else "quasi-identifier"
+        columns.append(Column(name, role, pa.array(range(size)), codes.astype(np.int32)))
+    return Microdata(tuple(columns), rows)
+
+
+if __name__ == "__main__":
+    main()
