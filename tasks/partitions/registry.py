@@ -2,7 +2,16 @@
 
 from collections.abc import Mapping
 
-from tasks.partitions import anatomy, factors, forest, full_domain, ke, mondrian
+from tasks.partitions import (
+    ambiguity,
+    anatomy,
+    disjoint_cover,
+    factors,
+    forest,
+    full_domain,
+    ke,
+    mondrian,
+)
 from tasks.partitions.partition import Partitioner
 
 PARTITIONS: Mapping[str, Partitioner] = {
@@ -12,4 +21,6 @@ PARTITIONS: Mapping[str, Partitioner] = {
     "factors": factors.partition,
     "ke": ke.partition,
     "anatomy": anatomy.partition,
+    "ambiguity": ambiguity.partition,
+    "disjoint-cover": disjoint_cover.partition,
 }

@@ -34,10 +34,11 @@ class Batch:
     ) -> None:
         declared = release.declared
         self._asking, self._declared = asking, declared
-        self._names = declared.named("quasi-identifier")
-        self._attributes = min(workload.attributes, len(self._names))
         self._of = workload.of or declared.named("sensitive")[0]
-        self._values = {name: asking.starts(name) for name in self._names}
+        starts = {name: asking.starts(name) for name in declared.named("quasi-identifier")}
+        self._values = {name: values for name, values in starts.items() if values}
+        self._names = list(self._values)
+        self._attributes = min(workload.attributes, len(self._names))
         self._known = {name: Known(original[name]) for name in (*self._names, self._of)}
         self._sensitive = original[self._of]
 
@@ -49,7 +50,7 @@ class Batch:
         code = int(self._sensitive.codes[row])
         value = self._sensitive.values[code].as_py() if code >= 0 else None
         chosen = self._sensitive.codes == code
-        share = (level / 100 / float(chosen.mean())) ** (1 / self._attributes)
+        share = (level / 100) ** (1 / max(self._attributes, 1))
         order = np.argsort(randomness(len(self._names)), kind="stable")
         tests: list[exp.Expr] = [_equal(self._of, value)]
         for at in order[: self._attributes]:
@@ -68,7 +69,7 @@ class Batch:
     ) -> tuple[exp.Expr, np.ndarray]:
         """A share of a column's values, neighbours where they have an order; and who has one."""
         values = self._values[name]
-        number = min(len(values), max(1, ceil(min(1.0, share) * len(values))))
+        number = min(len(values), ceil(share * len(values)))
         column = exp.column(name, quoted=True)
         if self._declared.columns[name].type in ORDERED:
             first = int(randomness(1)[0] % (len(values) - number + 1))

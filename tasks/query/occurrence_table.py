@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from expectations.counting import cover
+from expectations.errors import PromiseError
 from expectations.occurrences import occurrences
 from tasks.forms.ambiguous import table_of
 from tasks.forms.form import GROUP_ID
@@ -38,12 +39,12 @@ def occurrence_tables(
         counts: the name of a table of sensitive values with their counts.
 
     Raises:
-        ValueError: where the counts are none.
+        PromiseError: where the counts are none.
     """
     number = int(tables[counts][GROUP_ID].to_numpy().max(initial=-1)) + 1
     sizes = totals(tables[counts], number)
     if sizes is None:
-        raise ValueError(f"{counts}: has no counts")
+        raise PromiseError(f"{counts}: has no counts of the groups")
     return {help_name(name): _table(tables[table_of(name)], name, sizes) for name in names}
 
 

@@ -54,8 +54,8 @@ class ArbitraryWorkload(Part):
 class CountsWorkload(Part):
     """Counts of rows with ranges of random quasi-identifiers and one sensitive value.
 
-    A range is a share of the values of its column: alike for all, such that as much of the rows is
-    meant as the selectivity says if the columns were uniform and independent.
+    A range is a share of the values of its column, alike for all: the ranges together have as many
+    of the combinations of the columns' values as the selectivity says.
     """
 
     kind: Literal["counts"]
@@ -64,7 +64,7 @@ class CountsWorkload(Part):
     of: _Of = None
     selectivity: Annotated[
         tuple[Annotated[int, Field(gt=0, le=100)], ...],
-        Field(min_length=1, description="percentages of the rows that a query means"),
+        Field(min_length=1, description="percentages of all combinations of values"),
     ] = (1, 5, 10)
     queries: _Queries = 100
 

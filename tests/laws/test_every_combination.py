@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from expectations.alpha_beta import AlphaBeta
 from expectations.alpha_k import AlphaK
 from expectations.errors import PromiseError
 from expectations.k_anonymity import KAnonymity
@@ -20,6 +21,7 @@ from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, Recu
 from expectations.t_closeness import TCloseness
 from tasks.forms.labels import admits
 from tasks.forms.parameters import (
+    AmbiguousParameters,
     GeneralizedParameters,
     PermutedParameters,
     SplitParameters,
@@ -34,7 +36,9 @@ from tasks.microdata.randomness import seeded
 from tasks.microdata.schema import Intervals
 from tasks.microdata.table import Microdata, encode
 from tasks.partitions.parameters import (
+    AmbiguityParameters,
     AnatomyParameters,
+    DisjointCoverParameters,
     FactorsParameters,
     ForestParameters,
     FullDomainParameters,
@@ -66,6 +70,10 @@ PROMISES = {
     "t-closeness": TCloseness(t=Decimal("0.4"), distance="ordered", **SCOPE),
     "alpha-k": AlphaK(alpha=Decimal("0.7"), k=2, **SCOPE),
     "ke-anonymity": KE,
+    "alpha-beta": AlphaBeta(alpha=Decimal("0.3"), beta=Decimal("0.6"), **SCOPE),
+    "alpha-beta per group": AlphaBeta(
+        alpha=Decimal("0.3"), beta=Decimal("0.6"), presence="per-group", **SCOPE
+    ),
 }
 METHODS = {
     "full-domain": FullDomainParameters(method="full-domain"),
@@ -83,6 +91,9 @@ METHODS = {
     "ke random": KEParameters(method="ke", objective="random"),
     "ke overlapping": KEParameters(method="ke", objective="max-overlapping"),
     "anatomy": AnatomyParameters(method="anatomy"),
+    "ambiguity": AmbiguityParameters(method="ambiguity"),
+    "ambiguity calibrated": AmbiguityParameters(method="ambiguity", calibrate=True),
+    "disjoint cover": DisjointCoverParameters(method="disjoint-cover"),
 }
 SHOWN = {
     "generalized": GeneralizedParameters(method="generalized"),
@@ -90,16 +101,20 @@ SHOWN = {
     "suppressed linked": SuppressedParameters(method="suppressed", linked=(("age", "born"),)),
     "permuted": PermutedParameters(method="permuted"),
     "split": SplitParameters(method="split"),
+    "ambiguous": AmbiguousParameters(method="ambiguous"),
 }
 L2 = PROMISES["distinct"]
 READ_FROM = {"forest": K2, "factors": K2, "ke": KE, "anatomy": L2}
+READ_FROM |= dict.fromkeys(("ambiguity", "disjoint-cover"), PROMISES["alpha-beta per group"])
 COMBINATIONS = [
     (promise, method, form)
     for promise, model in PROMISES.items()
-    for method in METHODS
+    for method, how in METHODS.items()
     for form, parameters in SHOWN.items()
-    if parameters.method in model.forms
+    if parameters.method in READ_FROM.get(how.method, model).forms & model.forms
+    or (parameters.method in model.forms and READ_FROM.get(how.method, model) in (K2, KE, L2))
 ]
+JOINING = ("ambiguity", "ambiguity calibrated", "disjoint cover")
 
 
 def random_table(rng, rows):
@@ -153,12 +168,18 @@ def test_kept_or_refused(promise, method, form):
         holds_on(tables, form, kept, microdata.rows - partition.suppressed)
         represents(microdata, partition, tables, form)
         within(microdata, partition, strata)
-    assert outcomes["kept"] >= (1 if method == "anatomy" else 3), outcomes
+    if PROMISES[promise].joins and method not in JOINING:
+        assert not outcomes["kept"], "only what is made for it is known to keep it"
+        assert outcomes["refused"] >= 3
+    elif (promise, method) == ("alpha-beta", "ambiguity"):
+        assert outcomes["refused"] >= 3, "overlapping groups are more present together"
+    else:
+        assert outcomes["kept"] >= (1 if method in ("anatomy", *JOINING) else 3), outcomes
 
 
 def feasible(microdata, promises, strata):
     """What is verified before any partition is made: each stratum as one group."""
-    coarsest = grouped(microdata, strata, ["wage"])
+    coarsest = grouped(microdata, strata, ["wage"], QUASI)
     return all(promise.feasible(coarsest).holds for promise in promises)
 
 
@@ -176,6 +197,14 @@ def holds_on(tables, form, promises, rows):
 def represents(microdata, partition, tables, form):
     """Every kept row is there once, behind labels that admit its own values."""
     kept = microdata.take(np.flatnonzero(partition.group >= 0)).table()
+    if SHOWN[form].method == "ambiguous":
+        shown = Counter()
+        for row in tables["st"].to_pylist():
+            shown[row["wage"]] += row["count"]
+        assert shown == Counter(kept["wage"].to_pylist())
+        for name in QUASI:
+            assert set(tables[f"at_{name}"][name].to_pylist()) == set(kept[name].to_pylist())
+        return
     if SHOWN[form].method == "split":
         counts = dict(Counter(kept["wage"].to_pylist()))
         shown = tables["st"].group_by("wage").aggregate([("count", "sum")]).to_pylist()
