@@ -41,6 +41,11 @@ class AlphaBeta(PrivacyModel):
     beta: Annotated[ExactNumber, Field(gt=0, le=1, description="largest share of a value")]
     presence: Literal["combined", "per-group"] = "combined"
 
+    @property
+    def across(self) -> bool:
+        """Whether presence is that of all groups that cover a vector."""
+        return self.presence == "combined"
+
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`alpha`: the presence in each group by itself, `beta`: its largest share (float64).
 

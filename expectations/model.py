@@ -100,6 +100,11 @@ class PrivacyModel:
         return self.quasi_identifiers or ()
 
     @property
+    def across(self) -> bool:
+        """Whether groups are judged together, not each by itself."""
+        return False
+
+    @property
     def drawn_from(self) -> str | None:
         """The address of the population that the promise speaks of, where it speaks of one."""
         return None

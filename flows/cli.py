@@ -137,8 +137,9 @@ def check(directory: Path, digest: str | None) -> None:
     from tasks.release.promised import numbers
 
     for promise, verdict in check_release(directory, digest):
+        together = " together" if promise.across else ""
         click.echo(
-            f"{promise.name} holds in all {verdict.groups} groups: "
+            f"{promise.name} holds in all {verdict.groups} groups{together}: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
     click.echo(f"{directory}: every file is what the published tables give")

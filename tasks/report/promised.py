@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from expectations.alpha_beta import AlphaBeta
 from expectations.ke_anonymity import KEAnonymity
 from expectations.model import Number, PrivacyModel, Verdict
 from tasks.release.declared import Declared
@@ -98,7 +97,7 @@ def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> State
         title=_TITLES[model],
         sentence=f"{sentence[:1].upper()}{sentence[1:]}.",
         scope=", ".join(promise.quasi_identifiers or ()),
-        joined=isinstance(promise, AlphaBeta) and promise.presence == "combined",
+        joined=promise.across,
         holds=verdict.holds,
         groups=verdict.groups,
         failing=verdict.failing,
