@@ -29,6 +29,7 @@ class Ranges:
     ) -> None:
         self._asking, self._release, self._aggregate = asking, release, aggregate
         self._over = exp.column(over, quoted=True)
+        self._estimates = release.declared.form.shows == "columns"
         self._starts = asking.starts(over)
         self._known = Known(original[over])
         sensitive = aggregate.sensitive or release.declared.named("sensitive")[0]
@@ -42,11 +43,11 @@ class Ranges:
         high = _moved(low, level)
         within = exp.Between(this=self._over.copy(), low=literal(low), high=literal(high))
         question = question_of(self._aggregate, within, self._release.declared)
-        answer = ask(self._asking, self._release.declared, question, estimates=False)
+        answer = ask(self._asking, self._release.declared, question, self._estimates)
         bounds = answer.rows[0][self._aggregate.label]
         truth = self._truth.answer(self._aggregate.function, self._known.between(low, high))
         limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
-        return Outcome(*limits, truth, bounds.may_be_empty)
+        return Outcome(*limits, truth, bounds.may_be_empty, as_fraction(bounds.estimate))
 
 
 def _moved(value: Any, span: int) -> Any:

@@ -1,6 +1,18 @@
 """`make bench`: speed as ratios of one run, and time and peak memory of each stage."""
 
-from tests.benchmarks import forest, ke, lattice, measure, mondrian, recoded, rewriting, stages
+from tests.benchmarks import (
+    ambiguity,
+    disjoint_cover,
+    forest,
+    ke,
+    lattice,
+    measure,
+    mondrian,
+    presence,
+    recoded,
+    rewriting,
+    stages,
+)
 
 if __name__ == "__main__":
     measure.main()
@@ -10,4 +22,7 @@ if __name__ == "__main__":
     forest.main()
     recoded.main()
     rewriting.main()
+    ambiguity.main()
+    disjoint_cover.main()
+    presence.main()
     stages.main()

@@ -1,0 +1,156 @@
+"""Greedy, calibrated and disjoint covers side by side: time, presence, and errors of counts.
+
+On UCI Adult and on synthetic rows like the census of Wang, Ambiguity, which are about nobody.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from statistics import fmean, median
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from expectations.alpha_beta import AlphaBeta
+from expectations.errors import PromiseError
+from tasks.forms import ambiguous
+from tasks.forms.parameters import AmbiguousParameters
+from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.census import census
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Microdata, encode
+from tasks.partitions.parameters import AmbiguityParameters, DisjointCoverParameters
+from tasks.partitions.partition import Partition
+from tasks.partitions.registry import PARTITIONS
+from tasks.query.answer import engine
+from tasks.query.batches import Batch
+from tasks.query.helping import helping
+from tasks.query.workloads import CountsWorkload
+from tasks.release.declared import Declared, RowCounts
+from tasks.release.exposure import exposure
+from tests.benchmarks.lattice import adult
+
+ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
+CENSUS = ("age", "gender", "education", "marital", "race", "work-class", "country")
+SENSITIVE = "occupation"
+SETTINGS = ((".2", ".34"), (".1", ".2"), (".05", ".2"), (".01", ".1"))
+METHODS = {
+    "greedy": AmbiguityParameters(method="ambiguity"),
+    "calibrated": AmbiguityParameters(method="ambiguity", calibrate=True),
+    "disjoint cover": DisjointCoverParameters(method="disjoint-cover"),
+}
+QUERIES = 100
+ROWS = 500_000
+
+
+def main(sizes: Sequence[int] = (ROWS,)) -> None:
+    """Print a line for each table, setting and method."""
+    data = Path(os.environ.get("SFUMATO_DATA", "../shared/data"))
+    if (data / "adult" / "adult.data").is_file():
+        compare("UCI Adult", adult(ADULT, SENSITIVE), ADULT)
+    for rows in sizes:
+        compare(f"synthetic, {rows:,}", drawn(rows), CENSUS)
+
+
+def drawn(rows: int) -> Microdata:
+    """Synthetic rows with an occupation."""
+    table = census(rows, seed=1)
+    roles = {**dict.fromkeys(CENSUS, "quasi-identifier"), SENSITIVE: "sensitive"}
+    columns: list[Any] = [encode(name, role, table[name]) for name, role in roles.items()]
+    return Microdata(tuple(columns), rows)
+
+
+def compare(title: str, microdata: Microdata, names: Sequence[str]) -> None:
+    """Print what each method comes to at each setting."""
+    for alpha, beta in SETTINGS:
+        for method in METHODS:
+            started = time.process_time()
+            try:
+                partition = _partition(microdata, names, alpha, beta, method)
+            except PromiseError as error:
+                print(f"{title}, ({alpha},{beta}), {method}: refused: {error}")
+                continue
+            taken = time.process_time() - started
+            told = _told(microdata, names, partition, Fraction(alpha))
+            print(f"{title}, ({alpha},{beta}), {method}: {taken:.1f} s, {told}", flush=True)
+
+
+def _partition(
+    microdata: Microdata, names: Sequence[str], alpha: str, beta: str, method: str
+) -> Partition:
+    promise = AlphaBeta(
+        alpha=Decimal(alpha),
+        beta=Decimal(beta),
+        presence="per-group" if method == "greedy" else "combined",
+        quasi_identifiers=tuple(names),
+        sensitive=SENSITIVE,
+    )
+    parameters = METHODS[method]
+    make = PARTITIONS[parameters.method]
+    return make(microdata, [], [promise], parameters, seeded(7))
+
+
+def _told(microdata: Microdata, names: Sequence[str], partition: Partition, alpha: Fraction) -> str:
+    form = AmbiguousParameters(method="ambiguous")
+    tables = ambiguous.publish(microdata, partition, form, seeded(8))
+    kept = microdata.take(np.flatnonzero(partition.group >= 0))
+    columns = {
+        column.name: DeclaredColumn(
+            role=column.role,  # type: ignore[arg-type]
+            type="string" if column.values.type == "string" else "integer",
+        )
+        for column in microdata.columns
+    }
+    counts = RowCounts(
+        read=microdata.rows, dropped_by_filter=0, dropped_for_nulls=0, dropped_as_repeats=0,
+        suppressed=partition.suppressed, published=kept.rows, fakes=0,
+    )  # fmt: skip
+    declared = Declared.model_construct(columns=columns, form=form, rows=counts)
+    groups = ambiguous.groups(tables, columns, names, [SENSITIVE])
+    codes = np.stack([kept[name].category()[0] for name in names], axis=1)
+    seen = exposure(groups, codes, alpha, names)
+    shares = (
+        ""
+        if seen is None
+        else (
+            f"above α by all tables {float(seen.combined_sum):.1%} of people, by an attacker who "
+            f"fits frequencies {float(seen.weighted.above):.1%}"
+        )
+    )
+    return (
+        f"{len(groups):,} groups, {partition.suppressed:,} suppressed, {shares}; errors "
+        f"{_errors(dict(tables), declared, kept)}"
+    )
+
+
+def _errors(tables: dict[str, Any], declared: Declared, kept: Microdata) -> str:
+    """Median and mean relative error of the batches, by both estimators."""
+    tables |= helping(tables, declared)
+    workload = CountsWorkload(kind="counts", queries=QUERIES)
+    told = []
+    for estimator in ("weighted", "uniform"):
+        with engine(tables, declared, estimator) as asking:  # type: ignore[arg-type]
+            batch = Batch(asking, SimpleNamespace(declared=declared), workload, kept)  # type: ignore[arg-type]
+            scores = [_scores(batch, level) for level in workload.levels]
+        shown = ", ".join(f"{median(s):.3f}/{fmean(s):.3f}" for s in scores)
+        told.append(f"{estimator} {shown}")
+    return "; ".join(told) + f" at {workload.levels} %"
+
+
+def _scores(batch: Batch, level: int) -> list[float]:
+    randomness = seeded(level)
+    outcomes = [batch.ask(level, randomness) for _ in range(QUERIES)]
+    return [
+        float(abs(one.estimate - one.truth) / one.truth)
+        for one in outcomes
+        if one and one.truth and one.estimate is not None
+    ]
+
+
+if __name__ == "__main__":
+    main([int(rows) for rows in sys.argv[1:]] or (ROWS,))
