@@ -11,6 +11,7 @@ from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, Recu
 from expectations.model import PrivacyModel
 from expectations.t_closeness import TCloseness
 from tasks.forms.parameters import SuppressedParameters
+from tasks.microdata.bands import Bands, column_of
 from tasks.microdata.schema import ORDERED
 from tasks.partitions.parameters import FactorsParameters
 from tasks.query.workloads import RangeWorkload, Workload
@@ -28,6 +29,7 @@ _NEEDED: Mapping[str, tuple[tuple[type[PrivacyModel], ...], str]] = {
     "ambiguity": ((AlphaBeta,), _AMBIGUOUS),
     "disjoint-cover": ((AlphaBeta,), _AMBIGUOUS),
 }
+_NUMBERS = ("integer", "decimal", "float")
 _RESERVED = frozenset({"group_id", "count", "lower", "upper"})
 
 
@@ -50,12 +52,20 @@ def _roles(spec: "ReleaseSpec") -> None:
     for role in ("quasi-identifier", "sensitive"):
         if not spec.named(role):
             raise ValueError(f"columns: none has role {role}")
-    for name in spec.strata:
-        if name not in spec.named("quasi-identifier", "insensitive"):
-            raise ValueError(f"strata: {name!r} is no quasi-identifier or insensitive column")
     for name in spec.named("sensitive"):
         if spec.nulls == "category" and spec.columns[name].nulls is None:
             raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
+
+
+def _strata(spec: "ReleaseSpec") -> None:
+    for i, stratum in enumerate(spec.strata):
+        name = column_of(stratum)
+        if name not in spec.named("quasi-identifier", "insensitive"):
+            raise ValueError(f"strata: {name!r} is no quasi-identifier or insensitive column")
+        if isinstance(stratum, Bands) and spec.columns[name].type not in _NUMBERS:
+            raise ValueError(f"strata.{i}: bands are of numbers, and {name!r} has none")
+        if str(stratum) in spec.columns and isinstance(stratum, Bands):
+            raise ValueError(f"strata.{i}: a column is called as these bands")
 
 
 def _unit(spec: "ReleaseSpec") -> None:
@@ -198,6 +208,7 @@ def _not_yet(spec: "ReleaseSpec") -> None:
 RULES: tuple[Callable[["ReleaseSpec"], None], ...] = (
     _names,
     _roles,
+    _strata,
     _unit,
     _scopes,
     _combination,

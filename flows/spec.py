@@ -17,6 +17,7 @@ from expectations.promises import PROMISE, Promise
 from flows.rules import RULES
 from tasks.forms.parameters import FormParameters
 from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.bands import Stratum
 from tasks.microdata.hierarchies import Declared, declared_hierarchy
 from tasks.microdata.schema import ColumnSpec, NullPolicy, Role, Source
 from tasks.partitions.parameters import PartitionParameters
@@ -62,7 +63,7 @@ class ReleaseSpec(_Part):
         str | None,
         Field(description="`row` where rows are people, else the identifier with `unit: true`"),
     ] = None
-    strata: tuple[str, ...] = ()
+    strata: tuple[Stratum, ...] = ()
     versions: Literal["disjoint", "accepted-risk"] = "disjoint"
     approval: Literal["none", "required"] = "none"
     retain: Annotated[

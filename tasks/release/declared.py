@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from expectations.promises import Promise
 from tasks.forms.parameters import FormParameters
 from tasks.forms.schema import DeclaredColumn, named
+from tasks.microdata.bands import Stratum
 from tasks.microdata.hierarchies import Declared as Hierarchy
 from tasks.partitions.parameters import PartitionParameters
 from tasks.release.canonical import canonical_json
@@ -60,7 +61,7 @@ class Terms(_Frozen):
     columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
         dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_listed)
     ]
-    strata: tuple[str, ...]
+    strata: tuple[Stratum, ...]
     promises: tuple[Promise, ...]
     partition: PartitionParameters
     form: FormParameters

@@ -7,6 +7,7 @@ import numpy as np
 
 from tasks.forms.registry import FORMS
 from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.bands import with_strata
 from tasks.microdata.hierarchies import with_hierarchies
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Microdata, load
@@ -30,7 +31,7 @@ def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Ran
     """
     microdata = with_hierarchies(load(deidentified), terms.hierarchies)
     partition = PARTITIONS[terms.partition.method](
-        microdata, terms.strata, terms.promises, terms.partition, randomness
+        *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
     )
     tables = FORMS[terms.form.method].publish(microdata, partition, terms.form, randomness)
     declared = _declared(terms, microdata, partition, noted(deidentified, "counts"))

@@ -12,6 +12,7 @@ from expectations.l_diversity import eligible
 from expectations.model import PrivacyModel, Verdict, plain
 from expectations.risk import Risk, risk
 from tasks.microdata.any_table import AS_USUAL, read_any
+from tasks.microdata.bands import with_strata
 from tasks.microdata.grouped import grouped, grouped_within
 from tasks.microdata.hierarchies import with_hierarchies
 from tasks.microdata.singling_out import SinglingOut, singling_out
@@ -37,11 +38,12 @@ def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]
     Raises:
         PromiseError: where a promise cannot be kept.
     """
-    microdata = with_hierarchies(load(deidentified), terms.hierarchies)
+    whole = with_hierarchies(load(deidentified), terms.hierarchies)
+    microdata, strata = with_strata(whole, terms.strata)
     if not microdata.rows:
         raise PromiseError("no row is left to be published")
     rescued = terms.partition.may_suppress
-    rows = [_stake(p, microdata, terms.strata, base, rescued) for p in terms.promises]
+    rows = [_stake(p, microdata, strata, base, rescued) for p in terms.promises]
     note(deidentified, "stakes", rows)
     return rows
 

@@ -188,6 +188,8 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"columns/wage/nulls": "category"}, "columns.wage: ", "cannot publish nulls"),
         ({"nulls": "category"}, "columns.wage: ", "null policy of its own"),
         ({"strata": ["wage"]}, "strata: ", "'wage' is no quasi-identifier"),
+        ({"strata": [{"column": "wage", "bands": [3]}]}, "strata: ", "'wage' is no quasi-ident"),
+        ({"strata": [{"column": "town", "bands": [3]}]}, "strata.0: ", "bands are of numbers"),
         ({"approval": "required"}, "approval: ", "no step at which a release is approved"),
         ({"approval": "perhaps"}, "approval: ", "Input should be"),
         ({"publish/formats": ["csv"]}, "publish: ", "parquet must be among them"),
