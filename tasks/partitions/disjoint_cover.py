@@ -10,6 +10,7 @@ larger of theirs: a cut with a side that exceeds α leads to none that does not,
 """
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from expectations.model import PrivacyModel, plain
 from tasks.microdata.randomness import Randomness
 from tasks.microdata.table import Microdata, key
 from tasks.partitions.cover_promises import Others, Wanted, wanted
+from tasks.partitions.cover_residue import within_beta
 from tasks.partitions.cover_search import Found, Prune, Search, effort
 from tasks.partitions.cover_table import by_part, distinct
 from tasks.partitions.cover_tree import Tree
 from tasks.partitions.parameters import DisjointCoverParameters
-from tasks.partitions.partition import Partition
+from tasks.partitions.partition import Partition, by_stratum
 
 _WORTH_COMPILING = 64  # vectors
 
@@ -41,13 +43,31 @@ def partition(
     """Cut each stratum by values into groups that keep α and β, to be counted in with small errors.
 
     α and β are the least that any (α,β)-promise asks for. A cut whose sides break another promise
-    is not made. Which cuts are made is searched at random, judged by random counting queries.
+    is not made. Which cuts are made is searched at random, judged by random counting queries. Rows
+    of values that are too frequent for β are left out where the residue may be suppressed.
 
     Raises:
         PromiseError: where there is no (α,β)-promise, where a whole stratum breaks a promise, or
             where parts cannot be judged by one.
     """
     asked = wanted(microdata, strata, promises)
+    if parameters.residue == "refuse":
+        return _cut(microdata, strata, asked, randomness)
+    values, _ = microdata[str(asked.promise.sensitive)].category()
+    beta = Fraction(asked.promise.beta)
+    kept = within_beta(values, by_stratum(microdata, strata), beta, randomness)
+    if not len(kept):
+        raise PromiseError("disjoint-cover: every row would be left out for β")
+    cut = _cut(microdata.take(kept), strata, asked, randomness)
+    group = np.full(microdata.rows, -1, dtype=np.int64)
+    group[kept] = cut.group
+    return Partition(group, facts={**cut.facts, "suppressed": microdata.rows - len(kept)})
+
+
+def _cut(
+    microdata: Microdata, strata: Sequence[str], asked: Wanted, randomness: Randomness
+) -> Partition:
+    """Groups of all rows."""
     if not microdata.rows:
         return Partition(np.empty(0, dtype=np.int64), facts={"groups": 0})
     stratum, _ = dense(key([microdata[name] for name in strata], microdata.rows)[0])

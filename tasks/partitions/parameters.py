@@ -107,6 +107,15 @@ class DisjointCoverParameters(_Method):
     """Groups no two of which cover the same combination of quasi-identifiers."""
 
     method: Literal["disjoint-cover"]
+    residue: Annotated[
+        Literal["suppress", "refuse"],
+        Field(description="what happens to rows of a value that is too frequent for beta"),
+    ] = "refuse"
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether rows of too frequent values are left out."""
+        return self.residue == "suppress"
 
 
 PartitionParameters = Annotated[

@@ -42,7 +42,7 @@ SETTINGS = ((".2", ".34"), (".1", ".2"), (".05", ".2"), (".01", ".1"))
 METHODS = {
     "greedy": AmbiguityParameters(method="ambiguity"),
     "calibrated": AmbiguityParameters(method="ambiguity", calibrate=True),
-    "disjoint cover": DisjointCoverParameters(method="disjoint-cover"),
+    "disjoint cover": DisjointCoverParameters(method="disjoint-cover", residue="suppress"),
 }
 QUERIES = 100
 ROWS = 500_000

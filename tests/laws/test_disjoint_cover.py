@@ -23,14 +23,16 @@ from expectations.occurrences import occurrences
 from expectations.presence import DeltaPresence
 from tasks.microdata.randomness import seeded
 from tasks.microdata.table import Microdata, encode
-from tasks.partitions import cover_search, disjoint_cover
+from tasks.partitions import cover_residue, cover_search, disjoint_cover
 from tasks.partitions.cover_cuts import may_cut
 from tasks.partitions.cover_estimates import desk_for, estimated, fitted
 from tasks.partitions.cover_promises import wanted
 from tasks.partitions.cover_queries import queries
+from tasks.partitions.cover_residue import within_beta
 from tasks.partitions.cover_search import Effort, Search
 from tasks.partitions.cover_table import Rule, Taste, distinct, room_for
 from tasks.partitions.cover_tree import grown
+from tasks.partitions.parameters import DisjointCoverParameters
 
 PATIENTS = {  # Figure 1
     "age": [45, 20, 50, 60, 20, 50, 60, 60],
@@ -38,6 +40,8 @@ PATIENTS = {  # Figure 1
     "zip": [11000, 12000, 23000, 12000, 54000, 23000, 23000, 21000],
 }
 ILLS = ["diabetes", "flu", "diarrhea", "stroke", "leukemia", "diabetes", "leukemia", "dyspepsia"]
+
+PLAIN = DisjointCoverParameters(method="disjoint-cover")
 
 
 def table(named, ills, **others):
@@ -63,7 +67,7 @@ def promise(alpha, beta, **more):
 
 
 def made(microdata, promises, seed=0, strata=()):
-    return disjoint_cover.partition(microdata, list(strata), promises, None, seeded(seed))
+    return disjoint_cover.partition(microdata, list(strata), promises, PLAIN, seeded(seed))
 
 
 def seen(microdata, group):
@@ -363,3 +367,47 @@ def test_the_search_lowers_the_error():
         found = search.run([np.arange(len(vectors.rows))], tried)
         errors.append(found.median + found.mean)
     assert errors[1] < 0.9 * errors[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "beta", "kept"),
+    [
+        ("aaab", Fraction(1, 2), 2),
+        ("aaaabbcc", Fraction(1, 2), 8),
+        ("aaaaaabbcc", Fraction(1, 2), 8),
+        ("aab", Fraction(1, 3), 0),
+        ("aaabbc", Fraction(1, 3), 3),
+    ],
+)
+def test_as_few_rows_are_left_out_for_beta_as_can_be(monkeypatch, values, beta, kept):
+    monkeypatch.setattr(cover_residue, "_SLACK", Fraction(1))
+    codes = np.array([ord(v) - ord("a") for v in values])
+    rows = within_beta(codes, [np.arange(len(codes))], beta, seeded(1))
+    counts = np.bincount(codes[rows], minlength=3)
+    assert len(rows) == kept
+    assert all(Fraction(int(n)) <= beta * len(rows) for n in counts)
+    chosen = product(*(range(values.count(value) + 1) for value in "abc"))
+    assert len(rows) == max(sum(of) for of in chosen if all(n <= beta * sum(of) for n in of))
+
+
+def test_rows_too_many_for_beta_are_left_out_in_their_stratum():
+    """Each stratum by itself; the rest is cut as if they had never been there."""
+    values, strata = list("aaab" + "abcd"), [0] * 4 + [1] * 4
+    columns = {"q": list(range(8)), "part": strata, "s": values}
+    roles = {"q": "quasi-identifier", "part": "quasi-identifier", "s": "sensitive"}
+    microdata = Microdata(
+        tuple(encode(name, roles[name], pa.array(of)) for name, of in columns.items()), 8
+    )
+    promise = AlphaBeta(
+        alpha=1, beta=Decimal("0.5"), quasi_identifiers=("q", "part"), sensitive="s"
+    )
+    refusing, suppressing = (
+        DisjointCoverParameters(method="disjoint-cover", residue=residue)
+        for residue in ("refuse", "suppress")
+    )
+    with pytest.raises(PromiseError, match="1 of 2 strata"):
+        disjoint_cover.partition(microdata, ["part"], [promise], refusing, seeded(1))
+    found = disjoint_cover.partition(microdata, ["part"], [promise], suppressing, seeded(1))
+    assert found.suppressed == found.facts["suppressed"]
+    assert 2 <= found.suppressed < 4
+    assert (found.group[3:] >= 0).all()
