@@ -1,0 +1,126 @@
+"""Trees annotated with a distribution: whole-number weights, as small as a denominator asks for.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009). What
+is published below a node comes in multiples of the sum of its children's weights, and the exact
+ratios of a source are coprime: few groups are large enough for them. Ratios with a small
+denominator define another distribution, whose distance from the asked one is told.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+
+import numpy as np
+
+from expectations.errors import SpecError
+from expectations.groups import Target
+from expectations.subdomains import probabilities
+from tasks.targets.distribution import whole
+from tasks.targets.shares import below
+from tasks.targets.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Annotated:
+    """A target, and the total-variation distance of its distribution from the asked one.
+
+    That is the most by which the chances of any set of values differ.
+    """
+
+    target: Target
+    distance: Fraction
+
+
+def annotate(tree: Tree, weights: np.ndarray, denominator: int | None = None) -> Annotated:
+    """Give each node its share of its parent: exactly, or with parts of at most `denominator`.
+
+    A node that is possible keeps a weight of at least 1, one that is not has 0. Of two children's
+    ratios the nearest is taken, of more the largest remainders' at the best sum of weights, the
+    smallest of equally good ones. Weights below one node have no common divisor.
+
+    Args:
+        tree: a tree over the domain.
+        weights: what each of its positions weighs, whole numbers, not all 0.
+        denominator: the largest sum of the weights below one node; None for the exact ratios.
+
+    Raises:
+        SpecError: where more children of a node are possible than the denominator.
+    """
+    asked = below(tree.parent.tolist(), tree.at_leaves(whole(weights.tolist())).tolist())
+    given = [1] + [0] * (len(asked) - 1)
+    for children in _families(tree):
+        parts = [asked[child] for child in children]
+        for child, part in zip(children, _shared(parts, denominator), strict=True):
+            given[child] = part
+    small = max(given) < 2**62 // len(given)
+    target = Target(tree.parent, np.array(given, dtype=np.int64 if small else object))
+    return Annotated(target, _distance(tree, target, asked) if denominator else Fraction(0))
+
+
+def _families(tree: Tree) -> list[list[int]]:
+    """The children of each node that has some."""
+    children: list[list[int]] = [[] for _ in tree.parent]
+    for node, parent in enumerate(tree.parent.tolist()):
+        if parent >= 0:
+            children[parent].append(node)
+    return [family for family in children if family]
+
+
+def _shared(parts: list[int], denominator: int | None) -> list[int]:
+    """Small whole numbers in nearly these proportions."""
+    possible = [part for part in parts if part]
+    divisor = gcd(*possible)
+    if not possible or denominator is None or sum(possible) <= denominator * divisor:
+        return [part // max(divisor, 1) for part in parts]
+    if len(possible) > denominator:
+        raise SpecError(
+            f"target: a node has {len(possible)} possible parts, which weights that add up to "
+            f"{denominator} cannot tell: use a larger denominator, or a tree of a smaller arity"
+        )
+    near = _two if len(possible) == 2 else _several
+    found = iter(near(possible, denominator))
+    return [next(found) if part else 0 for part in parts]
+
+
+def _two(parts: list[int], denominator: int) -> list[int]:
+    """The a and b, both at least 1, whose a/(a+b) is nearest, a+b being at most the denominator."""
+    share = Fraction(parts[0], sum(parts)).limit_denominator(denominator)
+    share = min(max(share, Fraction(1, denominator)), Fraction(denominator - 1, denominator))
+    return [share.numerator, share.denominator - share.numerator]
+
+
+def _several(parts: list[int], denominator: int) -> list[int]:
+    """The weights of largest remainders whose shares are nearest, by the sum of the differences."""
+    total = sum(parts)
+    best, least = [1] * len(parts), Fraction(2)
+    for size in range(len(parts), denominator + 1):
+        found = _apportioned(parts, total, size)
+        off = sum(abs(n * total - size * part) for n, part in zip(found, parts, strict=True))
+        if Fraction(off, size * total) < least:
+            best, least = found, Fraction(off, size * total)
+    return [n // gcd(*best) for n in best]
+
+
+def _apportioned(parts: list[int], total: int, size: int) -> list[int]:
+    """So many seats by the largest remainders, at least one for each part."""
+    seats = [max(size * part // total, 1) for part in parts]
+    while sum(seats) != size:
+        short = [size * part - n * total for n, part in zip(seats, parts, strict=True)]
+        if sum(seats) < size:
+            seats[short.index(max(short))] += 1
+        else:
+            seats[min((s, i) for i, s in enumerate(short) if seats[i] > 1)[1]] -= 1
+    return seats
+
+
+def _distance(tree: Tree, target: Target, asked: list[int]) -> Fraction:
+    """Half the sum of what the chances of the values differ."""
+    chances = probabilities(target)
+    leaves = tree.leaf.tolist()
+    unit = lcm(*(chances[leaf].denominator for leaf in leaves))
+    off = (
+        chances[leaf].numerator * (unit // chances[leaf].denominator) * asked[0]
+        - asked[leaf] * unit
+        for leaf in leaves
+    )
+    return Fraction(sum(map(abs, off)), 2 * unit * asked[0])

@@ -1,0 +1,74 @@
+"""Distributions over the values of a domain, as whole-number weights: P is weight / sum of weights.
+
+A weight is exact where the distribution has whole-number ratios. Where it has not, each weight is
+rounded to a part in 10**12 of the largest, by decimal arithmetic, so that every machine finds the
+same; what is possible keeps a weight of at least 1.
+"""
+
+from collections.abc import Sequence
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+
+from expectations.errors import SpecError
+from expectations.exact import Exact
+
+_SCALE = 10**12
+_DECIMALS = Context(prec=34)
+_NEGLIGIBLE = -60  # the exponent of a weight far below the smallest
+_INT64 = 2**62  # twice as much still fits
+
+
+def of_counts(counts: np.ndarray) -> np.ndarray:
+    """The distribution of a source, by how often it has each value.
+
+    Raises:
+        SpecError: where there is nothing.
+    """
+    return whole([int(count) for count in counts])
+
+
+def uniform(n: int) -> np.ndarray:
+    """Each of n values as likely as any other."""
+    return np.ones(n, dtype=np.int64)
+
+
+def normal(values: Exact, mean: Decimal, variance: Decimal) -> np.ndarray:
+    """Each value as likely as the density of a normal distribution is high at it."""
+    centre = Fraction(mean) * 10**values.digits
+    distances = [(int(unit) - centre) ** 2 for unit in values.units]
+    nearest = min(distances, default=Fraction(0))
+    twice = 2 * Fraction(variance) * 10 ** (2 * values.digits)
+    return whole([_density((nearest - distance) / twice) for distance in distances])
+
+
+def zipf(n: int, s: Decimal) -> np.ndarray:
+    """The r-th of n values in ascending order as likely as r**-s: Zipf's law with exponent s."""
+    with localcontext(_DECIMALS):
+        return whole([_rounded(Decimal(rank) ** -s) for rank in range(1, n + 1)])
+
+
+def whole(weights: Sequence[int]) -> np.ndarray:
+    """Weights without a common divisor: int64, or Python integers where their sum overflows.
+
+    Raises:
+        SpecError: where no value has a weight.
+    """
+    divisor = gcd(*weights)
+    if not divisor:
+        raise SpecError("target: a distribution needs a value that is possible")
+    reduced = [weight // divisor for weight in weights]
+    return np.array(reduced, dtype=np.int64 if sum(reduced) < _INT64 else object)
+
+
+def _density(exponent: Fraction) -> int:
+    if exponent < _NEGLIGIBLE:
+        return 1
+    with localcontext(_DECIMALS):
+        return _rounded((Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp())
+
+
+def _rounded(share: Decimal) -> int:
+    return max(int((share * _SCALE).to_integral_value()), 1)

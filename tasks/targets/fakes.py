@@ -1,0 +1,143 @@
+"""The least sum of ranges that a P-private multiset has when fake values may be added.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009),
+problem 5.1, their recurrence mended. By Hall's condition on nested sets, A subdomains at a node and
+below it generalize its values and x fakes exactly if A is at most |g| + x, there and at every node
+below. The sum of ranges is least where A·(range(parent) - range(node)), summed over the nodes, is
+largest, and the largest such sum for a node, A and x follows from those of its children.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from expectations.groups import Target
+from tasks.targets.fakes_reach import Reach, reach
+from tasks.targets.fakes_tables import Savings, savings
+
+
+@dataclass(frozen=True, eq=False)
+class Redistributed:
+    """The copies of each node, how often each node (a leaf) is a fake, and the sum of ranges."""
+
+    copies: np.ndarray
+    fakes: np.ndarray
+    cost: int
+
+
+def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> Redistributed:
+    """The P-private multiset with the least sum of ranges, with as few of `most` fakes as it takes.
+
+    O(nodes · most³) in all, and far less where values are spread about as P says.
+
+    Args:
+        target: the hierarchy with its distribution.
+        counts: how often each node (a leaf) is a value.
+        ranges: the range of each node in whole units, no larger than its parent's.
+        most: how many fakes there may be.
+
+    Returns:
+        Copies and fakes (int64), one for each node; as many copies as values and fakes.
+    """
+    tables = _tables(target, counts, ranges, most)
+    least = _least(tables, int(ranges[0]), most)
+    fakes = least.index(min(least))
+    copies = _copies(tables, tables.reach.held[0] + fakes, fakes)
+    placed = _placed(tables.reach, target.parent.tolist(), counts, copies)
+    return Redistributed(copies, placed, least[fakes])
+
+
+def costs(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> list[int]:
+    """The least sum of ranges with exactly 0, 1, …, `most` fakes; see `with_fakes`.
+
+    It is neither monotone nor convex in the number of fakes.
+    """
+    return _least(_tables(target, counts, ranges, most), int(ranges[0]), most)
+
+
+def _tables(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> Savings:
+    around = reach(target, [int(count) for count in counts], most)
+    return savings(around, target.parent.tolist(), [int(length) for length in ranges])
+
+
+def _least(tables: Savings, length: int, most: int) -> list[int]:
+    around = tables.reach
+    costs = [(around.held[0] + fakes) * length for fakes in range(most + 1)]
+    if around.total[0]:
+        best = tables.best(0)
+        for fakes in range(most + 1):
+            times = min((around.held[0] + fakes) // around.total[0], around.high[0])
+            row, column = times - around.low[0], min(fakes, around.width[0])
+            costs[fakes] -= int(best[row, column])
+    return costs
+
+
+def _copies(tables: Savings, copies: int, fakes: int) -> np.ndarray:
+    """How many copies of each node lead to what is saved with all of them and so many fakes."""
+    around = tables.reach
+    kept = np.zeros(len(around.held), dtype=np.int64)
+    stack = [(0, copies, fakes)]
+    while stack:
+        node, copies, fakes = stack.pop()
+        times = _times(tables, node, copies, fakes)
+        kept[node] = copies - times * around.total[node]
+        if times:
+            split = _split(tables, node, times, min(fakes, around.width[node]))
+            family = around.children[node]
+            stack += [
+                (child, around.weight[child] * times, part)
+                for child, part in zip(family, split, strict=True)
+            ]
+    return kept
+
+
+def _times(tables: Savings, node: int, copies: int, fakes: int) -> int:
+    """How many times a node with so many copies and fakes passes on, at best."""
+    around = tables.reach
+    low, total = around.low[node], around.total[node]
+    if not total:
+        return 0
+    times = min(copies // total, around.high[node])
+    saved = tables.shared[node][: times - low + 1, min(fakes, around.width[node])]
+    return low + int(np.argmax(saved))
+
+
+def _split(tables: Savings, node: int, times: int, fakes: int) -> list[int]:
+    """How many fakes go to each child of a node that passes on so many times."""
+    dtype = tables.shared[node].dtype
+    together = tables.together(node, np.array([times], dtype=dtype))
+    family, parts = tables.reach.children[node], list[int]()
+    for child, first in zip(family[:0:-1], together[-2::-1], strict=True):
+        alone = tables.passing(child, np.array([times * tables.reach.weight[child]], dtype=dtype))
+        parts.append(_taken(first[0], alone[0], fakes))
+        fakes -= parts[-1]
+    return [*parts, fakes][::-1]
+
+
+def _taken(others: np.ndarray, last: np.ndarray, fakes: int) -> int:
+    """How many of so many fakes the last child takes: the fewest where the sum is largest."""
+    taken = np.arange(min(fakes + 1, len(last)))
+    sums = others[np.minimum(fakes - taken, len(others) - 1)] + last[taken]
+    return int(np.argmax(sums))
+
+
+def _placed(around: Reach, parent: list[int], counts: np.ndarray, copies: np.ndarray) -> np.ndarray:
+    """Fakes where copies lack values: below each node, at the leaf of its largest weights."""
+    held, shown = counts.astype(np.int64), copies.copy()
+    fakes = np.zeros(len(parent), dtype=np.int64)
+    lacking = np.zeros(len(parent), dtype=np.int64)
+    for node in range(len(parent) - 1, -1, -1):
+        more = max(int(shown[node] - held[node] - lacking[node]), 0)
+        if more:
+            fakes[_heaviest(around, node)] += more
+            lacking[node] += more
+        if node:
+            for sums in (held, shown, lacking):
+                sums[parent[node]] += sums[node]
+    return fakes
+
+
+def _heaviest(around: Reach, node: int) -> int:
+    while around.children[node]:
+        node = max(around.children[node], key=lambda child: around.weight[child])
+    return node

@@ -1,0 +1,113 @@
+"""A distribution that a CSV file gives: one line per value, with its probability.
+
+`;` separates where the first line has one, else `,`; there is no header. Row n of errors is line n
+of the file. Values that the file leaves out have probability 0.
+"""
+
+import csv
+from collections.abc import Hashable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from expectations.exact import is_number
+from tasks.microdata.place import wrong
+from tasks.targets.distribution import whole
+
+_DIGITS = 38  # decimals of a probability
+_TOLERANCE = Fraction(1, 10**9)
+
+Rows = Sequence[tuple[str, str] | None]
+"""The value and the probability that each line writes, None where it is blank."""
+
+
+def read_rows(path: Path, file: str) -> Rows:
+    """Read a file of values and probabilities as text.
+
+    Args:
+        path: the file.
+        file: what to call it in errors.
+
+    Raises:
+        InputError: where it cannot be read, or a line has not two fields.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise wrong(file, "not UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no path"
+        raise wrong(file, f"cannot be read ({reason})") from None
+    delimiter = ";" if ";" in lines[0] else ","
+    return [_pair(line, delimiter, file, row) for row, line in enumerate(lines)]
+
+
+def from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
+    """The weights of the domain's values (distinct) by what a file says of some of them.
+
+    Numbers are compared as numbers, everything else as text.
+
+    Raises:
+        InputError: with the line of a value that is not in the domain or stands twice, or of what
+            is no probability; where they do not add up to 1, within 1e-9.
+    """
+    place = _places(domain)
+    found: dict[int, Fraction] = {}
+    for row, pair in enumerate(rows):
+        if pair is None:
+            continue
+        at = place.get(_key(pair[0], domain.type))
+        if at is None:
+            raise wrong(file, "the value is not in the domain", row=row)
+        if at in found:
+            raise wrong(file, "the value stands in an earlier line", row=row)
+        found[at] = _probability(pair[1], file, row)
+    if abs(sum(found.values(), Fraction(0)) - 1) > _TOLERANCE:
+        raise wrong(file, "the probabilities do not add up to 1")
+    weights = [found.get(at, Fraction(0)) for at in range(len(domain))]
+    return whole([int(weight * 10**_DIGITS) for weight in weights])
+
+
+def _pair(line: str, delimiter: str, file: str, row: int) -> tuple[str, str] | None:
+    try:
+        fields = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        raise wrong(file, "cannot be parsed as CSV", row=row) from None
+    if not fields:
+        return None
+    if len(fields) != 2:
+        raise wrong(file, f"{len(fields)} fields, not a value and its probability", row=row)
+    return fields[0], fields[1]
+
+
+def _places(domain: pa.Array) -> Mapping[Hashable, int]:
+    texts = pc.cast(domain, pa.string()).to_pylist()
+    if is_number(domain.type):
+        texts = [str(value) for value in domain.to_pylist()]
+    return {_key(text, domain.type): at for at, text in enumerate(texts)}
+
+
+def _key(text: str, type_: pa.DataType) -> Hashable:
+    return _decimal(text) if is_number(type_) else text
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        return Decimal(text) if Decimal(text).is_finite() else None
+    except InvalidOperation:
+        return None
+
+
+def _probability(text: str, file: str, row: int) -> Fraction:
+    number = _decimal(text)
+    if number is None or not 0 <= number <= 1:
+        raise wrong(file, "not a probability from 0 to 1", row=row)
+    if not number:
+        return Fraction(0)
+    if -int(number.as_tuple().exponent) > _DIGITS:
+        raise wrong(file, f"a probability with more than {_DIGITS} decimals", row=row)
+    return Fraction(number)

@@ -1,0 +1,133 @@
+"""Trees over an ordered domain: each node is a run of neighbouring values, each leaf one value."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+Cuts = Callable[[int, int], list[int]]
+"""Where the parts of the positions first, …, last start, of which there are two or more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes 0 (the root), 1, …, parents before children, no node with a single child.
+
+    `parent[node]` is the node above (-1 for the root); `first[node]` and `last[node]` are the
+    positions in the domain (from 0) where its run begins and ends. All int64.
+    """
+
+    parent: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
+    @cached_property
+    def leaf(self) -> np.ndarray:
+        """The leaf of each position of the domain."""
+        leaves = np.flatnonzero(self.first == self.last)
+        return leaves[np.argsort(self.first[leaves])]
+
+    def at_leaves(self, numbers: np.ndarray) -> np.ndarray:
+        """One number for each position, as one for each node: 0 where it is no leaf."""
+        placed = np.zeros(len(self.parent), dtype=numbers.dtype)
+        placed[self.leaf] = numbers
+        return placed
+
+    @property
+    def steps(self) -> np.ndarray:
+        """The range of each node where values have no distance: its number of leaves less one."""
+        steps: np.ndarray = self.last - self.first
+        return steps
+
+    def ranges(self, units: np.ndarray) -> np.ndarray:
+        """The range of each node, from the values of the domain, ascending, in whole units."""
+        ranges: np.ndarray = units[self.last] - units[self.first]
+        return ranges
+
+
+def balanced(n: int, arity: int) -> Tree:
+    """A tree over n values whose nodes have `arity` children, or as many as they have values.
+
+    The sizes of siblings differ by one at most, the larger first: the tree is as low as can be.
+    """
+    return _grown(n, lambda first, last: _even(first, last, arity))
+
+
+def median(weights: Sequence[int], arity: int) -> Tree:
+    """A tree over values with these weights (whole, not negative), siblings about as heavy.
+
+    A node with the weight W is cut where the weight to the left is nearest to W/arity, 2W/arity, …,
+    the leftmost of two such places; every part has a value. What weighs nothing is cut evenly.
+    """
+    sums = [0, *accumulate(int(weight) for weight in weights)]
+
+    def cuts(first: int, last: int) -> list[int]:
+        if sums[last + 1] == sums[first]:
+            return _even(first, last, arity)
+        return _weighty(sums, first, last, arity)
+
+    return _grown(len(weights), cuts)
+
+
+def taxonomy(ancestors: np.ndarray) -> tuple[Tree, np.ndarray]:
+    """The tree that a hierarchy is, its leaves in an order that makes every node a run.
+
+    Args:
+        ancestors: the node above each value (columns) at each level (rows), from the value itself
+            to the root; nodes nest, and are numbered anew at each level.
+
+    Returns:
+        The tree, and the value at each of its positions. Nodes of a level stay in the order of
+        their numbers, below the same node.
+    """
+    order = np.lexsort(ancestors)
+    n = len(order)
+    parents, firsts, lasts = [np.array([-1])], [np.array([0])], [np.array([n - 1])]
+    nodes, above, length = 1, np.zeros(n, dtype=np.int64), np.full(n, n)
+    for level in [*ancestors[::-1, order], np.arange(n)]:
+        first = np.flatnonzero(np.diff(level, prepend=-1))
+        sizes = np.diff(np.append(first, n))
+        new = sizes < length[first]
+        parents.append(above[first[new]])
+        firsts.append(first[new])
+        lasts.append((first + sizes - 1)[new])
+        numbers = above[first]
+        numbers[new] = nodes + np.arange(int(new.sum()))
+        nodes += int(new.sum())
+        above, length = np.repeat(numbers, sizes), np.repeat(sizes, sizes)
+    return Tree(*(np.concatenate(part) for part in (parents, firsts, lasts))), order
+
+
+def _grown(n: int, cuts: Cuts) -> Tree:
+    """The tree over n positions whose nodes are cut so, level by level."""
+    parent, first, last = [-1], [0], [n - 1]
+    for node, low in enumerate(first):
+        high = last[node]
+        starts = cuts(low, high) if low < high else []
+        parent += [node] * len(starts)
+        last += [start - 1 for start in starts[1:]] + [high] * bool(starts)
+        first += starts
+    return Tree(*(np.array(part, dtype=np.int64) for part in (parent, first, last)))
+
+
+def _even(first: int, last: int, arity: int) -> list[int]:
+    parts = min(arity, last - first + 1)
+    size, larger = divmod(last - first + 1, parts)
+    return [first + part * size + min(part, larger) for part in range(parts)]
+
+
+def _weighty(sums: Sequence[int], first: int, last: int, arity: int) -> list[int]:
+    """Starts of parts, by what the values before each position weigh together."""
+    parts = min(arity, last - first + 1)
+    starts = [first]
+    for part in range(1, parts):
+        low, high = starts[-1] + 1, last + 1 - (parts - part)
+        wanted = part * (sums[last + 1] - sums[first]) + parts * sums[first]
+        at = bisect_left(sums, -(-wanted // parts), low, high)
+        before = at - (at > low)
+        nearer = parts * sums[at] - wanted < wanted - parts * sums[before]
+        starts.append(at if nearer or before == at else before)
+    return starts

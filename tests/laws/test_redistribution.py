@@ -1,0 +1,270 @@
+"""Redistributed groups: private, generalizations of what they are made of, and the least ranges."""
+
+from functools import cache
+from itertools import combinations_with_replacement
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from expectations.groups import Target
+from expectations.subdomains import generalizes, imbalance, imbalances, leaves
+from tasks.targets import fakes_tables
+from tasks.targets import minimum as module
+from tasks.targets.fakes import costs, with_fakes
+from tasks.targets.minimum import minimum
+
+
+@st.composite
+def hierarchies(draw, most_leaves=5, largest=3):
+    """A target of arity 2 or 3 with any weights, and the ranges of its nodes."""
+    shape = draw(
+        st.recursive(
+            st.just([]), lambda c: st.lists(c, min_size=2, max_size=3), max_leaves=most_leaves
+        )
+    )
+    parent, weight, level = [-1], [1], [(0, shape)]
+    for node, part in level:
+        if not part:
+            continue
+        weights = draw(st.lists(st.integers(0, largest), min_size=len(part), max_size=len(part)))
+        weights[0] += not any(weights)
+        for below, each in zip(part, weights, strict=True):
+            parent.append(node)
+            weight.append(each)
+            level.append((len(parent) - 1, below))
+    target = Target(np.array(parent), np.array(weight))
+    return target, ranges_of(target, draw(st.lists(st.integers(1, 5), min_size=9, max_size=9)))
+
+
+def ranges_of(target, steps):
+    """Ranges where neighbouring leaves are so many units apart."""
+    low, high = [inf] * len(target.parent), [-inf] * len(target.parent)
+    at = 0
+    for leaf in in_order(target, 0):
+        low[leaf] = high[leaf] = at
+        at += steps[leaf % len(steps)]
+    for node in range(len(target.parent) - 1, 0, -1):
+        above = target.parent[node]
+        low[above], high[above] = min(low[above], low[node]), max(high[above], high[node])
+    return np.array(high) - np.array(low)
+
+
+def in_order(target, node):
+    below = np.flatnonzero(target.parent == node).tolist()
+    return [leaf for child in below for leaf in in_order(target, child)] if below else [node]
+
+
+@st.composite
+def groups(draw, most_values=6, **sizes):
+    target, ranges = draw(hierarchies(**sizes))
+    at = draw(st.lists(st.sampled_from(leaves(target)), min_size=1, max_size=most_values))
+    return target, ranges, np.bincount(at, minlength=len(target.parent))
+
+
+def total(copies, ranges):
+    return sum(int(c) * int(r) for c, r in zip(copies, ranges, strict=True))
+
+
+def least_of_all_multisets(target, ranges, counts, fakes):
+    """By the definitions, over all multisets of nodes."""
+    nodes, number = len(target.parent), int(counts.sum()) + fakes
+    multisets = [
+        np.bincount(chosen, minlength=nodes)
+        for chosen in combinations_with_replacement(range(nodes), number)
+    ]
+    able = [copies for copies in multisets if generalizes(target, copies, counts, fakes)]
+    return min(
+        total(copies, ranges)
+        for copies, off in zip(able, imbalances(target, able), strict=True)
+        if off == 0
+    )
+
+
+def least_of_all_fakes(target, ranges, counts, fakes):
+    """The least of the minima with each choice of fakes."""
+    nodes = len(target.parent)
+    return min(
+        total(minimum(target, counts + np.bincount(chosen, minlength=nodes)), ranges)
+        for chosen in combinations_with_replacement(leaves(target), fakes)
+    )
+
+
+def least_by_recurrence(target, ranges, counts, fakes):
+    """The paper's recurrence, mended, over all splits of x fakes when r values are not kept."""
+    children = [np.flatnonzero(target.parent == n).tolist() for n in range(len(target.parent))]
+    held = [int(n) for n in counts]
+    for node in range(len(held) - 1, 0, -1):
+        held[target.parent[node]] += held[node]
+    weight = target.weight.copy()
+    for family in children:
+        if family:
+            weight[family] //= max(np.gcd.reduce(weight[family]), 1)
+
+    @cache
+    def least(node, x, r):
+        if r > held[node] + x:
+            return inf
+        if not children[node]:
+            return 0
+        return min(shared(node, x, r, split) for split in splits(x, len(children[node])))
+
+    def shared(node, x, r, split):
+        family = [(c, f, int(weight[c])) for c, f in zip(children[node], split, strict=True)]
+        sums, room = sum(w for *_, w in family), held[node] + x - r
+        times = min([room // sums, *((held[c] + f) // w for c, f, w in family if w)]) if sums else 0
+        below = sum(least(c, f, held[c] + f - w * times) for c, f, w in family)
+        return below + (room - times * sums) * int(ranges[node])
+
+    return least(0, fakes, 0)
+
+
+def splits(number, parts):
+    if parts == 1:
+        yield (number,)
+        return
+    for first in range(number + 1):
+        yield from ((first, *rest) for rest in splits(number - first, parts - 1))
+
+
+@given(groups(most_values=4, most_leaves=4))
+def test_no_private_generalization_has_smaller_ranges(group):
+    target, ranges, counts = group
+    copies = minimum(target, counts)
+    assert imbalance(target, copies) == 0
+    assert generalizes(target, copies, counts)
+    assert total(copies, ranges) == least_of_all_multisets(target, ranges, counts, 0)
+
+
+@given(groups(most_values=2, most_leaves=4), st.integers(1, 2))
+def test_no_private_multiset_with_fakes_has_smaller_ranges(group, fakes):
+    target, ranges, counts = group
+    expected = [least_of_all_multisets(target, ranges, counts, k) for k in range(fakes + 1)]
+    assert costs(target, counts, ranges, fakes) == expected
+
+
+@given(groups(most_values=8, most_leaves=6), st.integers(0, 4))
+def test_no_choice_of_fakes_has_smaller_ranges(group, fakes):
+    target, ranges, counts = group
+    expected = [least_of_all_fakes(target, ranges, counts, k) for k in range(fakes + 1)]
+    assert costs(target, counts, ranges, fakes) == expected
+
+
+@given(groups(most_values=40, most_leaves=8), st.integers(0, 7))
+def test_the_mended_recurrence_finds_the_same(group, fakes):
+    target, ranges, counts = group
+    expected = [least_by_recurrence(target, ranges, counts, k) for k in range(fakes + 1)]
+    assert costs(target, counts, ranges, fakes) == expected
+
+
+@given(groups(most_values=60, most_leaves=12), st.integers(0, 30))
+def test_what_is_found_is_private_and_generalizes(group, most):
+    target, ranges, counts = group
+    found = with_fakes(target, counts, ranges, most)
+    assert imbalance(target, found.copies) == 0
+    assert generalizes(target, found.copies, counts, int(found.fakes.sum()))
+    assert generalizes(target, found.copies, counts + found.fakes)
+    assert found.copies.sum() == counts.sum() + found.fakes.sum()
+    assert found.fakes.min() >= 0
+    assert found.fakes.sum() <= most
+    assert not found.fakes[np.unique(target.parent[1:])].any()
+    assert total(found.copies, ranges) == found.cost
+    exactly = costs(target, counts, ranges, most)
+    assert found.cost == min(exactly)
+    assert found.fakes.sum() == exactly.index(found.cost)
+
+
+@given(groups(most_values=30, most_leaves=10), st.integers(0, 12))
+def test_more_fakes_allowed_do_not_cost_more(group, most):
+    target, ranges, counts = group
+    exactly = costs(target, counts, ranges, most + 1)
+    assert exactly[:-1] == costs(target, counts, ranges, most)
+    fewer, more = (with_fakes(target, counts, ranges, n) for n in (most, most + 1))
+    assert more.cost <= fewer.cost
+
+
+@given(groups(most_values=30, most_leaves=10))
+def test_without_fakes_both_find_the_same(group):
+    target, ranges, counts = group
+    found = with_fakes(target, counts, ranges, 0)
+    assert found.copies.tolist() == minimum(target, counts).tolist()
+    assert not found.fakes.any()
+    free = with_fakes(target, counts, ranges * 0, 5)
+    assert free.copies.tolist() == found.copies.tolist()
+    assert free.cost == free.fakes.sum() == 0
+
+
+@given(groups(most_values=30, most_leaves=8), st.integers(0, 6), st.integers(2, 5))
+def test_a_common_divisor_of_weights_changes_nothing(group, most, times):
+    target, ranges, counts = group
+    same = Target(target.parent, target.weight * times)
+    assert minimum(same, counts).tolist() == minimum(target, counts).tolist()
+    assert costs(same, counts, ranges, most) == costs(target, counts, ranges, most)
+
+
+@given(groups(most_values=30, most_leaves=8), st.integers(0, 6))
+def test_ranges_of_any_size_are_exact(group, most):
+    target, ranges, counts = group
+    huge = np.array([int(length) * 10**30 + int(length > 0) for length in ranges], dtype=object)
+    found = with_fakes(target, counts, huge, most)
+    assert found.cost == total(found.copies, huge)
+    assert found.cost // 10**30 == with_fakes(target, counts, ranges, most).cost
+    before = fakes_tables._INT64
+    try:
+        fakes_tables._INT64 = 0
+        same = with_fakes(target, counts, ranges, most)
+    finally:
+        fakes_tables._INT64 = before
+    assert same.copies.tolist() == with_fakes(target, counts, ranges, most).copies.tolist()
+
+
+@pytest.mark.parametrize("worth_compiling", [0, 10**9])
+@given(groups(most_values=30, most_leaves=10), st.integers(0, 99))
+def test_several_groups_are_each_one(worth_compiling, group, seed):
+    target, _, counts = group
+    rng = np.random.default_rng(seed)
+    several = rng.integers(0, 9, (4, len(counts))) * (counts > 0)
+    before = module._WORTH_COMPILING
+    try:
+        module._WORTH_COMPILING = 10**9
+        apart = [minimum(target, of).tolist() for of in several]
+        module._WORTH_COMPILING = worth_compiling
+        assert minimum(target, several).tolist() == apart
+        assert minimum(target, several[0]).tolist() == apart[0]
+        assert minimum(target, several[:0]).shape == (0, len(counts))
+    finally:
+        module._WORTH_COMPILING = before
+
+
+def test_weights_beyond_int64_share_nothing_of_a_small_group():
+    target = Target(np.array([-1, 0, 0]), np.array([1, 10**30, 10**30 + 1], dtype=object))
+    counts = np.array([0, 5, 7])
+    assert minimum(target, counts).tolist() == [12, 0, 0]
+    found = with_fakes(target, counts, np.array([1, 0, 0]), 3)
+    assert (found.copies.tolist(), found.cost) == ([12, 0, 0], 12)
+
+
+def test_no_values_need_nothing():
+    target = Target(np.array([-1, 0, 0]), np.array([1, 1, 2]))
+    nothing = np.zeros(3, dtype=np.int64)
+    assert minimum(target, nothing).tolist() == [0, 0, 0]
+    found = with_fakes(target, nothing, np.array([1, 0, 0]), 3)
+    assert (found.copies.tolist(), found.cost, found.fakes.sum()) == ([0, 0, 0], 0, 0)
+
+
+def test_a_single_value_is_shown_as_it_is():
+    target = Target(np.array([-1]), np.array([1]))
+    assert minimum(target, np.array([7])).tolist() == [7]
+    found = with_fakes(target, np.array([7]), np.array([0]), 2)
+    assert (found.copies.tolist(), found.fakes.tolist(), found.cost) == ([7], [0], 0)
+
+
+def test_arguments_stay_as_they_are():
+    target = Target(np.array([-1, 0, 0]), np.array([1, 2, 4]))
+    counts, ranges = np.array([0, 3, 9]), np.array([1, 0, 0])
+    minimum(target, counts)
+    with_fakes(target, counts, ranges, 3)
+    assert (counts.tolist(), ranges.tolist()) == ([0, 3, 9], [1, 0, 0])
+    assert target.weight.tolist() == [1, 2, 4]
