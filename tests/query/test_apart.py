@@ -288,7 +288,7 @@ def test_rewritten_as_reviewed():
         "SELECT sex, COUNT(*) FROM microdata WHERE age >= 50 AND disease = 'leukemia' GROUP BY sex "
         "HAVING COUNT(*) > 1"
     )
-    golden = asked.Path(__file__).with_name("golden") / "apart" / "by_sex.sql"
+    golden = asked.Path(__file__).with_name("golden_apart") / "by_sex.sql"
     assert rewrite(query, PATIENTS).sql() + "\n" == golden.read_text(encoding="utf-8")
 
 
