@@ -48,7 +48,9 @@ def _parts(groups: Groups) -> Iterator[dict[str, Any]]:
     for name, shown in groups.subdomains.items():
         whole = {"group": shown.group, "value": shown.node, "count": shown.count}
         yield {"part": "subdomain", "attribute": name, **whole}
-        yield {"part": "aim", "attribute": name, "group": every, "value": shown.target}
+        aim = {"group": every, "value": shown.target, "digits": 0 if shown.ordered else -1}
+        yield {"part": "aim", "attribute": name, **aim}
+        yield from _ancestors("leaf", name, shown.ancestors)
         for number, target in enumerate(shown.targets):
             whole = {"value": np.arange(len(target.parent)), "detail": target.parent}
             whole |= {"group": np.full(len(target.parent), number), "count": target.weight}
@@ -65,9 +67,13 @@ def _sensitive(name: str, counts: Counts) -> Iterator[dict[str, Any]]:
         texts = np.array([str(unit) for unit in counts.numbers.units.tolist()], dtype=object)
         part |= {"number": texts[counts.value], "digits": counts.numbers.digits}
     yield part
-    for level, nodes in enumerate([] if counts.ancestors is None else counts.ancestors):
+    yield from _ancestors("ancestor", name, counts.ancestors)
+
+
+def _ancestors(part: str, name: str, ancestors: np.ndarray | None) -> Iterator[dict[str, Any]]:
+    for level, nodes in enumerate([] if ancestors is None else ancestors):
         whole = {"value": np.arange(len(nodes)), "detail": np.full(len(nodes), level)}
-        yield {"part": "ancestor", "attribute": name, "count": nodes, **whole}
+        yield {"part": part, "attribute": name, "count": nodes, **whole}
 
 
 def from_frame(df: pd.DataFrame) -> Groups:
@@ -120,7 +126,7 @@ def _counts(part: pd.DataFrame, above: pd.DataFrame | None) -> Counts:
     ancestors = None
     values = int(occurring[-1]) + 1
     if above is not None:
-        ancestors = _whole(above, "count").reshape(int(above["detail"].max()) + 1, -1)
+        ancestors = _levels(above)
         values = ancestors.shape[1]
     numbers = None
     if (digits := int(part["digits"].iloc[0])) >= 0:
@@ -134,6 +140,10 @@ def _counts(part: pd.DataFrame, above: pd.DataFrame | None) -> Counts:
         texts[occurring] = [None if pd.isna(text) else text for text in described["label"]]
         labels = pa.array(texts, pa.string())
     return Counts(group, value, count, values, numbers, labels, ancestors)
+
+
+def _levels(above: pd.DataFrame) -> np.ndarray:
+    return _whole(above, "count").reshape(int(above["detail"].max()) + 1, -1)
 
 
 def _population(parts: dict[str, pd.DataFrame]) -> Population | None:
@@ -153,8 +163,12 @@ def _subdomains(parts: dict[str, pd.DataFrame], name: str) -> Subdomains:
     targets = [
         Target(*_columns(nodes.sort_values("value"), "detail", "count")) for _, nodes in described
     ]
-    aims = _whole(_named(parts, "aim")[name], "value")
-    return Subdomains(group, node, count, aims, tuple(targets))
+    aims = _named(parts, "aim")[name]
+    above = _named(parts, "leaf").get(name)
+    ancestors = None if above is None else _levels(above)
+    ordered = bool((aims["digits"] == 0).all())
+    of = _whole(aims, "value")
+    return Subdomains(group, node, count, of, tuple(targets), ordered, ancestors)
 
 
 def _require_every_group(groups: Groups) -> None:

@@ -163,7 +163,10 @@ class Target:
 class Subdomains:
     """The nodes that are published for each group: `count` copies of `node` in `group`.
 
-    `target[group]` says which of the `targets` the group's distribution is to be.
+    `target[group]` says which of the `targets` the group's distribution is to be. All targets have
+    the same values as their leaves, in the order of the domain by the numbers of their nodes:
+    `ordered` says whether that order means something, and `ancestors[level]` numbers the node above
+    each of these values at each level of the attribute's hierarchy, None where it has none.
     """
 
     group: np.ndarray
@@ -171,6 +174,8 @@ class Subdomains:
     count: np.ndarray
     target: np.ndarray
     targets: tuple[Target, ...]
+    ordered: bool = False
+    ancestors: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)

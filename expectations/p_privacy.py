@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
 from expectations.errors import PromiseError
@@ -50,7 +50,14 @@ class File:
     file: Annotated[str, Field(min_length=1)]
 
 
-Aim = Literal["source", "uniform"] | Normal | Zipf | File
+@dataclass(frozen=True, config=_STRICT)
+class Given:
+    """The same with the lines of the file: a header with `value`, `probability` and strata."""
+
+    given: tuple[tuple[str, ...], ...]
+
+
+Aim = Literal["source", "uniform"] | Normal | Zipf | File | Given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +75,19 @@ class PPrivacy(PrivacyModel):
 
     model: Literal["p-privacy"] = "p-privacy"
     target: Aim
+    per: Annotated[
+        Literal["stratum", "table"],
+        Field(description="whose own distribution `source` is: each stratum's, or all rows'"),
+    ] = "stratum"
     tolerance: Annotated[
         ExactNumber, Field(ge=0, lt=1, description="largest imbalance, relative to a group's size")
     ] = Decimal(0)
+
+    @model_validator(mode="after")
+    def _only_a_source_is_of_something(self) -> Self:
+        if self.per == "table" and self.target != "source":
+            raise ValueError("per: only the target `source` is that of the strata or of the table")
+        return self
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`tolerance`: the imbalance of each group (Fractions, infinity where a node has no P).

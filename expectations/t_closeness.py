@@ -1,7 +1,8 @@
 """t-closeness: the sensitive values of each group are distributed much like those of all rows.
 
 Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity (ICDE
-2007). The distance is the earth mover's; all rows are the published ones.
+2007). The distance is the earth mover's; all rows are the published ones. Where subdomains stand
+for values, a group's distribution is the one that is declared for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,8 +13,14 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from expectations.declared_distances import (
+    declared_equal_distance,
+    declared_hierarchical_distance,
+    declared_ordered_distance,
+)
 from expectations.emd import Distances, equal_distance, hierarchical_distance, ordered_distance
-from expectations.groups import Counts, Groups
+from expectations.errors import PromiseError
+from expectations.groups import Counts, Groups, Subdomains
 from expectations.model import EXACT, RECODED, ExactNumber, PrivacyModel, Verdict, plain
 from expectations.ratios import above, largest
 
@@ -48,16 +55,17 @@ class TCloseness(PrivacyModel):
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Which groups are farther than t from the distribution of all rows."""
-        if not len(groups) or not measurable(groups.of(self.sensitive), self.distance):
+        distances = self._measured(groups)
+        if distances is None:
             return np.ones(len(groups), dtype=bool)
-        return self._farther(self._distances(groups))
+        return self._farther(distances)
 
     def check(self, groups: Groups) -> Verdict:
         """Whether no group's distance exceeds t, decided in integers."""
         required = {"t": Fraction(self.t)}
-        if not len(groups) or not measurable(groups.of(self.sensitive), self.distance):
+        distances = self._measured(groups)
+        if distances is None:
             return Verdict(required, {"t": None}, len(groups), len(groups))
-        distances = self._distances(groups)
         return Verdict(
             required=required,
             observed={"t": largest(distances.numerators, distances.denominators)},
@@ -75,14 +83,42 @@ class TCloseness(PrivacyModel):
     def _farther(self, distances: Distances) -> np.ndarray:
         return above(distances.numerators, distances.denominators, Fraction(self.t))
 
+    def _measured(self, groups: Groups) -> Distances | None:
+        """The distances, None where there are no groups, or no such distance."""
+        if not len(groups):
+            return None
+        if self._declared(groups) is None:
+            whether = measurable(groups.of(self.sensitive), self.distance)
+            return self._distances(groups) if whether else None
+        try:
+            return self._distances(groups)
+        except PromiseError:
+            return None
+
     def _distances(self, groups: Groups) -> Distances:
+        declared = self._declared(groups)
+        if declared is not None:
+            return DECLARED[self.distance](declared, groups.sizes)
         return DISTANCES[self.distance](groups.of(self.sensitive), groups.sizes)
+
+    def _declared(self, groups: Groups) -> Subdomains | None:
+        """What stands for the attribute's values, or for those of the only one, where it does."""
+        name = self.sensitive
+        if name is None and len(groups.subdomains) == 1 and not groups.sensitive:
+            name = next(iter(groups.subdomains))
+        return groups.subdomains.get(name) if name else None
 
 
 DISTANCES: Mapping[Distance, Callable[[Counts, np.ndarray], Distances]] = {
     "equal": equal_distance,
     "ordered": ordered_distance,
     "hierarchical": hierarchical_distance,
+}
+
+DECLARED: Mapping[Distance, Callable[[Subdomains, np.ndarray], Distances]] = {
+    "equal": declared_equal_distance,
+    "ordered": declared_ordered_distance,
+    "hierarchical": declared_hierarchical_distance,
 }
 
 

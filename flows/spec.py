@@ -23,6 +23,7 @@ from tasks.microdata.schema import ColumnSpec, NullPolicy, Role, Source
 from tasks.partitions.parameters import PartitionParameters
 from tasks.query.workloads import Evaluation
 from tasks.release.declared import Format, LineName, Terms, Title
+from tasks.targets.given import with_given
 
 _PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
@@ -95,10 +96,10 @@ class ReleaseSpec(_Part):
         )
 
     def terms(self, base: Path) -> Terms:
-        """What of this spec a release declares; hierarchies are read, relative to `base`.
+        """What of this spec a release declares, files of it read relative to `base`.
 
         Raises:
-            InputError: where a file cannot be read, or is no hierarchy.
+            InputError: where a file cannot be read, or is no hierarchy or no target.
         """
         published = {
             name: DeclaredColumn(
@@ -119,7 +120,7 @@ class ReleaseSpec(_Part):
             versions=self.versions,
             columns=published,
             strata=self.strata,
-            promises=self.scoped(),
+            promises=tuple(with_given(promise, base) for promise in self.scoped()),
             partition=self.partition,
             form=self.form,
             formats=self.publish.formats,

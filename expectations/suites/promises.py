@@ -158,6 +158,7 @@ class ExpectPPrivacy(_ExpectPromise):
 
     success_keys: ClassVar = _parameters(PPrivacy)
     target: str | dict[str, Any]
+    per: str
     tolerance: int | str
 
 

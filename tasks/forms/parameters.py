@@ -1,9 +1,12 @@
 """The forms' parameters as a spec writes them."""
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from expectations.model import ExactNumber
 from tasks.microdata.schema import Part
 
 Shown = Literal["labels", "rows", "columns"]
@@ -14,9 +17,13 @@ Where it is nothing, every quasi-identifier stands by itself.
 
 
 class _Shown(Part):
-    """What a form shows: `shows`, and whether sensitive columns keep their association."""
+    """What a form shows: `shows`, and whether sensitive columns keep their association.
+
+    `declares` says whether promises are judged by declared distributions, not by the rows' values.
+    """
 
     shows: ClassVar[Shown]
+    declares: ClassVar[bool] = False
 
     @property
     def together(self) -> bool:
@@ -90,11 +97,61 @@ class AmbiguousParameters(_Apart):
     method: Literal["ambiguous"]
 
 
+_Denominator = Annotated[
+    Annotated[int, Field(ge=1)] | Literal["exact"],
+    BeforeValidator(lambda written: "exact" if written is None else written),
+]
+
+
+class RedistributedParameters(_Shown):
+    """Quasi-identifiers as they are, sensitive values as subdomains spread as a target says."""
+
+    shows: ClassVar[Shown] = "rows"
+    declares: ClassVar[bool] = True
+
+    method: Literal["redistributed"]
+    tree: Annotated[
+        Literal["balanced", "median", "hierarchy"],
+        Field(
+            description="which subdomains there are: parts with as many values each, parts about "
+            "as likely, or the nodes of the column's hierarchy"
+        ),
+    ] = "balanced"
+    arity: Annotated[
+        int, Field(ge=2, description="how many parts a subdomain has, without a hierarchy")
+    ] = 2
+    denominator: Annotated[
+        _Denominator,
+        Field(description="most that the weights of a subdomain's parts add up to; null: exact"),
+    ] = 16
+    fakes: Annotated[
+        ExactNumber,
+        Field(ge=0, description="most fake values in a group: a number, or a share of its rows"),
+    ] = Decimal(0)
+
+    @property
+    def largest(self) -> int | None:
+        """The denominator, None where ratios are exact."""
+        return None if self.denominator == "exact" else self.denominator
+
+    def most(self, rows: int) -> int:
+        """The most fake values in a group of so many rows."""
+        whole = self.fakes >= 1
+        return int(self.fakes) if whole else int(Fraction(self.fakes) * rows)
+
+    @model_validator(mode="after")
+    def _fakes_are_counted_or_a_share(self) -> Self:
+        if self.fakes >= 1 and self.fakes != int(self.fakes):
+            raise ValueError("fakes: neither a whole number nor a share below 1")
+        return self
+
+
 FormParameters = Annotated[
     GeneralizedParameters
     | SuppressedParameters
     | PermutedParameters
     | SplitParameters
-    | AmbiguousParameters,
+    | AmbiguousParameters
+    | RedistributedParameters,
     Field(discriminator="method"),
 ]

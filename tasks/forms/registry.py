@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tasks.forms import ambiguous, generalized, permuted, split, suppressed
+from tasks.forms import ambiguous, generalized, permuted, redistributed, split, suppressed
 from tasks.forms.form import Form
 
 FORMS: Mapping[str, Form] = {
@@ -11,4 +11,5 @@ FORMS: Mapping[str, Form] = {
     "permuted": permuted,
     "split": split,
     "ambiguous": ambiguous,
+    "redistributed": redistributed,
 }

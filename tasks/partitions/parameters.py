@@ -118,6 +118,18 @@ class DisjointCoverParameters(_Method):
         return self.residue == "suppress"
 
 
+class StratumParameters(_Method):
+    """Each stratum one group, whose sensitive values are redistributed as p-privacy asks."""
+
+    method: Literal["stratum"]
+
+
+class ExactQIParameters(_Method):
+    """Rows with equal quasi-identifiers, their values redistributed as p-privacy asks."""
+
+    method: Literal["exact-qi"]
+
+
 PartitionParameters = Annotated[
     FullDomainParameters
     | MondrianParameters
@@ -126,6 +138,8 @@ PartitionParameters = Annotated[
     | KEParameters
     | AnatomyParameters
     | AmbiguityParameters
-    | DisjointCoverParameters,
+    | DisjointCoverParameters
+    | StratumParameters
+    | ExactQIParameters,
     Field(discriminator="method"),
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,33 @@ from tasks.microdata.table import Microdata, key
 
 
 @dataclass(frozen=True, eq=False)
+class Aims:
+    """How the values of a sensitive attribute are to look spread in each group.
+
+    `name` is the attribute; `target` says for each group which of the `distributions` (int64).
+    A distribution has the probability of each of `Column.values`, in their order.
+    """
+
+    name: str
+    target: np.ndarray
+    distributions: tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Partition:
     """The group of each row (int64, 0, 1, …; -1 for a suppressed row).
 
     `recoding` gives, for quasi-identifiers with a hierarchy, the level to which a form that
     generalizes takes the values of each group (int64, one per group, see `Column.levels`): all its
     rows have the same node there. Without it a group is shown as narrowly as its rows allow.
-    `facts` (objective reached, certificate) stay private.
+    `aims` are for a form that redistributes sensitive values. `facts` (objective reached,
+    certificate) stay private.
     """
 
     group: np.ndarray
     recoding: Mapping[str, np.ndarray] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    aims: Aims | None = None
 
     @property
     def suppressed(self) -> int:

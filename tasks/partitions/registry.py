@@ -6,11 +6,13 @@ from tasks.partitions import (
     ambiguity,
     anatomy,
     disjoint_cover,
+    exact_qi,
     factors,
     forest,
     full_domain,
     ke,
     mondrian,
+    stratum,
 )
 from tasks.partitions.partition import Partitioner
 
@@ -23,4 +25,6 @@ PARTITIONS: Mapping[str, Partitioner] = {
     "anatomy": anatomy.partition,
     "ambiguity": ambiguity.partition,
     "disjoint-cover": disjoint_cover.partition,
+    "stratum": stratum.partition,
+    "exact-qi": exact_qi.partition,
 }

@@ -1,11 +1,12 @@
 """A distribution that a CSV file gives: one line per value, with its probability.
 
-`;` separates where the first line has one, else `,`; there is no header. Row n of errors is line n
-of the file. Values that the file leaves out have probability 0.
+`;` separates where the header has one, else `,`. Row n of errors is line n of the file. Values that
+the file leaves out have probability 0.
 """
 
 import csv
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -15,25 +16,42 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from expectations.exact import is_number
+from expectations.model import PrivacyModel
+from expectations.p_privacy import File, Given, PPrivacy
 from tasks.microdata.place import wrong
 from tasks.targets.distribution import whole
 
 _DIGITS = 38  # decimals of a probability
 _TOLERANCE = Fraction(1, 10**9)
 
+Lines = tuple[tuple[str, ...], ...]
+"""The fields of every line, none of a blank one."""
+
 Rows = Sequence[tuple[str, str] | None]
-"""The value and the probability that each line writes, None where it is blank."""
+"""The value and the probability that each line writes, None where it says nothing."""
 
 
-def read_rows(path: Path, file: str) -> Rows:
-    """Read a file of values and probabilities as text.
+def with_given(promise: PrivacyModel, base: Path) -> PrivacyModel:
+    """The promise, the lines of its target's file in the place of the file's name, if it has one.
+
+    Raises:
+        InputError: where the file cannot be read, or is no CSV.
+    """
+    if not isinstance(promise, PPrivacy) or not isinstance(promise.target, File):
+        return promise
+    file = promise.target.file
+    return replace(promise, target=Given(read_lines(base / file, file)))
+
+
+def read_lines(path: Path, file: str) -> Lines:
+    """Read a CSV file line by line, as text.
 
     Args:
         path: the file.
         file: what to call it in errors.
 
     Raises:
-        InputError: where it cannot be read, or a line has not two fields.
+        InputError: where it cannot be read, or a line has not as many fields as the first.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
@@ -43,7 +61,18 @@ def read_rows(path: Path, file: str) -> Rows:
         reason = getattr(error, "strerror", None) or "no path"
         raise wrong(file, f"cannot be read ({reason})") from None
     delimiter = ";" if ";" in lines[0] else ","
-    return [_pair(line, delimiter, file, row) for row, line in enumerate(lines)]
+    fields = [_fields(line, delimiter, file, row) for row, line in enumerate(lines)]
+    for row, of in enumerate(fields):
+        if of and len(of) != len(fields[0]):
+            raise wrong(file, f"{len(of)} fields, {len(fields[0])} in the header", row=row)
+    return tuple(fields)
+
+
+def _fields(line: str, delimiter: str, file: str, row: int) -> tuple[str, ...]:
+    try:
+        return tuple(next(csv.reader([line], delimiter=delimiter, strict=True), []))
+    except csv.Error:
+        raise wrong(file, "cannot be parsed as CSV", row=row) from None
 
 
 def from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
@@ -70,18 +99,6 @@ def from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
         raise wrong(file, "the probabilities do not add up to 1")
     weights = [found.get(at, Fraction(0)) for at in range(len(domain))]
     return whole([int(weight * 10**_DIGITS) for weight in weights])
-
-
-def _pair(line: str, delimiter: str, file: str, row: int) -> tuple[str, str] | None:
-    try:
-        fields = next(csv.reader([line], delimiter=delimiter, strict=True), [])
-    except csv.Error:
-        raise wrong(file, "cannot be parsed as CSV", row=row) from None
-    if not fields:
-        return None
-    if len(fields) != 2:
-        raise wrong(file, f"{len(fields)} fields, not a value and its probability", row=row)
-    return fields[0], fields[1]
 
 
 def _places(domain: pa.Array) -> Mapping[Hashable, int]:

@@ -18,12 +18,14 @@ from expectations.errors import PromiseError
 from expectations.k_anonymity import KAnonymity
 from expectations.ke_anonymity import KEAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
+from expectations.p_privacy import PPrivacy
 from expectations.t_closeness import TCloseness
 from tasks.forms.labels import admits
 from tasks.forms.parameters import (
     AmbiguousParameters,
     GeneralizedParameters,
     PermutedParameters,
+    RedistributedParameters,
     SplitParameters,
     SuppressedParameters,
 )
@@ -39,11 +41,13 @@ from tasks.partitions.parameters import (
     AmbiguityParameters,
     AnatomyParameters,
     DisjointCoverParameters,
+    ExactQIParameters,
     FactorsParameters,
     ForestParameters,
     FullDomainParameters,
     KEParameters,
     MondrianParameters,
+    StratumParameters,
 )
 from tasks.partitions.registry import PARTITIONS
 
@@ -74,6 +78,7 @@ PROMISES = {
     "alpha-beta per group": AlphaBeta(
         alpha=Decimal("0.3"), beta=Decimal("0.6"), presence="per-group", **SCOPE
     ),
+    "p-privacy": PPrivacy(target="source", **SCOPE),
 }
 METHODS = {
     "full-domain": FullDomainParameters(method="full-domain"),
@@ -94,6 +99,8 @@ METHODS = {
     "ambiguity": AmbiguityParameters(method="ambiguity"),
     "ambiguity calibrated": AmbiguityParameters(method="ambiguity", calibrate=True),
     "disjoint cover": DisjointCoverParameters(method="disjoint-cover"),
+    "stratum": StratumParameters(method="stratum"),
+    "exact-qi": ExactQIParameters(method="exact-qi"),
 }
 SHOWN = {
     "generalized": GeneralizedParameters(method="generalized"),
@@ -102,15 +109,22 @@ SHOWN = {
     "permuted": PermutedParameters(method="permuted"),
     "split": SplitParameters(method="split"),
     "ambiguous": AmbiguousParameters(method="ambiguous"),
+    "redistributed": RedistributedParameters(method="redistributed"),
+    "redistributed with fakes": RedistributedParameters(
+        method="redistributed", tree="median", arity=3, fakes=Decimal("0.4")
+    ),
 }
 L2 = PROMISES["distinct"]
 READ_FROM = {"forest": K2, "factors": K2, "ke": KE, "anatomy": L2}
 READ_FROM |= dict.fromkeys(("ambiguity", "disjoint-cover"), PROMISES["alpha-beta per group"])
+AIMING = ("stratum", "exact-qi")  # other methods aim at no target, and these at nothing else
+READ_FROM |= dict.fromkeys(AIMING, PROMISES["p-privacy"])
 COMBINATIONS = [
     (promise, method, form)
     for promise, model in PROMISES.items()
     for method, how in METHODS.items()
     for form, parameters in SHOWN.items()
+    if (parameters.method == "redistributed") == (how.method in AIMING)
     if parameters.method in READ_FROM.get(how.method, model).forms & model.forms
     or (parameters.method in model.forms and READ_FROM.get(how.method, model) in (K2, KE, L2))
 ]
@@ -136,13 +150,19 @@ def random_table(rng, rows):
     return Microdata(tuple(columns), rows)
 
 
+def schema_of(form):
+    """The columns that a form shows: insensitive ones stand beside no redistributed values."""
+    shown = {name: column for name, column in SCHEMA.items() if column.role != "insensitive"}
+    return shown if SHOWN[form].method == "redistributed" else SCHEMA
+
+
 def published(microdata, method, promises, form, strata):
     parameters = METHODS[method]
     make = PARTITIONS[parameters.method]
     partition = make(microdata, strata, promises, parameters, seeded(1))
     form_ = FORMS[SHOWN[form].method]
     tables = form_.publish(microdata, partition, SHOWN[form], seeded(2))
-    schemas = form_.schemas(SCHEMA, SHOWN[form])
+    schemas = form_.schemas(schema_of(form), SHOWN[form])
     return partition, {name: tables[name].cast(schema) for name, schema in schemas.items()}
 
 
@@ -180,30 +200,49 @@ def test_kept_or_refused(promise, method, form):
 def feasible(microdata, promises, strata):
     """What is verified before any partition is made: each stratum as one group."""
     coarsest = grouped(microdata, strata, ["wage"], QUASI)
-    return all(promise.feasible(coarsest).holds for promise in promises)
+    verdicts = [promise.feasible(coarsest) for promise in promises]
+    return all(verdict is None or verdict.holds for verdict in verdicts)
 
 
 def holds_on(tables, form, promises, rows):
     form_ = FORMS[SHOWN[form].method]
     for model in promises:
-        groups = form_.groups(tables, SCHEMA, model.told_apart_by, ["wage"])
+        groups = form_.groups(tables, schema_of(form), model.told_apart_by, ["wage"])
         assert model.check(groups).holds, model.name
-    for name, rules in form_.rules(SCHEMA, SHOWN[form], rows, ["secret"]).items():
+    for name, rules in form_.rules(schema_of(form), SHOWN[form], rows, ["secret"]).items():
         assert {"expect_canonical_order", "expect_no_row_number"} <= {rule.type for rule in rules}
         for rule in rules:
             assert rule.type == "expect_no_row_number" or rule.holds(tables[name]), rule
 
 
+def counted_apart(tables, kept):
+    """Every value as often as it occurs, and of quasi-identifiers those that occur."""
+    shown = Counter()
+    for row in tables["st"].to_pylist():
+        shown[row["wage"]] += row["count"]
+    assert shown == Counter(kept["wage"].to_pylist())
+    for name in QUASI:
+        assert set(tables[f"at_{name}"][name].to_pylist()) == set(kept[name].to_pylist())
+
+
+def in_subdomains(tables, kept):
+    """Every row of quasi-identifiers, and for each value as many subdomains that admit it."""
+    quasi = ([row[name] for name in QUASI] for row in kept.to_pylist())
+    told = ([row[name] for name in QUASI] for row in tables["qit"].to_pylist())
+    assert Counter(map(repr, quasi)) == Counter(map(repr, told))
+    for wage, times in Counter(kept["wage"].to_pylist()).items():
+        rows = tables["st"].to_pylist()
+        assert sum(r["count"] for r in rows if r["lower"] <= wage <= r["upper"]) >= times
+
+
+APART = {"ambiguous": counted_apart, "redistributed": in_subdomains}
+
+
 def represents(microdata, partition, tables, form):
     """Every kept row is there once, behind labels that admit its own values."""
     kept = microdata.take(np.flatnonzero(partition.group >= 0)).table()
-    if SHOWN[form].method == "ambiguous":
-        shown = Counter()
-        for row in tables["st"].to_pylist():
-            shown[row["wage"]] += row["count"]
-        assert shown == Counter(kept["wage"].to_pylist())
-        for name in QUASI:
-            assert set(tables[f"at_{name}"][name].to_pylist()) == set(kept[name].to_pylist())
+    if SHOWN[form].method in APART:
+        APART[SHOWN[form].method](tables, kept)
         return
     if SHOWN[form].method == "split":
         counts = dict(Counter(kept["wage"].to_pylist()))
