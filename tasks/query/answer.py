@@ -23,6 +23,7 @@ from tasks.query.grouped import grouped
 from tasks.query.helping import help_names
 from tasks.query.question import TABLE, Key, Question, named, read_question
 from tasks.query.recoded import recoded
+from tasks.query.subdomains import subdomains
 from tasks.release.declared import Declared
 from tasks.release.opened import Release
 from tasks.release.tables import schemas
@@ -128,6 +129,9 @@ def engine(
     elif declared.form.shows == "columns":
         with counts(tables, declared, estimator) as asked_for_counts:
             yield asked_for_counts
+    elif declared.form.method == "redistributed":
+        with subdomains(tables, _read(tables["targets"]), declared) as asked_of_subdomains:
+            yield asked_of_subdomains
     else:
         with grouped(tables, declared) as asked_in_sql:
             yield asked_in_sql

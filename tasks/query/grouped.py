@@ -56,7 +56,7 @@ class Grouped:
             return self._matched(question, estimates)
         whole = self._relations.rows
         expected = _estimates(self.connection, question, whole) if estimates else {}
-        return _bounds(self.connection, self.declared, question, expected, whole)
+        return bounds_of(self.connection, self.declared, question, expected, whole)
 
     @property
     def _relations(self) -> Relations:
@@ -119,28 +119,36 @@ def _limits(
     low, high = Counting(low_sure, low_maybe), Counting(high_sure, high_maybe)
     if function in ("min", "max"):
         first, last = (least if function == "min" else greatest)(low, high)
-        return Bounds(_value(values[first], whole), _value(values[last], whole))
+        return Bounds(value_of(values[first], whole), value_of(values[last], whole))
     numbers = exact(pa.array(values), function)
     scale, chances = 10**numbers.digits, np.array(expected, np.float64)
     middle = expected_sum(numbers.units, chances) / scale
     if function == "sum":
         bottom, top = (Fraction(side, scale) for side in total(numbers.units, low, high))
         estimate = within(Fraction(middle), bottom, top) if estimates else None
-        return Bounds(_sum(bottom, whole), _sum(top, whole), estimate)
+        return Bounds(sum_of(bottom, whole), sum_of(top, whole), estimate)
     bottom, top = (side / scale for side in mean(numbers.units, low, high))
     some = estimates and chances.any()
     estimate = Fraction(middle / float(chances.sum())) if some else None
     return Bounds(bottom, top, within(estimate, bottom, top))
 
 
-def _bounds(
+def bounds_of(
     connection: duckdb.DuckDBPyConnection,
     declared: Declared,
     question: Question,
     expected: Mapping[str, Mapping[Key, Fraction]],
     rows_in: str,
 ) -> dict[Key, dict[Aggregate, Bounds]]:
-    """The bounds by the values of the group columns."""
+    """The bounds by the values of the group columns, from the help tables.
+
+    Args:
+        connection: sees the published tables and help tables.
+        declared: of the release.
+        question: without conditions on sensitive values.
+        expected: per sensitive column and group columns the sum that is expected.
+        rows_in: the table of the rows.
+    """
     whole = [
         replace(aggregate, function="sum") if aggregate.function == "avg" else aggregate
         for aggregate in question.aggregates
@@ -174,18 +182,20 @@ def _bound(
     if rows == 0:
         return Bounds(None, None, None)
     if function == "avg":
-        mean = None if total is None else total / rows
-        return Bounds(Fraction(lower) / rows, Fraction(upper) / rows, mean)
+        low, high = Fraction(lower) / rows, Fraction(upper) / rows
+        return Bounds(low, high, within(None if total is None else total / rows, low, high))
     whole = declared.columns[str(aggregate.sensitive)].type == "integer"
-    estimate = total if function == "sum" else None
-    return Bounds(_value(lower, whole), _value(upper, whole), estimate)
+    summed = function == "sum"
+    estimate = within(total, Fraction(lower), Fraction(upper)) if summed else None
+    return Bounds(value_of(lower, whole), value_of(upper, whole), estimate)
 
 
-def _sum(number: Fraction, whole: bool) -> Value:
+def sum_of(number: Fraction, whole: bool) -> Value:
+    """A sum of numbers, as an integer where they are."""
     return int(number) if whole else number
 
 
-def _value(value: Any, whole: bool) -> Value:
+def value_of(value: Any, whole: bool) -> Value:
     """What DuckDB returned, exactly: a float counts as the decimal number that is printed."""
     if whole:
         return int(value)

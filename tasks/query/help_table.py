@@ -3,6 +3,7 @@
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
 If a query selects `hits` rows of a group whose sensitive values are shuffled, any `hits` of its
 values may be the selected ones: their sum lies between those of the smallest and of the largest.
+Where subdomains stand for the values, it lies between those of their least and greatest ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,12 +93,31 @@ def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
     group = microdata[_GROUP_ID].to_numpy()
     if len(group) and not 0 <= group.min() <= group.max() < len(group):
         raise InputError("column 'group_id': not numbered from 0")
-    rows = _sorted(group, column.codes, len(column.values))
-    columns = {_GROUP_ID: pa.array(rows.group), "hits": pa.array(rows.hits)}
-    if is_number(column.values.type):
-        whole = pa.types.is_integer(column.values.type)
-        columns |= _sums(exact(column.values, sensitive), rows, whole, sensitive)
-    return pa.table(columns | _extremes(column.values, rows))
+    return bounds_of_hits(group, column.codes, column.codes, column.values, sensitive)
+
+
+def bounds_of_hits(
+    group: np.ndarray, least: np.ndarray, greatest: np.ndarray, values: pa.Array, name: str
+) -> pa.Table:
+    """The bounds per `group_id` and `hits` from the values that may be those of a group's rows.
+
+    Args:
+        group: of each of them.
+        least: the code of the least value that it may be, `values` being ascending.
+        greatest: the code of the greatest one.
+        values: of the column, without null.
+        name: of the column.
+
+    Raises:
+        InputError: where a sum is too long.
+    """
+    low = _sorted(group, least, len(values))
+    high = low if greatest is least else _sorted(group, greatest, len(values))
+    columns = {_GROUP_ID: pa.array(low.group), "hits": pa.array(low.hits)}
+    if is_number(values.type):
+        whole = pa.types.is_integer(values.type)
+        columns |= _sums(exact(values, name), low, high, whole, name)
+    return pa.table(columns | _extremes(values, low, high))
 
 
 def _sorted(group: np.ndarray, codes: np.ndarray, values: int) -> _Sorted:
@@ -109,20 +129,22 @@ def _sorted(group: np.ndarray, codes: np.ndarray, values: int) -> _Sorted:
     return _Sorted(ordered, by_value, np.repeat(starts, sizes), np.repeat(ends, sizes))
 
 
-def _extremes(values: pa.Array, rows: _Sorted) -> dict[str, pa.Array]:
+def _extremes(values: pa.Array, low: _Sorted, high: _Sorted) -> dict[str, pa.Array]:
     """The least and the greatest minimum and maximum of `hits` values of each group."""
-    positions = {
-        "l_min": rows.start,
-        "u_min": rows.mirrored,
-        "l_max": np.arange(len(rows.codes)),
-        "u_max": rows.end - 1,
+    codes = {
+        "l_min": low.codes[low.start],
+        "u_min": high.codes[high.mirrored],
+        "l_max": low.codes,
+        "u_max": high.codes[high.end - 1],
     }
-    return {name: values.take(pa.array(rows.codes[at])) for name, at in positions.items()}
+    return {name: values.take(pa.array(of)) for name, of in codes.items()}
 
 
-def _sums(numbers: Exact, rows: _Sorted, whole: bool, name: str) -> dict[str, pa.Array]:
+def _sums(
+    numbers: Exact, least: _Sorted, greatest: _Sorted, whole: bool, name: str
+) -> dict[str, pa.Array]:
     """The sums of the `hits` smallest and of the `hits` largest values of each group."""
-    low, high = _partial_sums(numbers.units, rows)
+    low, high = _partial_sums(numbers.units, least, greatest)
     largest = max(_largest(low), _largest(high))
     if largest >= 10**_DIGITS:
         raise InputError(f"column {name!r}: a sum in a group needs more than {_DIGITS} digits")
@@ -131,15 +153,23 @@ def _sums(numbers: Exact, rows: _Sorted, whole: bool, name: str) -> dict[str, pa
     return {"l_sum": _decimals(low, numbers.digits), "u_sum": _decimals(high, numbers.digits)}
 
 
-def _partial_sums(units: np.ndarray, rows: _Sorted) -> tuple[np.ndarray, np.ndarray]:
+def _partial_sums(
+    units: np.ndarray, least: _Sorted, greatest: _Sorted
+) -> tuple[np.ndarray, np.ndarray]:
     """In int64 where no group can overflow it: running totals may wrap, differences do not."""
-    widest = int((rows.end - rows.start).max(initial=0))
+    widest = int((least.end - least.start).max(initial=0))
     fits = units.dtype == np.int64 and _largest(units) * widest <= _INT64
-    total = np.append(0, np.cumsum(units[rows.codes].astype(np.int64 if fits else object)))
-    position = np.arange(len(rows.codes))
-    low = total[position + 1] - total[rows.start]
-    high = total[rows.end] - total[rows.mirrored]
+    below = above = _running(units.astype(np.int64 if fits else object), least)
+    if greatest is not least:
+        above = _running(units.astype(np.int64 if fits else object), greatest)
+    low = below[np.arange(len(least.codes)) + 1] - below[least.start]
+    high = above[greatest.end] - above[greatest.mirrored]
     return low, high
+
+
+def _running(units: np.ndarray, rows: _Sorted) -> np.ndarray:
+    """The sums of the values before each row, and of all."""
+    return np.append(0, np.cumsum(units[rows.codes]))
 
 
 def _largest(units: np.ndarray) -> int:

@@ -7,6 +7,7 @@ import pyarrow as pa
 from tasks.query.help_table import help_name, help_tables
 from tasks.query.occurrence_table import occurrence_tables
 from tasks.query.relations import tables_of_counts
+from tasks.query.subdomain_table import subdomain_tables
 from tasks.release.declared import Terms
 
 
@@ -28,6 +29,9 @@ def helping(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Tab
     names = helped(declared)
     if declared.form.shows == "columns":
         return occurrence_tables(tables, names, next(iter(tables_of_counts(declared).values())))
+    if declared.form.method == "redistributed":
+        (name,) = names
+        return subdomain_tables(tables, name, declared.columns[name])
     return help_tables(tables, names)
 
 

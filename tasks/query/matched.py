@@ -81,24 +81,20 @@ class Matched:
     def _counted(self) -> list[tuple[str, str]]:
         """How many rows each cell has at least, at most, and as expected."""
         question, rows = self.question, self.relations.rows
-        keys = [f"{quoted(name)} AS k{n}" for n, name in enumerate(question.group_by)]
-        by = ", ".join([*map(quoted, question.group_by), GROUP_ID])
-        where = f" WHERE {question.condition.sql('duckdb')}" if question.condition else ""
-        selected = ", ".join([*keys, GROUP_ID, "COUNT(*) AS hits"])
-        ranks = ", ".join(f"k{n}" for n in range(len(keys)))
-        cell = f"DENSE_RANK() OVER (ORDER BY {ranks})" if keys else "1"
+        keys = [f"k{n}" for n in range(len(question.group_by))]
         parts = [
-            ("selected", f"SELECT {selected} FROM {rows}{where} GROUP BY {by}"),
-            ("celled", f"SELECT selected.*, {cell} AS cell FROM selected"),
+            *celled(question, rows),
             ("sizes", f"SELECT {GROUP_ID}, COUNT(*) AS size FROM {rows} GROUP BY {GROUP_ID}"),
             *self._matching(),
             ("ranged", self._ranged(None)),
         ]
-        k = [f"k{n}" for n in range(len(keys))]
         sums = [f"COALESCE(SUM({x}), 0) AS {y}" for x, y in _SUMMED]
-        grouped = f" GROUP BY {', '.join(['cell', *k])}" if keys else ""
+        grouped = f" GROUP BY {', '.join(['cell', *keys])}" if keys else ""
         one = "cell" if keys else "1 AS cell"
-        return [*parts, ("counted", f"SELECT {', '.join([one, *k, *sums])} FROM ranged{grouped}")]
+        return [
+            *parts,
+            ("counted", f"SELECT {', '.join([one, *keys, *sums])} FROM ranged{grouped}"),
+        ]
 
     def _matching(self) -> list[tuple[str, str]]:
         """How many matching values each group has, for each condition."""
@@ -247,6 +243,20 @@ def _runs(number: int) -> str:
             f"NULLIF({rows} + {others} OVER ({running}), 0) AS {side}_mean",
         ]
     return f"SELECT {', '.join(columns)} FROM of_value_{number} AS f"
+
+
+def celled(question: Question, rows: str) -> list[tuple[str, str]]:
+    """How many rows of each group are selected, for each cell: k0, k1, …, group_id, hits, cell."""
+    keys = [f"{quoted(name)} AS k{n}" for n, name in enumerate(question.group_by)]
+    by = ", ".join([*map(quoted, question.group_by), GROUP_ID])
+    where = f" WHERE {question.condition.sql('duckdb')}" if question.condition else ""
+    selected = ", ".join([*keys, GROUP_ID, "COUNT(*) AS hits"])
+    ranks = ", ".join(f"k{n}" for n in range(len(keys)))
+    cell = f"DENSE_RANK() OVER (ORDER BY {ranks})" if keys else "1"
+    return [
+        ("selected", f"SELECT {selected} FROM {rows}{where} GROUP BY {by}"),
+        ("celled", f"SELECT selected.*, {cell} AS cell FROM selected"),
+    ]
 
 
 def with_parts(parts: Sequence[tuple[str, str]], select: str) -> exp.Select:

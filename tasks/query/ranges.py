@@ -29,7 +29,8 @@ class Ranges:
     ) -> None:
         self._asking, self._release, self._aggregate = asking, release, aggregate
         self._over = exp.column(over, quoted=True)
-        self._estimates = release.declared.form.shows == "columns"
+        form = release.declared.form
+        self._estimates = form.shows == "columns" or form.declares
         self._starts = asking.starts(over)
         self._known = Known(original[over])
         sensitive = aggregate.sensitive or release.declared.named("sensitive")[0]

@@ -1,9 +1,10 @@
 """Views and functions beside the tables of a release, so that simple queries need no tool.
 
 Per sensitive column a view `groups_<name>` with the size of each group, and the sum, minimum and
-maximum of its values; and `bounds_<name>(condition)`, which returns the number of rows that a
-condition on columns published as they are selects, and the bounds of all aggregates over them. The
-condition is in the database's own SQL. SQLite has no such functions.
+maximum of its values, or their bounds where subdomains stand for values; and
+`bounds_<name>(condition)`, which returns the number of rows that a condition on columns published
+as they are selects, and the bounds of all aggregates over them. The condition is in the database's
+own SQL. SQLite has no such functions.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from sqlglot import exp
 from tasks.forms.schema import DeclaredColumn, safe_name
 from tasks.query.aggregate import Aggregate, Function
 from tasks.query.help_table import help_name
-from tasks.query.question import Question, sides
+from tasks.query.question import BOUNDS, Question, sides
 from tasks.query.relations import relations
 from tasks.query.rewrite import bounds_query
 from tasks.release.declared import Terms
@@ -47,9 +48,7 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Ready:
     helping, called = help_name(name), f"groups_{safe_name(name)}"
     whole = exp.select("group_id", exp.alias_(exp.Max(this=exp.column("hits")), "hits"))
     shown = [("group_id", "group_id"), ("hits", "size")]
-    if declared.columns[name].type in _NUMBERS:
-        shown.append(("l_sum", "sum"))
-    shown += [("l_min", "min"), ("u_max", "max")]
+    shown += _of_groups(declared.columns[name], exact=declared.form.method != "redistributed")
     columns = [
         exp.alias_(exp.column(source, table=helping), label, quoted=True) for source, label in shown
     ]
@@ -61,6 +60,16 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Ready:
         f"CREATE VIEW {called} AS {written(query, dialect)}",
         f"DROP VIEW IF EXISTS {called}",
     )
+
+
+def _of_groups(column: DeclaredColumn, *, exact: bool) -> list[tuple[str, str]]:
+    """What a help table knows of all rows of a group, and how to call it: exactly, or as bounds."""
+    sums = column.type in _NUMBERS
+    if exact:
+        return [*([("l_sum", "sum")] if sums else []), ("l_min", "min"), ("u_max", "max")]
+    functions = [*(["sum"] if sums else []), "min", "max"]
+    ends = [("l", BOUNDS[0]), ("u", BOUNDS[1])]
+    return [(f"{end}_{of}", f"{of}_{side}") for of in functions for end, side in ends]
 
 
 def bounds_function(declared: Terms, name: str, dialect: Dialect) -> Ready | None:

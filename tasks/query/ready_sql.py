@@ -19,6 +19,12 @@ _HOW_SPLIT = """\
 The table qit holds the published rows with all columns but the sensitive ones. The sensitive values
 of the rows with the same group_id, and how often each occurs among them, stand in"""
 
+_HOW_REDISTRIBUTED = """\
+The table qit holds the published rows with all columns but the sensitive one. The values of the
+rows with the same group_id lie in the subdomains of the group, from lower to upper, that stand in
+st with how often each occurs; if there are more subdomains than rows, nobody can tell which are
+fakes. The values are spread as the target of the group says, which stands in aims and targets."""
+
 _HOW = """\
 A help table holds, for so many hits among the rows of a group, the least and the greatest sum,
 minimum and maximum that the values of so many of its rows can have. The queries below return bounds
@@ -61,6 +67,8 @@ def _bounds(declared: Declared) -> str:
     known = relations(declared)
     if known.rows == TABLE:
         return f"{_HOW_PERMUTED}\n\n{_HOW}"
+    if declared.form.method == "redistributed":
+        return f"{_HOW_REDISTRIBUTED}\n\n{_HOW}"
     return f"{_HOW_SPLIT} {' and '.join(known.tables.values())}.\n\n{_HOW}"
 
 

@@ -9,7 +9,11 @@ from tasks.query.question import TABLE
 from tasks.release.declared import Terms
 
 GROUP_ID = "group_id"
-_ROWS: Mapping[str, str] = {"permuted": TABLE, "split": "qit"}
+_ROWS: Mapping[str, str] = {
+    "permuted": TABLE,
+    "split": "qit",
+    "redistributed": "qit",
+}
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Relations:
 
 
 def relations(declared: Terms) -> Relations:
-    """The tables of a permuted or split release."""
+    """The tables of a permuted, split or redistributed release."""
     return Relations(_ROWS[declared.form.method], declared)
 
 

@@ -17,6 +17,7 @@ from tasks.query.apart import Apart, Estimator
 from tasks.query.having import Comparison, Having, Joined, Reading
 from tasks.query.help_table import help_name
 from tasks.query.matched import Matched
+from tasks.query.narrowed import Narrowed, types_of
 from tasks.query.question import (
     TABLE,
     GroupColumn,
@@ -87,8 +88,9 @@ def rewrite(
             f"what its labels admit is not known to a database"
         )
     question = read_question(sql, declared)
-    types = {name: column.type for name, column in declared.columns.items()}
-    return Rewritten(question, _rewritten(question, declared, reading, estimator), types)
+    return Rewritten(
+        question, _rewritten(question, declared, reading, estimator), types_of(declared)
+    )
 
 
 def _rewritten(
@@ -99,7 +101,8 @@ def _rewritten(
         return _Bounds(question, counted, ("l{}", "u{}", "e{}"), columns_of(declared)).read(reading)
     known = relations(declared)
     if question.matching:
-        matched = Matched(question, known).bounds()
+        apart = Narrowed if declared.form.method == "redistributed" else Matched
+        matched = apart(question, known).bounds()
         return _Bounds(question, matched, ("l{}", "u{}"), columns_of(declared)).read(reading)
     if question.having is None:
         return bounds_query(question, known.rows)

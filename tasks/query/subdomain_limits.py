@@ -1,0 +1,194 @@
+"""The extremes of an aggregate over the values that subdomains of groups stand for.
+
+Each row of a group has one of its subdomains, no two rows the same copy, and any value of it. Some
+values count, by a condition on them: all those of a subdomain, some, or none. A row whose
+subdomain has some is free to count, or not to. What counts at most is therefore a choice of the
+best values, and what must count follows from how few copies are free.
+
+Exact, in integers, each bound attained. The mean is that of Dinkelbach's method: under a guess of
+the least mean, values below it are worth counting, and what is then counted gives the next guess.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009);
+Dinkelbach, On nonlinear fractional programming (Management Science 13, 1967).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+_INT64 = 2**63 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """How many rows (`hits`, at least 1) of which group each cell selects, the three parallel.
+
+    `cells` is how many cells there are: 0, 1, …, also those without a row. Groups ascend: what is
+    looked up for one is near to what was for the last one.
+    """
+
+    cell: np.ndarray
+    group: np.ndarray
+    hits: np.ndarray
+    cells: int
+
+    def sums(self, numbers: np.ndarray) -> np.ndarray:
+        """The sum of a number for each selection, by cell."""
+        sums = np.zeros(self.cells, dtype=numbers.dtype)
+        np.add.at(sums, self.cell, numbers)
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Values that follow each other, each so many times."""
+
+    values: np.ndarray
+    times: np.ndarray
+
+    @cached_property
+    def before(self) -> np.ndarray:
+        """How many copies there are before each value, and last how many there are."""
+        return np.append(0, np.cumsum(self.times))
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """The sum of the copies before each value, and last that of all."""
+        return np.append(0, np.cumsum(self.values * self.times))
+
+    def total(self, copies: np.ndarray) -> np.ndarray:
+        """The sum of so many copies, from the first one on."""
+        at = np.searchsorted(self.before, copies, side="right") - 1
+        values = np.append(self.values, 0)
+        total: np.ndarray = self.sums[at] + (copies - self.before[at]) * values[at]
+        return total
+
+    def holding(self, copy: np.ndarray) -> np.ndarray:
+        """The positions of the values that have these copies, the first of all being copy 1."""
+        found: np.ndarray = np.searchsorted(self.before, copy) - 1
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What groups 0, 1, … show: `times` copies of subdomains in which some value counts.
+
+    `group`, `least`, `greatest` (the ranks of the least and of the greatest value that counts),
+    `inside` (whether all values count) and `times` are parallel, int64; `sizes` are how many copies
+    each group shows of any subdomain, and `units` the values as integers, ascending, by rank.
+    """
+
+    group: np.ndarray
+    least: np.ndarray
+    greatest: np.ndarray
+    inside: np.ndarray
+    times: np.ndarray
+    sizes: np.ndarray
+    units: np.ndarray
+
+    def counts(self, selected: Selected) -> tuple[np.ndarray, np.ndarray]:
+        """How many rows of each cell count at least, and at most."""
+        most = np.minimum(selected.hits, self._copies(self.times)[selected.group])
+        return selected.sums(self.sure(selected)), selected.sums(most)
+
+    def sure(self, selected: Selected) -> np.ndarray:
+        """How many rows of each selection count at least."""
+        free = self.sizes - self._copies(self.times * self.inside)
+        least: np.ndarray = np.maximum(selected.hits - free[selected.group], 0)
+        return least
+
+    def _copies(self, times: np.ndarray) -> np.ndarray:
+        copies = np.zeros(len(self.sizes), dtype=np.int64)
+        np.add.at(copies, self.group, times)
+        return copies
+
+    @cached_property
+    def low(self) -> "End":
+        """The values from below."""
+        return End(self, self.least, self.units)
+
+    @cached_property
+    def high(self) -> "End":
+        """The values from above: each as its negative, ranked from the greatest."""
+        return End(self, len(self.units) - 1 - self.greatest, -self.units[::-1])
+
+
+class End:
+    """Bounds from one end of the values, of which the first of each subdomain is the best one.
+
+    Bounds are ranks, or sums of units. They hold for cells of which some row may count, and tell
+    nothing of the others.
+    """
+
+    def __init__(self, held: Held, rank: np.ndarray, units: np.ndarray) -> None:
+        """Sort the subdomains of each group by the ranks of their best values."""
+        order = np.lexsort((rank, held.group))
+        group, self._rank = held.group[order], rank[order]
+        times, self._held = held.times[order], held
+        self._width = len(units)
+        self._units = _summable(units, int(held.sizes.sum()))
+        self._key = group * self._width + self._rank
+        self._start = np.searchsorted(group, np.arange(len(held.sizes) + 1))
+        values = self._units[self._rank]
+        self._all = Copies(values, times)
+        self._inside = Copies(values, times * held.inside[order])
+
+    def outer(self, selected: Selected) -> np.ndarray:
+        """The rank of the best value that may count."""
+        first = self._start[selected.group]
+        some = first < self._start[selected.group + 1]
+        best = np.full(selected.cells, self._width)
+        np.minimum.at(best, selected.cell[some], self._rank[first[some]])
+        return best
+
+    def inner(self, selected: Selected) -> np.ndarray:
+        """The rank of the worst of the values that count, where they are as good as can be."""
+        sure = self._held.sure(selected)
+        copy = (self._inside.before[self._start[selected.group]] + sure)[sure > 0]
+        worst = np.full(selected.cells, -1)
+        ranks = self._rank[self._inside.holding(copy)]
+        np.maximum.at(worst, selected.cell[sure > 0], ranks)
+        found: np.ndarray = np.where(worst < 0, self.outer(selected), worst)
+        return found
+
+    def least_sum(self, selected: Selected) -> np.ndarray:
+        """The least sum of at least one value."""
+        sums, rows = self._best(selected, np.zeros(selected.cells, dtype=np.int64))
+        return np.where(rows > 0, sums, self._alone(selected))
+
+    def least_mean(self, selected: Selected) -> tuple[np.ndarray, np.ndarray]:
+        """The least mean of at least one value, as a sum and how many values it is of."""
+        guess = np.zeros(selected.cells, dtype=np.int64)
+        sums, rows = (part.astype(object) for part in self._best(selected, guess))
+        unsure = selected.sums(self._held.sure(selected)) == 0
+        sums[unsure], rows[unsure] = self._alone(selected)[unsure], 1
+        while True:
+            fewer, less = (part.astype(object) for part in self._best(selected, -(-sums // rows)))
+            better = (fewer * rows < sums * less).astype(bool) & ~unsure
+            if not better.any():
+                return sums, rows
+            sums, rows = np.where(better, fewer, sums), np.where(better, less, rows)
+
+    def _alone(self, selected: Selected) -> np.ndarray:
+        alone: np.ndarray = self._units[np.minimum(self.outer(selected), self._width - 1)]
+        return alone
+
+    def _best(self, selected: Selected, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sum and number of what counts where values below each cell's limit are worth it."""
+        every, inside = self._all.before, self._inside.before
+        ranks = np.searchsorted(self._units, limit)[selected.cell]
+        start = self._start[selected.group]
+        worth = np.searchsorted(self._key, selected.group * self._width + ranks)
+        taken = every[start] + np.minimum(selected.hits, every[worth] - every[start])
+        forced = np.maximum(inside[start] + self._held.sure(selected), inside[worth])
+        sums = self._all.total(taken) - self._all.sums[start]
+        sums += self._inside.total(forced) - self._inside.sums[worth]
+        rows = taken - every[start] + forced - inside[worth]
+        return selected.sums(sums), selected.sums(rows)
+
+
+def _summable(units: np.ndarray, copies: int) -> np.ndarray:
+    """The units as Python's integers where sums over so many copies overflow."""
+    largest = max(abs(int(units[0])), abs(int(units[-1]))) if len(units) else 0
+    return units if largest * max(copies, 1) <= _INT64 else units.astype(object)
