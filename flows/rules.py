@@ -9,8 +9,9 @@ from expectations.k_anonymity import KAnonymity
 from expectations.ke_anonymity import KEAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from expectations.model import PrivacyModel
+from expectations.p_privacy import Normal, PPrivacy
 from expectations.t_closeness import TCloseness
-from tasks.forms.parameters import SuppressedParameters
+from tasks.forms.parameters import RedistributedParameters, SuppressedParameters
 from tasks.microdata.bands import Bands, column_of
 from tasks.microdata.schema import ORDERED
 from tasks.partitions.parameters import FactorsParameters
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _DIVERSE = (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
 _AMBIGUOUS = "an alpha-beta promise to read alpha and beta from"
+_DISTRIBUTED = "a p-privacy promise to read the target distribution from"
 _NEEDED: Mapping[str, tuple[tuple[type[PrivacyModel], ...], str]] = {
     "ke": ((KEAnonymity,), "a ke-anonymity promise to read k and e from"),
     "forest": ((KAnonymity,), "a k-anonymity promise to read k from"),
@@ -28,7 +30,10 @@ _NEEDED: Mapping[str, tuple[tuple[type[PrivacyModel], ...], str]] = {
     "anatomy": (_DIVERSE, "an l-diversity promise to read l from"),
     "ambiguity": ((AlphaBeta,), _AMBIGUOUS),
     "disjoint-cover": ((AlphaBeta,), _AMBIGUOUS),
+    "stratum": ((PPrivacy,), _DISTRIBUTED),
+    "exact-qi": ((PPrivacy,), _DISTRIBUTED),
 }
+_WITHOUT_INSENSITIVE = ("ambiguous", "redistributed")
 _NUMBERS = ("integer", "decimal", "float")
 _RESERVED = frozenset({"group_id", "count", "lower", "upper"})
 
@@ -113,16 +118,30 @@ def _combination(spec: "ReleaseSpec") -> None:
     for i, promise in enumerate(spec.scoped()):
         if fault := _unmeasurable(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
-    if spec.form.shows == "columns":
+    if spec.form.method in _WITHOUT_INSENSITIVE:
         for name in spec.named("insensitive"):
-            raise ValueError(
-                f"columns.{name}: form {spec.form.method} shows no insensitive column: it would "
-                f"need the rows that it does not show"
-            )
+            raise ValueError(f"columns.{name}: form {spec.form.method} shows no insensitive column")
     if isinstance(spec.form, SuppressedParameters):
         for name in (name for linked in spec.form.linked for name in linked):
             if name not in spec.named("quasi-identifier"):
                 raise ValueError(f"form.linked: {name!r} is no quasi-identifier")
+
+
+def _redistributed(spec: "ReleaseSpec") -> None:
+    """A form that needs to know of each group which distribution may be learned."""
+    if not isinstance(spec.form, RedistributedParameters):
+        return
+    if spec.partition.method not in ("stratum", "exact-qi"):
+        raise ValueError("form: redistributed needs partition stratum or exact-qi")
+    if len(spec.named("sensitive")) > 1:
+        raise ValueError("form: redistributed shows one sensitive column, and there are several")
+    (name,) = spec.named("sensitive")
+    if spec.form.tree == "hierarchy" and spec.columns[name].hierarchy is None:
+        raise ValueError(f"form.tree: {name!r} has no hierarchy")
+    if spec.partition.method == "exact-qi" and spec.form.fakes >= 1:
+        raise ValueError("form.fakes: with partition exact-qi a share of each group, not a number")
+    if sum(isinstance(promise, PPrivacy) for promise in spec.promises) > 1:
+        raise ValueError("promises: one p-privacy promise says what may be learned")
 
 
 def _partition(spec: "ReleaseSpec") -> None:
@@ -150,6 +169,9 @@ def _unmeasurable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
     column = spec.columns[promise.sensitive] if promise.sensitive else None
     kind = column.type if column else ""
     ordered = isinstance(promise, KEAnonymity)
+    aim = promise.target if isinstance(promise, PPrivacy) else None
+    if isinstance(aim, Normal) and kind not in _NUMBERS:
+        return f"target: type {kind} has no normal distribution"
     if isinstance(promise, TCloseness):
         if promise.distance == "hierarchical" and (column is None or column.hierarchy is None):
             return f"distance: {promise.sensitive!r} has no hierarchy"
@@ -213,6 +235,7 @@ RULES: tuple[Callable[["ReleaseSpec"], None], ...] = (
     _scopes,
     _combination,
     _partition,
+    _redistributed,
     _workloads,
     _not_yet,
 )

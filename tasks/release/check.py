@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from expectations.errors import InputError, PromiseError, SfumatoError
 from tasks.forms.form import Tables
+from tasks.forms.redistributed import fakes
 from tasks.forms.registry import FORMS
 from tasks.release.canonical import read_canonical
 from tasks.release.declared import Declared, LineName, Title, Word
@@ -51,7 +52,7 @@ def _verified(release: Release, *, vouched: bool) -> tuple[Judgement, ...]:
     tables = read_tables(declared, directory / "data")
     judged = judgements(promised(declared, tables))
     require(judged)
-    _counts_agree(declared)
+    _counts_agree(declared, tables)
     _well_made(declared, tables)
     with tempfile.TemporaryDirectory() as scratch:
         again = Path(scratch) / "release"
@@ -93,8 +94,10 @@ def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
     ]
 
 
-def _counts_agree(declared: Declared) -> None:
+def _counts_agree(declared: Declared, tables: Tables) -> None:
     rows = declared.rows
+    if fakes(tables) != rows.fakes:
+        raise PromiseError(f"{MANIFEST}: says not how many values are made up")
     lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
     if min(rows.model_dump().values()) < 0 or rows.read - lost - rows.suppressed != rows.published:
         raise PromiseError(f"{MANIFEST}: its row counts contradict each other")

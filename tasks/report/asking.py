@@ -40,6 +40,8 @@ def pandas_snippet(declared: Declared) -> str:
         lines = _counted(declared)
     elif declared.form.method == "split":
         lines = _joined(declared)
+    elif declared.form.method == "redistributed":
+        lines = _ranged(declared)
     else:
         lines = [_reading(TABLE, declared), *_per_group(TABLE, ["size", "min", "max"], declared)]
     return "\n".join(["import pandas as pd", "", *lines])
@@ -53,6 +55,13 @@ def _joined(declared: Declared) -> list[str]:
     read = [_reading(name, declared) for name in (known.rows, values)]
     joined = f'{known.rows}.merge({values}, on="group_id")'
     return [*read, joined, *_per_group(values, ["min", "max"], declared)]
+
+
+def _ranged(declared: Declared) -> list[str]:
+    """Every row beside the ranges of its group, and between which values those of a group lie."""
+    read = [_reading(name, declared) for name in ("qit", "st")]
+    ends = json.dumps({"lower": "min", "upper": "max", "count": "sum"})
+    return [*read, 'qit.merge(st, on="group_id")', f'st.groupby("group_id").agg({ends})']
 
 
 def _counted(declared: Declared) -> list[str]:

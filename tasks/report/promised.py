@@ -38,6 +38,7 @@ _PARAMETERS = {
     ("alpha-beta", "alpha"): "probability that any one combination is there, at most",
     ("alpha-beta", "beta"): "share of a group for any one value, at most",
     ("ke-anonymity", "k"): "different values in a group, at least",
+    ("p-privacy", "tolerance"): "imbalance of the ranges of a group, at most",
     ("ke-anonymity", "e"): "from the lowest to the highest value of a group, at least",
 }
 _LONGEST = 60  # digits of an exact number beside a rounded one

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tasks.forms.redistributed import fakes
 from tasks.forms.registry import FORMS
 from tasks.forms.schema import DeclaredColumn
 from tasks.microdata.bands import with_strata
@@ -16,6 +17,7 @@ from tasks.partitions.registry import PARTITIONS
 from tasks.private.line import places
 from tasks.release.declared import Declared, RowCounts, Terms
 from tasks.release.divergence import divergence
+from tasks.release.redistribution import redistribution
 from tasks.release.software import software
 from tasks.release.tables import write_tables
 from tasks.stages.stage import new_stage, note, noted
@@ -34,12 +36,14 @@ def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Ran
         *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
     )
     tables = FORMS[terms.form.method].publish(microdata, partition, terms.form, randomness)
-    declared = _declared(terms, microdata, partition, noted(deidentified, "counts"))
+    made_up = fakes(tables)
+    declared = _declared(terms, microdata, partition, noted(deidentified, "counts"), made_up)
     stage = new_stage(run, "candidate")
     write_tables(tables, declared, stage / "data")
     note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
     lost = divergence(microdata, tables, declared)
-    note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {})})
+    spread = redistribution(microdata, partition, tables, declared)
+    note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {}), **spread})
     if partition.suppressed:
         np.save(stage / _LEFT_OUT, partition.group[places(microdata)] < 0)
     return stage
@@ -62,7 +66,7 @@ def declaration(candidate: Path) -> Declared:
 
 
 def _declared(
-    terms: Terms, microdata: Microdata, partition: Partition, counts: dict[str, int]
+    terms: Terms, microdata: Microdata, partition: Partition, counts: dict[str, int], fakes: int
 ) -> Declared:
     columns = {
         name: column.model_copy(update={"scale": microdata[name].values.type.scale})
@@ -77,7 +81,7 @@ def _declared(
         dropped_as_repeats=counts["dropped_as_repeats"],
         suppressed=partition.suppressed,
         published=microdata.rows - partition.suppressed,
-        fakes=0,
+        fakes=fakes,
     )
     described: dict[str, DeclaredColumn] = columns
     return Declared(

@@ -42,7 +42,7 @@ def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]
     microdata, strata = with_strata(whole, terms.strata)
     if not microdata.rows:
         raise PromiseError("no row is left to be published")
-    rescued = terms.partition.may_suppress
+    rescued = terms.partition.may_suppress or terms.form.declares
     rows = [_stake(p, microdata, strata, base, rescued) for p in terms.promises]
     note(deidentified, "stakes", rows)
     return rows
@@ -51,7 +51,10 @@ def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]
 def _stake(
     promise: PrivacyModel, microdata: Microdata, strata: Sequence[str], base: Path, rescued: bool
 ) -> dict[str, Any]:
-    """A promise that cannot be kept is refused, unless suppressing rows may come to its rescue."""
+    """A promise that cannot be kept is refused, unless something may come to its rescue.
+
+    Rows may be left out, or distributions declared that are not those of the rows.
+    """
     known = promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
     best = promise.feasible(_seen(promise, microdata, [*strata, *known], base))
     if best is not None and not best.holds and not rescued:

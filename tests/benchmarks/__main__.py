@@ -10,8 +10,10 @@ from tests.benchmarks import (
     mondrian,
     presence,
     recoded,
+    redistribution,
     rewriting,
     stages,
+    targets,
 )
 
 if __name__ == "__main__":
@@ -25,4 +27,6 @@ if __name__ == "__main__":
     ambiguity.main()
     disjoint_cover.main()
     presence.main()
+    targets.main()
+    redistribution.main()
     stages.main()

@@ -1,0 +1,102 @@
+"""SA-only and QI-SA on UCI Adult's capital losses, with more and more fakes: what is lost.
+
+As in Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009): the
+target is the source's own distribution, the quasi-identifier is age, and queries average the losses
+of a range of ages.
+"""
+
+import tempfile
+import time
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from expectations.p_privacy import PPrivacy
+from tasks.forms import redistributed
+from tasks.forms.parameters import RedistributedParameters
+from tasks.forms.schema import DeclaredColumn
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import Microdata
+from tasks.partitions.parameters import ExactQIParameters, StratumParameters
+from tasks.partitions.registry import PARTITIONS
+from tasks.query.accuracy import evaluate
+from tasks.query.helping import helping
+from tasks.query.workloads import RangeWorkload
+from tasks.release.declared import Declared, RowCounts
+from tasks.release.opened import Release
+from tasks.release.redistribution import redistribution
+from tests.benchmarks.lattice import DATA, adult
+
+METHODS = {
+    "SA-only": StratumParameters(method="stratum"),
+    "QI-SA": ExactQIParameters(method="exact-qi"),
+}
+SHARES = ("0", "0.05", "0.1", "0.2")
+SPANS = (5, 20, 40)
+LOSS = "capital-loss"
+
+
+def main() -> None:
+    """Print a line for each tree, method and share of fakes."""
+    if not (DATA / "adult" / "adult.data").is_file():
+        return
+    everybody = adult(("age",), LOSS)
+    codes = everybody[LOSS].codes
+    lost = everybody.take(np.flatnonzero(everybody[LOSS].values.to_numpy()[codes] > 0))
+    for tree in ("balanced", "median"):
+        for method in METHODS:
+            for share in SHARES:
+                print(f"{tree} tree, {method}, {share} fakes: {told(lost, method, tree, share)}")
+
+
+def told(microdata: Microdata, method: str, tree: str, share: str) -> str:
+    """What is lost of the losses of UCI Adult's people."""
+    promise = PPrivacy(target="source", quasi_identifiers=("age",), sensitive=LOSS)
+    parameters, make = METHODS[method], PARTITIONS[METHODS[method].method]
+    form = RedistributedParameters(method="redistributed", tree=tree, fakes=Decimal(share))  # type: ignore[arg-type]
+    started = time.process_time()
+    partition = make(microdata, [], [promise], parameters, seeded(1))
+    tables = redistributed.publish(microdata, partition, form, seeded(1))
+    taken = time.process_time() - started
+    columns = {
+        "age": DeclaredColumn(role="quasi-identifier", type="integer"),
+        LOSS: DeclaredColumn(role="sensitive", type="integer"),
+    }
+    rows = RowCounts(
+        read=microdata.rows, dropped_by_filter=0, dropped_for_nulls=0, dropped_as_repeats=0,
+        suppressed=0, published=microdata.rows, fakes=redistributed.fakes(tables),
+    )  # fmt: skip
+    declared = Declared.model_construct(columns=columns, form=form, rows=rows)
+    lost = redistribution(microdata, partition, tables, declared)
+    errors = "; ".join(
+        f"span {span} {_errors(dict(tables), declared, microdata, span)}" for span in SPANS
+    )
+    at_root = float(Fraction(lost["share_at_the_root"]))
+    return (
+        f"{taken:.2f} s, sum of ranges {lost['sum_of_ranges']:,}, at the root {at_root:.1%}, "
+        f"{rows.fakes} fakes; averages by age: {errors}"
+    )
+
+
+def _errors(tables: dict[str, object], declared: Declared, original: Microdata, span: int) -> str:
+    """The mean width of the bounds, and the mean error of the estimate, by the truth."""
+    workload = RangeWorkload(kind="range", aggregate="avg", over="age", spans=(span,), queries=100)
+    with tempfile.TemporaryDirectory() as place:
+        release = Release(Path(place), declared, {})
+        for folder, of in (("data", tables), ("sql", helping(tables, declared))):  # type: ignore[arg-type]
+            (release.directory / folder).mkdir()
+            for name, table in of.items():
+                pq.write_table(table, release.directory / folder / f"{name}.parquet")
+        found = evaluate(release, original, (workload,), seeded(2), lambda *_: None)
+    widths = [query.relative_error for query in found if query.relative_error is not None]
+    errors = [query.estimate_error for query in found if query.estimate_error is not None]
+    shown = f"width {fmean(widths):.2f}"
+    return f"{shown}, estimate {fmean(errors):.3f}" if errors else shown
+
+
+if __name__ == "__main__":
+    main()

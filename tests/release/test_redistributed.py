@@ -1,0 +1,274 @@
+"""Values redistributed as a target says: published, checked, asked, refused when forged."""
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from small_line import Small, people
+
+from expectations.errors import InputError, PromiseError, SpecError
+from expectations.judged import require
+from expectations.suites.gate import judge
+from tasks.forms import redistributed
+from tasks.microdata.randomness import seeded
+from tasks.microdata.table import load
+from tasks.query.answer import answer
+from tasks.release.check import check
+from tasks.release.files import write_release
+from tasks.release.opened import open_release
+from tasks.release.promised import promised, structure
+from tasks.release.tables import read_tables
+from tasks.stages.evaluate import evaluate_release
+
+SOURCE = {"model": "p-privacy", "target": "source"}
+UNIFORM = {"model": "p-privacy", "target": "uniform"}
+CLOSE = {"model": "t-closeness", "t": 0.9, "distance": "ordered"}
+BANDS = [{"column": "age", "bands": [30, 45]}]
+FAKING = {"method": "redistributed", "fakes": 0.2}
+ASKED = {
+    "workloads": [
+        {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5, 20], "queries": 5},
+        {"kind": "range", "aggregate": "count", "over": "age", "spans": [9], "queries": 5},
+        {"kind": "arbitrary", "aggregate": "sum", "selected": [10], "queries": 5},
+        {"kind": "counts", "attributes": 1, "selectivity": [50], "queries": 5},
+    ]
+}
+COMBINED = {
+    "source by band": ("stratum", FAKING | {"fakes": 0}, [SOURCE, CLOSE], BANDS),
+    "table by band": ("stratum", FAKING, [{**SOURCE, "per": "table"}, CLOSE], BANDS),
+    "uniform with fakes": ("stratum", FAKING, [UNIFORM], BANDS),
+    "a number of fakes": ("stratum", {**FAKING, "fakes": 4}, [UNIFORM], []),
+    "median, ternary": ("stratum", {**FAKING, "tree": "median", "arity": 3}, [SOURCE], ["town"]),
+    "zipf": ("stratum", FAKING, [{"model": "p-privacy", "target": {"zipf": 0.5}}], []),
+    "normal": (
+        "stratum",
+        FAKING,
+        [{"model": "p-privacy", "target": {"normal": {"mean": 500, "variance": 40000}}}],
+        [],
+    ),
+    "exact": ("exact-qi", FAKING, [SOURCE], BANDS),
+    "exact ratios": ("stratum", {**FAKING, "denominator": None}, [SOURCE], BANDS),
+}
+
+
+def changes(partition, form, promises, strata, **more):
+    settings = {"partition": {"method": partition}, "form": form, "promises": list(promises)}
+    return {**settings, "strata": list(strata), "evaluate": ASKED, **more}
+
+
+@pytest.fixture
+def publish(small):
+    def published(*combined, **more):
+        small.write(people(), **changes(*combined, **more))
+        return small.publish("one").directory
+
+    return published
+
+
+@pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize("combined", COMBINED)
+def test_published_checked_asked_and_evaluated(publish, small, combined):
+    directory = publish(*COMBINED[combined])
+    assert all(verdict.holds for _, verdict in check(directory))
+    opened, plan = open_release(directory), small.plan()
+    (row,) = answer(opened, "SELECT COUNT(*), AVG(wage), MIN(wage) FROM microdata").rows
+    assert (row["count(*)"].lower, row["count(*)"].upper) == (60, 60)
+    assert row["avg(wage)"].lower <= row["avg(wage)"].estimate <= row["avg(wage)"].upper
+    found = answer(opened, "SELECT town, SUM(wage) FROM microdata WHERE wage > 300 GROUP BY town")
+    assert [row["town"] for row in found.rows] == ["Aa", "Bee", "Cé, the long", None]
+    original = load(small.folder / "one" / "deidentified")
+    scored = evaluate_release(
+        directory, original, plan.spec.evaluate, plan.line, seeded(3), lambda *_: None
+    )
+    assert [score["queries"] for score in scored] == [5] * 5
+    facts = json.loads((small.folder / "one" / "candidate" / "facts.json").read_text())
+    assert facts["fakes"] == opened.declared.rows.fakes
+    assert len(facts["distance_of_targets"]) == facts["targets"]
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Evaluation without its plots, which are drawn elsewhere and take a second."""
+    monkeypatch.setattr("tasks.stages.evaluate.write_accuracy_report", lambda *_: None)
+
+
+def test_fakes_are_nobodys(publish):
+    """Their number is told, and that is all: no table with a row for each person has them."""
+    directory = publish("stratum", FAKING, [{**SOURCE, "per": "table"}], BANDS)
+    opened = open_release(directory)
+    tables = read_tables(opened.declared, directory / "data")
+    made_up = opened.declared.rows.fakes
+    assert 0 < made_up <= 12
+    assert tables["qit"].num_rows == 60
+    assert pc.sum(tables["st"]["count"]).as_py() == 60 + made_up
+    page = (directory / "index.html").read_text(encoding="utf-8")
+    assert f"{made_up} of the values are made up" in page
+    names = {p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()}
+    assert names == {
+        *(f"data/{n}.{k}" for n in ("qit", "st", "aims", "targets") for k in ("csv", "parquet")),
+        *("sql/help_wage.parquet", "sql/duckdb.sql", "datapackage.json", "validation.json"),
+        "index.html",
+    }
+
+
+def test_a_targets_file_is_part_of_what_is_declared(small):
+    wages = sorted({row["wage"] for row in people() if row["wage"] and row["age"] > 18})
+    target = {"model": "p-privacy", "target": {"file": "target.csv"}}
+    small.write(people(), **changes("stratum", FAKING, [target], []))
+    with pytest.raises(InputError, match=r"target\.csv: cannot be read"):
+        small.plan()
+    lines = ["value,probability", *(f"{wage},0" for wage in wages[2:])]
+    path = small.folder / "target.csv"
+    path.write_text("\n".join([*lines, f"{wages[0]},0.25", f"{wages[1]},0.75"]))
+    first = small.publish("one")
+    (promise,) = open_release(first.directory).declared.promises
+    assert promise.target.given[0] == ("value", "probability")
+    assert check(first.directory)
+    before = small.plan().terms.digest()
+    path.write_text("\n".join([*lines, f"{wages[0]},0.5", f"{wages[1]},0.5"]))
+    assert small.plan().terms.digest() != before
+    with pytest.raises(PromiseError, match="units are in an earlier version"):
+        small.publish("two")
+
+
+@pytest.mark.parametrize(
+    ("combined", "rule"),
+    [
+        (("exact-qi", {**FAKING, "fakes": 3}, [SOURCE], []), "a share of each group"),
+        (("ke", FAKING, [{"model": "ke-anonymity", "k": 2, "e": 1}], []), "redistributed"),
+        (("stratum", {"method": "permuted"}, [SOURCE], []), "means nothing in form permuted"),
+        (("stratum", FAKING, [SOURCE, UNIFORM], []), "one p-privacy promise"),
+        (("stratum", {**FAKING, "tree": "hierarchy"}, [SOURCE], []), "has no hierarchy"),
+        (("stratum", FAKING, [CLOSE], []), "needs a p-privacy promise"),
+    ],
+)
+def test_what_does_not_fit_is_refused_when_the_spec_is_read(small, combined, rule):
+    small.write(people(), **changes(*combined))
+    with pytest.raises(SpecError, match=rule):
+        small.plan()
+
+
+def test_strata_that_are_not_close_are_refused(publish):
+    with pytest.raises(PromiseError, match="t-closeness"):
+        publish("stratum", FAKING, [SOURCE, {**CLOSE, "t": 0.0001}], BANDS)
+
+
+@pytest.fixture(scope="module")
+def published_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lines")
+    with pytest.MonkeyPatch.context() as elsewhere:
+        elsewhere.setenv("SFUMATO_WORK", str(folder / "work"))
+        line = Small(folder / "line").write(people(), **changes(*COMBINED["table by band"]))
+        return line.publish("one").directory
+
+
+@pytest.fixture
+def forged(published_once, tmp_path):
+    return shutil.copytree(published_once, tmp_path / "forged", copy_function=shutil.copyfile)
+
+
+def tables_of(directory):
+    return dict(read_tables(open_release(directory).declared, directory / "data"))
+
+
+def with_column(table, name, values):
+    at = table.column_names.index(name)
+    return table.set_column(at, table.schema.field(name), pa.array(values, table.schema.types[at]))
+
+
+def narrowed(tables):
+    """A subdomain is replaced by a part of it: more is told of that value than declared."""
+    st = tables["st"].to_pylist()
+    wide = next(row for row in st if row["lower"] != row["upper"])
+    wide["count"] -= 1
+    leaf = {**wide, "upper": wide["lower"], "count": 1}
+    rows = [row for row in [*st, leaf] if row["count"]]
+    merged = {}
+    for row in rows:
+        key = (row["group_id"], row["lower"], row["upper"])
+        merged[key] = merged.get(key, 0) + row["count"]
+    found = [
+        {"group_id": g, "lower": low, "upper": high, "count": n}
+        for (g, low, high), n in sorted(merged.items())
+    ]
+    return {**tables, "st": pa.Table.from_pylist(found, tables["st"].schema)}
+
+
+def written_otherwise(tables):
+    """The same distribution by weights that have a common divisor."""
+    doubled = tables["targets"]["weight"].to_numpy() * 2
+    number = tables["targets"]["target"].to_numpy()
+    doubled[np.diff(number, prepend=-1) > 0] = 1
+    return {**tables, "targets": with_column(tables["targets"], "weight", doubled)}
+
+
+def one_more(tables):
+    counts = tables["st"]["count"].to_numpy().copy()
+    counts[0] += 1
+    return {**tables, "st": with_column(tables["st"], "count", counts)}
+
+
+def another_target(tables):
+    """The declared distribution is another one."""
+    weights = tables["targets"]["weight"].to_numpy().copy()
+    weights[1] += 1
+    return {**tables, "targets": with_column(tables["targets"], "weight", weights)}
+
+
+def no_such_node(tables):
+    uppers = tables["st"]["upper"].to_pylist()
+    lowers = tables["st"]["lower"].to_pylist()
+    last = max(uppers)
+    at = next(i for i, (low, high) in enumerate(zip(lowers, uppers, strict=True)) if high != last)
+    uppers[at] = last
+    return {**tables, "st": with_column(tables["st"], "upper", uppers)}
+
+
+FORGERIES = [narrowed, one_more, another_target, written_otherwise, no_such_node]
+
+
+@pytest.mark.parametrize("change", FORGERIES)
+def test_forged_tables_are_refused(forged, change):
+    opened = open_release(forged)
+    tables = change(tables_of(forged))
+    shutil.rmtree(forged)
+    with pytest.raises(PromiseError):
+        write_release(forged, redistributed.canonical(tables), opened.declared)
+        check(forged)
+
+
+def test_rebuilt_as_it_was_it_is_accepted(forged):
+    opened, tables = open_release(forged), tables_of(forged)
+    shutil.rmtree(forged)
+    write_release(forged, tables, opened.declared)
+    assert check(forged)
+
+
+def test_a_wrong_number_of_fakes_is_refused(forged):
+    opened, tables = open_release(forged), tables_of(forged)
+    rows = opened.declared.rows
+    more = rows.model_copy(update={"fakes": rows.fakes + 1})
+    shutil.rmtree(forged)
+    write_release(forged, tables, opened.declared.model_copy(update={"rows": more}))
+    with pytest.raises(PromiseError, match="how many values are made up"):
+        check(forged)
+
+
+def test_great_expectations_judges_the_files(published_once, tmp_path):
+    opened, tables = open_release(published_once), tables_of(published_once)
+    declared = opened.declared
+    judged = judge(
+        "wages", tables, structure(declared), promised(declared, tables), tmp_path / "gx"
+    )
+    require(judged)
+    assert {"expect_p_privacy", "expect_t_closeness"} <= {row.type for row in judged}
+    wrong = narrowed(tables)
+    with pytest.raises(PromiseError, match="expect_p_privacy is broken"):
+        require(
+            judge(
+                "wages", wrong, structure(declared), promised(declared, wrong), tmp_path / "again"
+            )
+        )
