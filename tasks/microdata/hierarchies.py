@@ -1,6 +1,5 @@
 """Hierarchies of columns: from CSV files with one row per leaf, or from intervals."""
 
-import csv
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 from expectations.hierarchy import Hierarchy, from_dates, from_intervals, from_order, from_prefixes
 from tasks.microdata.place import wrong
 from tasks.microdata.schema import ColumnSpec, Dates, Intervals, Ordered, Prefixes, Written
+from tasks.microdata.small_csv import read_small_csv
 from tasks.microdata.table import Column, Microdata
 
 Declared = tuple[tuple[str, ...], ...] | Intervals | Dates | Prefixes
@@ -90,15 +90,7 @@ def read_hierarchy(path: Path, file: str) -> Hierarchy:
     Raises:
         InputError: where it cannot be read, or is no hierarchy.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
-    except UnicodeDecodeError:
-        raise wrong(file, "not UTF-8") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no path"
-        raise wrong(file, f"cannot be read ({reason})") from None
-    delimiter = ";" if ";" in lines[0] else ","
-    rows = [_record(line, delimiter, file, row) for row, line in enumerate(lines)]
+    rows = [tuple(fields) for fields in read_small_csv(path, file)]
     return Hierarchy(file, tuple(rows) if any(rows) else ())
 
 
@@ -128,10 +120,3 @@ def with_ancestors(column: Column, known: Hierarchy) -> Column:
         ancestors=np.array([numbers for _, numbers in numbered], dtype=np.int64),
         labels=tuple(pa.array(labels.tolist(), pa.string()) for labels, _ in numbered),
     )
-
-
-def _record(line: str, delimiter: str, file: str, row: int) -> tuple[str, ...]:
-    try:
-        return tuple(next(csv.reader([line], delimiter=delimiter, strict=True), ()))
-    except csv.Error:
-        raise wrong(file, "cannot be parsed as CSV", row=row) from None

@@ -4,7 +4,6 @@
 the file leaves out have probability 0.
 """
 
-import csv
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
@@ -19,6 +18,7 @@ from expectations.exact import is_number
 from expectations.model import PrivacyModel
 from expectations.p_privacy import File, Given, PPrivacy
 from tasks.microdata.place import wrong
+from tasks.microdata.small_csv import read_small_csv
 from tasks.targets.distribution import whole
 
 _DIGITS = 38  # decimals of a probability
@@ -53,26 +53,11 @@ def read_lines(path: Path, file: str) -> Lines:
     Raises:
         InputError: where it cannot be read, or a line has not as many fields as the first.
     """
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise wrong(file, "not UTF-8") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no path"
-        raise wrong(file, f"cannot be read ({reason})") from None
-    delimiter = ";" if ";" in lines[0] else ","
-    fields = [_fields(line, delimiter, file, row) for row, line in enumerate(lines)]
+    fields = [tuple(of) for of in read_small_csv(path, file)]
     for row, of in enumerate(fields):
         if of and len(of) != len(fields[0]):
             raise wrong(file, f"{len(of)} fields, {len(fields[0])} in the header", row=row)
     return tuple(fields)
-
-
-def _fields(line: str, delimiter: str, file: str, row: int) -> tuple[str, ...]:
-    try:
-        return tuple(next(csv.reader([line], delimiter=delimiter, strict=True), []))
-    except csv.Error:
-        raise wrong(file, "cannot be parsed as CSV", row=row) from None
 
 
 def from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
