@@ -21,7 +21,9 @@ from tasks.release.files import write_release
 from tasks.release.opened import open_release
 from tasks.release.promised import promised, structure
 from tasks.release.tables import read_tables
+from tasks.report.asking import pandas_snippet
 from tasks.stages.evaluate import evaluate_release
+from tests.report.html import Read
 
 SOURCE = {"model": "p-privacy", "target": "source"}
 UNIFORM = {"model": "p-privacy", "target": "uniform"}
@@ -272,3 +274,31 @@ def test_great_expectations_judges_the_files(published_once, tmp_path):
                 "wages", wrong, structure(declared), promised(declared, wrong), tmp_path / "again"
             )
         )
+
+
+def shown(directory):
+    seen = Read((directory / "index.html").read_text(encoding="utf-8"))
+    assert seen.faults == []
+    return seen.text
+
+
+def test_the_page_says_what_may_be_learned_and_what_is_made_up(published_once, publish):
+    text = shown(published_once)
+    assert "t-closeness" in text
+    assert "no promise is about how far it may be from that of all rows" not in text
+    assert "of the values are made up, so that ranges can be narrower" in text
+    assert "age in bands from 30, 45" in text
+    plain = shown(publish("exact-qi", {**FAKING, "fakes": 0}, [UNIFORM], []))
+    assert "no promise is about how far it may be from that of all rows" in plain
+    assert "A group has as many ranges as rows." in plain
+    assert "Rows with the same quasi-identifiers are a group" in plain
+
+
+def test_the_snippet_of_the_page_runs(published_once, monkeypatch):
+    monkeypatch.chdir(published_once)
+    *lines, last = pandas_snippet(open_release(published_once).declared).splitlines()
+    scope = {}
+    exec("\n".join(lines), scope)
+    of_groups = eval(last, scope)
+    assert of_groups["count"].sum() == scope["st"]["count"].sum()
+    assert (of_groups["lower"] <= of_groups["upper"]).all()
