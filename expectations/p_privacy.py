@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic.dataclasses import dataclass
 
 from expectations.errors import PromiseError
@@ -57,7 +57,20 @@ class Given:
     given: tuple[tuple[str, ...], ...]
 
 
-Aim = Literal["source", "uniform"] | Normal | Zipf | File | Given
+def _kind(aim: Any) -> str:
+    if isinstance(aim, Mapping):
+        return next((str(name) for name in aim if name in ("normal", "zipf", "file", "given")), "")
+    return "word" if isinstance(aim, str) else type(aim).__name__.lower()
+
+
+Aim = Annotated[
+    Annotated[Literal["source", "uniform"], Tag("word")]
+    | Annotated[Normal, Tag("normal")]
+    | Annotated[Zipf, Tag("zipf")]
+    | Annotated[File, Tag("file")]
+    | Annotated[Given, Tag("given")],
+    Discriminator(_kind),
+]
 
 
 @dataclass(frozen=True, kw_only=True)

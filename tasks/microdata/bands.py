@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from expectations.model import ExactNumber, plain
 from tasks.microdata.schema import Part
@@ -38,7 +38,14 @@ class Bands(Part):
         return f"{self.column} in bands from {', '.join(str(plain(b)) for b in self.bands)}"
 
 
-Stratum = str | Bands
+def _kind(stratum: Any) -> str:
+    return "column" if isinstance(stratum, str) else "band"
+
+
+Stratum = Annotated[
+    Annotated[str, Tag("column")] | Annotated[Bands, Tag("band")], Discriminator(_kind)
+]
+"""A column by its name, or bands of one."""
 
 
 def column_of(stratum: Stratum) -> str:
