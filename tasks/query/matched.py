@@ -23,6 +23,7 @@ from sqlglot import exp
 from tasks.query.aggregate import Aggregate
 from tasks.query.question import Question, bundles
 from tasks.query.relations import GROUP_ID, Relations
+from tasks.query.written import BOUNDS_OF, CELLED, VALUED
 
 _TAKEN = "CASE WHEN {0} <= 0 THEN 0 WHEN {0} < times THEN {0} ELSE times END"
 
@@ -134,7 +135,7 @@ class Matched:
             columns = bundles(self.relations.declared)[name]
             parts += [
                 (f"ranged_{number}", self._ranged(columns)),
-                (f"valued_{number}", self._valued(name, columns)),
+                (f"{VALUED}{number}", self._valued(name, columns)),
                 (f"items_{number}", _items(number)),
                 (f"of_value_{number}", _of_value(number)),
             ]
@@ -169,7 +170,7 @@ class Matched:
                 columns += [f"{low} AS {function}_l", f"{high} AS {function}_u"]
             source = f"runs_{number}" if "avg" in functions else f"of_value_{number}"
             parts.append(
-                (f"bounds_{number}", f"SELECT {', '.join(columns)} FROM {source} GROUP BY cell")
+                (f"{BOUNDS_OF}{number}", f"SELECT {', '.join(columns)} FROM {source} GROUP BY cell")
             )
         return parts
 
@@ -255,7 +256,7 @@ def celled(question: Question, rows: str) -> list[tuple[str, str]]:
     cell = f"DENSE_RANK() OVER (ORDER BY {ranks})" if keys else "1"
     return [
         ("selected", f"SELECT {selected} FROM {rows}{where} GROUP BY {by}"),
-        ("celled", f"SELECT selected.*, {cell} AS cell FROM selected"),
+        (CELLED, f"SELECT selected.*, {cell} AS cell FROM selected"),
     ]
 
 

@@ -19,6 +19,7 @@ from tasks.query.aggregate import Aggregate
 from tasks.query.matched import celled, with_parts
 from tasks.query.question import Question
 from tasks.query.relations import GROUP_ID, Relations
+from tasks.query.written import BOUNDS_OF, VALUED
 from tasks.release.declared import Terms
 from tasks.sql.dialects import Types
 
@@ -58,7 +59,10 @@ class Narrowed:
         functions = sorted({a.function for a in self.question.aggregates} - {"count"})
         for end in ("low", "high") if functions else ():
             tables += f" LEFT JOIN bounds_{end} ON bounds_{end}.cell = counted.cell"
-            parts += [(f"valued_{end}", _valued(end)), (f"bounds_{end}", _bounds(end, functions))]
+            parts += [
+                (f"{VALUED}{end}", _valued(end)),
+                (f"{BOUNDS_OF}{end}", _bounds(end, functions)),
+            ]
         possible = " WHERE counted.count_u > 0" if self._keys else ""
         return with_parts(parts, f"SELECT {', '.join(columns)} FROM {tables}{possible}")
 

@@ -18,8 +18,9 @@ from tasks.query.help_table import help_name
 from tasks.query.question import BOUNDS, Question, sides
 from tasks.query.relations import relations
 from tasks.query.rewrite import bounds_query
+from tasks.query.written import written
 from tasks.release.declared import Terms
-from tasks.sql.dialects import Dialect, written
+from tasks.sql.dialects import Dialect
 
 _CONDITION = "sfumato_condition"
 _NUMBERS = ("integer", "decimal", "float")

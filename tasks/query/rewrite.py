@@ -27,8 +27,9 @@ from tasks.query.question import (
     sides,
 )
 from tasks.query.relations import relations
+from tasks.query.written import written
 from tasks.release.declared import Terms
-from tasks.sql.dialects import Dialect, Types, written
+from tasks.sql.dialects import Dialect, Types
 
 _SELECTED = "selected"
 _GROUP_ID = "group_id"

@@ -18,7 +18,7 @@ from tasks.query.answer import ask, engine
 from tasks.query.load import load
 from tasks.query.question import GroupColumn, read_question
 from tasks.query.rewrite import rewrite
-from tasks.sql.dialects import written
+from tasks.query.written import written
 from tasks.sql.patterns import globbed
 from tasks.sql.target import target
 from tests.query import databases, test_golden
