@@ -8,17 +8,23 @@ columns, `here` and `there`; a cut writes the rows of the children one after the
 other set, where they are judged and cut on. Rows of a part always stay in their first order.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from tasks.partitions.mondrian_cuts import Attribute
-
-_FEW = 16  # values that are counted at once
-
-_F = TypeVar("_F", bound=Callable[..., Any])
+from tasks.partitions.mondrian_sides import (
+    Tables,
+    above,
+    compiled,
+    down,
+    halves,
+    median_of,
+    tables_of,
+    widest,
+    width_of,
+)
 
 
 class Rule(NamedTuple):
@@ -28,22 +34,6 @@ class Rule(NamedTuple):
     values: int
     numerator: int
     denominator: int
-
-
-class Tables(NamedTuple):
-    """Attributes for compiled code: `Attribute.nodes` and `spans` of all, one after the other.
-
-    Those of attribute a begin at `begins[a]`, by level and code, `sizes[a]` codes a level;
-    `levels[a]` is 0 for an attribute in order. `most` is the largest number of codes or nodes.
-    """
-
-    nodes: np.ndarray
-    spans: np.ndarray
-    begins: np.ndarray
-    sizes: np.ndarray
-    levels: np.ndarray
-    lengths: np.ndarray
-    most: int
 
 
 class Scratch(NamedTuple):
@@ -87,26 +77,12 @@ def cut_by_part(
     columns = np.empty((2, len(codes), len(order)), dtype=np.int32)
     for column, of_all in zip(columns[0], codes, strict=True):
         column[:] = of_all[order]
-    tables = _tables(attributes)
+    tables = tables_of(attributes)
     values = 0 if sensitive is None else int(sensitive.max(initial=0)) + 1
     scratch = _scratch(tables, values, np.bincount(stratum))
     group = np.empty(len(order), dtype=np.int64)
     _cut_all(columns, int(stratum.max()) + 1, tables, rule, strict, scratch, group)
     return group
-
-
-def _tables(attributes: Sequence[Attribute]) -> Tables:
-    spans = [one.spans for one in attributes]
-    nodes = [np.zeros_like(one.spans) if one.nodes is None else one.nodes for one in attributes]
-    return Tables(
-        np.concatenate([of_one.ravel() for of_one in nodes]).astype(np.int32),
-        np.concatenate([of_one.ravel() for of_one in spans]),
-        np.cumsum([0, *(of_one.size for of_one in spans)]),
-        np.array([of_one.shape[1] for of_one in spans]),
-        np.array([0 if one.nodes is None else len(one.nodes) for one in attributes]),
-        np.array([one.length for one in attributes]),
-        max(max(of_one.shape[1], int(of_one.max()) + 1) for of_one in nodes),
-    )
 
 
 def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
@@ -127,140 +103,7 @@ def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
     )
 
 
-def _compiled(function: _F) -> _F:
-    return cast(_F, njit(cache=True)(function))
-
-
-@_compiled
-def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
-    """The level of the lowest common ancestor of some codes."""
-    size, begin, top = tables.sizes[a], tables.begins[a], 0
-    for code in codes:
-        while tables.nodes[begin + code] != tables.nodes[begin + codes[0]]:
-            begin += size
-            top += 1
-    return top
-
-
-@_compiled
-def _width(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
-    """The normalized width, -1 where no cut can have two sides."""
-    begin = tables.begins[a]
-    if tables.levels[a]:
-        top = _top(tables, a, codes)
-        at = begin + top * tables.sizes[a] + codes[0]
-        return float(tables.spans[at] / tables.lengths[a]) if top > 0 else -1.0
-    low = high = codes[0]
-    for code in codes:
-        low, high = min(low, code), max(high, code)
-    if low == high and strict:
-        return -1.0
-    return float((tables.spans[begin + high] - tables.spans[begin + low]) / tables.lengths[a])
-
-
-@_compiled
-def _widest(widths: np.ndarray) -> int:
-    widest = 0
-    for a in range(1, len(widths)):
-        if widths[a] > widths[widest]:
-            widest = a
-    return widest
-
-
-@_compiled
-def _select(codes: np.ndarray, rank: int) -> int:
-    """The code of this rank, by Hoare's selection, which changes the order of the codes."""
-    low, high = 0, len(codes) - 1
-    while low < high:
-        pivot, i, j = codes[rank], low, high
-        while i <= j:
-            while codes[i] < pivot:
-                i += 1
-            while codes[j] > pivot:
-                j -= 1
-            if i <= j:
-                codes[i], codes[j] = codes[j], codes[i]
-                i, j = i + 1, j - 1
-        if j < rank:
-            low = i
-        if i > rank:
-            high = j
-    return int(codes[rank])
-
-
-@_compiled
-def _median(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
-    """The lower median; `tally` has room for every code, `copy` for every row."""
-    low = high = int(codes[0])
-    for code in codes:
-        low, high = min(low, code), max(high, code)
-    rank = (len(codes) - 1) // 2
-    if high - low > 2 * len(codes) + _FEW:
-        for i in range(len(codes)):
-            copy[i] = codes[i]
-        return _select(copy, rank)
-    tally[: high - low + 1] = 0
-    for code in codes:
-        tally[code - low] += 1
-    below, median = tally[0], low
-    while below <= rank:
-        median += 1
-        below += tally[median - low]
-    return median
-
-
-@_compiled
-def _above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndarray) -> int:
-    """Which codes are above the median, or else above the value before.
-
-    Returns:
-        How many sides there are, 0 where one has fewer rows than `least`.
-    """
-    cut = median
-    if lower:
-        cut = -1
-        for code in codes:
-            cut = max(cut, code if code < median else -1)
-    above = 0
-    for code in codes:
-        above += code > cut
-    if not least <= above <= len(codes) - least:
-        return 0
-    for i in range(len(codes)):
-        side[i] = codes[i] > cut
-    return 2
-
-
-@_compiled
-def _halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
-    """Which rows belong to the upper half, those with the median in their order."""
-    room = (len(codes) + 1) // 2
-    for code in codes:
-        room -= code < median
-    for i in range(len(codes)):
-        upper = codes[i] > median or (codes[i] == median and room <= 0)
-        room -= codes[i] == median
-        side[i] = upper
-    return 2
-
-
-@_compiled
-def _down(tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np.ndarray) -> int:
-    """The child of the lowest common ancestor above each code; `number` is -1 before and after."""
-    begin = tables.begins[a] + (_top(tables, a, codes) - 1) * tables.sizes[a]
-    children = 0
-    for i in range(len(codes)):
-        node = tables.nodes[begin + codes[i]]
-        if number[node] < 0:
-            number[node] = children
-            children += 1
-        side[i] = number[node]
-    for code in codes:
-        number[tables.nodes[begin + code]] = -1
-    return children
-
-
-@_compiled
+@compiled
 def _keeps(values: np.ndarray, rule: Rule, tally: np.ndarray) -> bool:
     """Whether sensitive values are different and rare enough; `tally` is 0 before and after."""
     distinct, most, seen = 0, 0, 0
@@ -276,7 +119,7 @@ def _keeps(values: np.ndarray, rule: Rule, tally: np.ndarray) -> bool:
     return distinct >= rule.values and most * rule.denominator <= rule.numerator * len(values)
 
 
-@_compiled
+@compiled
 def _placed(side: np.ndarray, sides: int, least: int, place: np.ndarray, ends: np.ndarray) -> bool:
     """Where each row goes if sides follow each other, and where those end.
 
@@ -303,7 +146,7 @@ def _placed(side: np.ndarray, sides: int, least: int, place: np.ndarray, ends: n
     return True
 
 
-@_compiled
+@compiled
 def _kept(values: np.ndarray, ends: np.ndarray, rule: Rule, tally: np.ndarray) -> bool:
     """Whether all parts, of which `ends` are given, keep the rule about sensitive values."""
     begin = 0
@@ -314,13 +157,13 @@ def _kept(values: np.ndarray, ends: np.ndarray, rule: Rule, tally: np.ndarray) -
     return True
 
 
-@_compiled
+@compiled
 def _column(columns: np.ndarray, run: tuple[int, int, int], column: int) -> np.ndarray:
     begin, end, here = run
     return columns[here, column, begin:end]
 
 
-@_compiled
+@compiled
 def _moved(
     columns: np.ndarray,
     here: tuple[int, int, int],
@@ -335,7 +178,7 @@ def _moved(
     return to
 
 
-@_compiled
+@compiled
 def _cut_along(
     columns: np.ndarray,
     run: tuple[int, int, int],
@@ -350,14 +193,14 @@ def _cut_along(
     there, attributes = (begin, end, 1 - here), len(scratch.widths)
     side, place = scratch.side[begin:end], scratch.place[begin:end]
     codes = _column(columns, run, a)
-    median = -1 if tables.levels[a] else _median(codes, scratch.tally, side)
+    median = -1 if tables.levels[a] else median_of(codes, scratch.tally, side)
     for lower in range(2 if strict and median >= 0 else 1):
         if median < 0:
-            sides = _down(tables, a, codes, scratch.number, side)
+            sides = down(tables, a, codes, scratch.number, side)
         elif strict:
-            sides = _above(codes, median, lower == 1, rule.rows, side)
+            sides = above(codes, median, lower == 1, rule.rows, side)
         else:
-            sides = _halves(codes, median, side)
+            sides = halves(codes, median, side)
         if sides == 0 or not _placed(side, sides, rule.rows, place, scratch.ends):
             continue
         kept = True
@@ -371,7 +214,7 @@ def _cut_along(
     return 0
 
 
-@_compiled
+@compiled
 def _cut(
     columns: np.ndarray,
     run: tuple[int, int, int],
@@ -383,9 +226,9 @@ def _cut(
     """Cut a part, if any cut is allowable: into how many children, whose `ends` are set."""
     widths = scratch.widths
     for a in range(len(widths)):
-        widths[a] = _width(tables, a, _column(columns, run, a), strict)
+        widths[a] = width_of(tables, a, _column(columns, run, a), strict)
     for _ in range(len(widths)):
-        a = _widest(widths)
+        a = widest(widths)
         if widths[a] < 0:
             break
         children = _cut_along(columns, run, tables, a, rule, strict, scratch)
@@ -395,12 +238,12 @@ def _cut(
     return 0
 
 
-@_compiled
+@compiled
 def _push(stack: np.ndarray, at: int, begin: int, end: int, here: int) -> None:
     stack[at, 0], stack[at, 1], stack[at, 2] = begin, end, here
 
 
-@_compiled
+@compiled
 def _cut_all(
     columns: np.ndarray,
     strata: int,
