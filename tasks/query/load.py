@@ -65,7 +65,8 @@ def load(
     Args:
         release: an open release.
         url: `duckdb:///FILE`, `sqlite:///FILE`, `postgresql://…` or `mariadb://…`.
-        replace: whether tables, views and functions of the same names are done away with.
+        replace: whether tables, views and functions of the same names are done away with; those
+            of other names, which an earlier release in another form may have left, stay.
         environ: what `${NAME}` in the address stands for.
 
     Returns:

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from expectations.alpha_beta import AlphaBeta
-from expectations.errors import Fault
+from expectations.errors import Fault, InputError
+from tasks.forms.ambiguous import table_of
 from tasks.forms.registry import FORMS
 from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Microdata
+from tasks.microdata.table import Column, Microdata, encode
 from tasks.private.line import represented_by
 from tasks.query.accuracy import Measured, evaluate, summaries
 from tasks.query.workloads import Evaluation
@@ -36,13 +39,18 @@ def evaluate_release(
     The report with truths stays in the line's private directory; the public record gets widths.
 
     Raises:
-        Fault: where a truth lies outside its bounds; the version is withdrawn.
+        Fault: where a truth lies outside its bounds, or groups that show which values they admit do
+            not cover the rows; the version is withdrawn.
     """
     opened = open_release(release)
     original = represented_by(line.private, release.name, original)
     measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
     reports = line.reports(release.name)
-    exposed = exposures(opened, original)
+    try:
+        exposed = exposures(opened, original)
+    except InputError:
+        withdraw(line, release.name)
+        raise Fault(f"{release}: withdrawn: it does not cover the rows it represents") from None
     write_accuracy_report(measured, reports, opened.declared.title, exposed)
     if outside := sum(not query.inside for query in measured):
         withdraw(line, release.name)
@@ -60,6 +68,9 @@ def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
 
     By several readings, among them that of an attacker who fits how frequent values are, against
     whom no promise is made.
+
+    Raises:
+        InputError: where a row is covered by no group.
     """
     declared = release.declared
     form, found = FORMS[declared.form.method], []
@@ -68,10 +79,21 @@ def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
         if isinstance(promise, AlphaBeta) and names:
             tables = {name: release.table(name) for name in schemas(declared)}
             groups = form.groups(tables, declared.columns, names, declared.named("sensitive"))
-            codes = np.stack([original[name].category()[0] for name in names], axis=1)
-            seen = exposure(groups, codes, Fraction(promise.alpha), names)
+            codes = [_as_published(original[name], tables[table_of(name)][name]) for name in names]
+            seen = exposure(groups, np.stack(codes, axis=1), Fraction(promise.alpha), names)
             found += [] if seen is None else [seen.document()]
     return found
+
+
+def _as_published(column: Column, values: pa.ChunkedArray) -> np.ndarray:
+    """The codes of a column's rows as forms number the published values; -1 for another value."""
+    shown = encode(column.name, "quasi-identifier", values)
+    place = pc.index_in(column.values.cast(shown.values.type), value_set=shown.values)
+    known: np.ndarray = np.append(place.fill_null(-1).to_numpy(), -1)[column.codes].astype(np.int64)
+    if shown.has_null:
+        known[known >= 0] += 1
+        known[column.codes < 0] = 0
+    return known
 
 
 def public_summary(measured: list[Measured]) -> list[dict[str, Any]]:

@@ -10,11 +10,11 @@ import pyarrow.compute
 import pytest
 from small_line import SPEC, Small, people
 
-from expectations.errors import PromiseError
+from expectations.errors import Fault, PromiseError
 from expectations.judged import require
 from expectations.suites.gate import judge
 from tasks.forms import ambiguous
-from tasks.microdata.table import load
+from tasks.microdata.table import Microdata, encode, load
 from tasks.query.answer import answer
 from tasks.release.canonical import canonical_json
 from tasks.release.check import check
@@ -23,7 +23,8 @@ from tasks.release.manifest import manifest
 from tasks.release.opened import MANIFEST, open_release
 from tasks.release.promised import promised, structure
 from tasks.release.tables import read_tables
-from tasks.stages.evaluate import evaluate_release
+from tasks.release.versions import read_record
+from tasks.stages.evaluate import evaluate_release, exposures
 
 JOBS = ("cook", "clerk", "baker", "smith", "nurse", "tailor")
 ALPHA_BETA = {"model": "alpha-beta", "alpha": 0.5, "beta": 0.5}
@@ -142,6 +143,27 @@ def test_what_fits_in_no_group_is_left_out_and_counted(publish, small):
     small.write(workers(), **changes(refusing, [tight], name="other"))
     with pytest.raises(PromiseError, match="cannot be kept"):
         small.publish("two")
+
+
+@pytest.mark.parametrize("of", [{"shift": "z"}, {"town": "Nowhere"}, {"age": 99}])
+def test_a_version_that_does_not_cover_its_rows_is_withdrawn(publish, small, monkeypatch, of):
+    """Told of other rows than it represents, evaluation does not measure on as if nothing were."""
+    monkeypatch.setattr("tasks.stages.evaluate.evaluate", lambda *_: [])
+    directory, plan = publish(COVER, [ALPHA_BETA]), small.plan()
+    original = load(small.folder / "one" / "deidentified")
+    assert exposures(open_release(directory), original)
+    rows = original.table().to_pylist()
+    rows[3] |= of
+    columns = tuple(
+        encode(c.name, c.role, pa.array([row[c.name] for row in rows], c.values.type))
+        for c in original.columns
+    )
+    wrong = Microdata(columns, original.rows)
+    with pytest.raises(Fault, match="withdrawn: it does not cover"):
+        evaluate_release(
+            directory, wrong, plan.spec.evaluate, plan.line, np_random, lambda *_: None
+        )
+    assert read_record(plan.line.public).versions[directory.name].status == "withdrawn"
 
 
 def test_ready_sql_runs(publish, monkeypatch):
