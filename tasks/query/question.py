@@ -3,10 +3,11 @@
     SELECT [columns,] COUNT(*) | COUNT(s) | SUM(s) | AVG(s) | MIN(s) | MAX(s) [AS name], …
     FROM microdata [WHERE predicate] [GROUP BY columns] [HAVING comparisons of aggregates]
 
-where s is a sensitive column. In a permuted or split release groups are of the other columns, which
-are published as they are; a predicate is about these, or about sensitive columns, or joins such
-parts by AND. In a recoded release both are of any column, and s may be insensitive. In an ambiguous
-release counts alone are asked for, and a predicate joins parts about one column each by AND.
+where s is a sensitive column. In a permuted, split or redistributed release groups are of the other
+columns, which are published as they are; a predicate is about these, or about sensitive columns, or
+joins such parts by AND. In a recoded release both are of any column, and s may be insensitive. In
+an ambiguous release counts alone are asked for, and a predicate joins parts about one column each
+by AND.
 """
 
 from collections import Counter
@@ -184,6 +185,7 @@ def question_of(aggregate: Aggregate, where: exp.Expr, declared: Terms) -> Quest
 
 
 def _split(checked: exp.Expr, declared: Terms) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
+    """The part of a condition that rows decide, and the parts that values apart from them do."""
     if declared.recoded:
         return checked, ()
     exact: list[exp.Expr] = []
