@@ -6,7 +6,8 @@ from fractions import Fraction
 from math import inf
 
 from expectations.ke_anonymity import KEAnonymity
-from expectations.model import Number, PrivacyModel, Verdict
+from expectations.model import Number, PrivacyModel, Verdict, plain
+from expectations.t_closeness import TCloseness
 from tasks.release.declared import Declared
 from tasks.report.axes import grouped
 from tasks.report.ranges import measured
@@ -41,7 +42,7 @@ _PARAMETERS = {
     ("p-privacy", "tolerance"): "imbalance of the ranges of a group, at most",
     ("ke-anonymity", "e"): "from the lowest to the highest value of a group, at least",
 }
-_LONGEST = 60  # digits of an exact number beside a rounded one
+_LONGEST = 32  # digits of an exact number beside a rounded one
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> State
     """A promise and its verdict, for people."""
     model = promise.name
     kind = kind_of(declared, promise.sensitive)
-    sentence = promise.sentence()
+    sentence = _sentence(promise, declared)
     names = sorted(verdict.required, key=lambda name: (name == "e", name))
     return Stated(
         title=_TITLES[model],
@@ -104,6 +105,17 @@ def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> State
         failing=verdict.failing,
         parameters=tuple(_parameter(model, name, verdict, kind) for name in names),
     )
+
+
+def _sentence(promise: PrivacyModel, declared: Declared) -> str:
+    """The promise in words; where distributions are declared, it is about these."""
+    if declared.form.declares and isinstance(promise, TCloseness):
+        return (
+            f"the distribution of {promise.sensitive} that is declared for a group is like that of "
+            f"all published rows together, up to {plain(promise.t)} (earth mover's distance, "
+            f"{promise.distance})"
+        )
+    return promise.sentence()
 
 
 def hidden(promises: Sequence[PrivacyModel], declared: Declared) -> list[Hidden]:

@@ -284,7 +284,8 @@ def shown(directory):
 
 def test_the_page_says_what_may_be_learned_and_what_is_made_up(published_once, publish):
     text = shown(published_once)
-    assert "t-closeness" in text
+    assert "that is declared for a group is like that of all published rows together" in text
+    assert "in every group are distributed like" not in text
     assert "no promise is about how far it may be from that of all rows" not in text
     assert "of the values are made up, so that ranges can be narrower" in text
     assert "age in bands from 30, 45" in text
