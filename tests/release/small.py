@@ -9,11 +9,8 @@ import yaml
 
 from flows.plan import Plan, plan_run
 from tasks.microdata.randomness import seeded
-from tasks.release.publication import Published, publish
-from tasks.stages.anonymize import declaration, left_out, write_candidate
-from tasks.stages.deidentify import identity, write_deidentified
-from tasks.stages.ingest import write_ingested, write_source
-from tasks.stages.verify import stakes
+from tasks.release.publication import Published
+from tests.lines import prepare, publish_prepared
 
 SPEC = {
     "version": 1,
@@ -82,19 +79,8 @@ class Small:
 
     def prepared(self, name: str) -> tuple[Plan, Path]:
         """A judged candidate, ready to be published."""
-        plan, run = plan_run(self.spec), self.folder / name
-        run.mkdir()
-        spec, line = plan.spec, plan.line.private
-        whole = write_source(spec.source, spec.columns, plan.base, run)
-        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
-        deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run)
-        stakes(deidentified, plan.terms, plan.base)
-        write_candidate(deidentified, plan.terms, run, seeded(sum(name.encode())))
-        return plan, run
+        run = self.folder / name
+        return prepare(self.spec, run, seeded(sum(name.encode()))), run
 
     def publish(self, name: str) -> Published:
-        plan, run = self.prepared(name)
-        candidate, known = run / "candidate", identity(run / "deidentified")
-        declared = declaration(candidate)
-        time, without = "2026-01-01T00:00:00+00:00", left_out(candidate)
-        return publish(plan.line, candidate / "data", declared, known, time, without)
+        return publish_prepared(*self.prepared(name))

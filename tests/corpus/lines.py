@@ -1,0 +1,76 @@
+"""The frozen lines: where they are, and one run of any of them."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flows.spec import Overrides, PublishOverrides, SourceOverrides
+from tasks.microdata.randomness import Randomness
+from tasks.release.publication import Published
+from tests.lines import evaluate_prepared, prepare, publish_prepared
+
+CORPUS = Path(__file__).parent
+FORMATS = sorted(path.name for path in CORPUS.glob("format-*"))
+VERSIONS = {"0001": "first", "0002": "second"}
+CONTINUED = "third"
+
+
+@dataclass(frozen=True)
+class FrozenLine:
+    """A line of the corpus, or a copy of it that may be written to."""
+
+    folder: Path  # of its format
+    form: str
+
+    @property
+    def name(self) -> str:
+        return f"corpus-{self.form}"
+
+    @property
+    def public(self) -> Path:
+        return self.folder / "public" / self.name
+
+    @property
+    def private(self) -> Path:
+        return self.folder / "private" / self.name
+
+    @property
+    def queries(self) -> list[str]:
+        """The queries whose answers are frozen."""
+        return json.loads((self.folder / "queries.json").read_text(encoding="utf-8"))[self.form]
+
+    @property
+    def answers(self) -> Mapping[str, list[Any]]:
+        """By version, what `sfumato query` answered when the line was made."""
+        path = self.folder / "answers" / f"{self.form}.json"
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def copy(self, place: Path) -> "FrozenLine":
+        """The line with its specs and sources where it may be written to."""
+        shutil.copytree(CORPUS / "sources", place / "sources")
+        shutil.copytree(self.folder, place / self.folder.name)
+        return FrozenLine(place / self.folder.name, self.form)
+
+    def run(self, source: str, place: Path, draw: Randomness) -> Published:
+        """Publish a source, or find the version that stands; `$SFUMATO_WORK` is `private`."""
+        overrides = Overrides(
+            source=SourceOverrides(uri=f"../sources/{source}.csv"),
+            publish=PublishOverrides(uri="public"),
+        )
+        plan = prepare(self.folder / f"{self.form}.yaml", place, draw, overrides)
+        published = publish_prepared(plan, place)
+        if not published.existed:
+            evaluate_prepared(plan, place, published.directory, draw)
+        return published
+
+
+def frozen_lines() -> list[FrozenLine]:
+    """Every line of every format."""
+    return [
+        FrozenLine(CORPUS / name, spec.stem)
+        for name in FORMATS
+        for spec in sorted((CORPUS / name).glob("*.yaml"))
+    ]

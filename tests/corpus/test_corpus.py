@@ -1,0 +1,47 @@
+"""Releases made by earlier versions are read, checked, asked, recognised and continued."""
+
+import pytest
+
+from tasks.microdata.randomness import seeded
+from tasks.query.answer import answer, document
+from tasks.release.check import check
+from tasks.release.opened import open_release
+from tasks.release.versions import read_record
+from tests.corpus.lines import CONTINUED, VERSIONS, frozen_lines
+
+LINES = frozen_lines()
+pytestmark = pytest.mark.parametrize(
+    "line", LINES, ids=[f"{x.folder.name}-{x.form}" for x in LINES]
+)
+
+
+def test_check_verifies_every_version_under_its_announced_digest(line):
+    for number, version in read_record(line.public).versions.items():
+        assert check(line.public / number, version.digest)
+
+
+def test_queries_are_answered_as_they_were(line):
+    for number, expected in line.answers.items():
+        release = open_release(line.public / number)
+        assert [document(answer(release, sql)) for sql in line.queries] == expected
+
+
+@pytest.fixture
+def copied(line, tmp_path, monkeypatch):
+    copy = line.copy(tmp_path)
+    monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
+    return copy
+
+
+def test_the_same_source_is_the_version_that_stands(copied, tmp_path):
+    for number, source in VERSIONS.items():
+        found = copied.run(source, tmp_path / "runs" / source, seeded(99))
+        assert (found.existed, found.directory.name) == (True, number)
+
+
+def test_the_line_goes_on_with_other_people(copied, tmp_path):
+    found = copied.run(CONTINUED, tmp_path / "run", seeded(3))
+    record = read_record(copied.public)
+    assert (found.existed, found.directory.name, record.current) == (False, "0003", "0003")
+    assert record.versions["0003"].predecessor == record.versions["0002"].digest
+    assert check(found.directory)

@@ -1,0 +1,51 @@
+"""One run of a release line by its stages alone, without Prefect."""
+
+from pathlib import Path
+
+from flows.plan import Plan, plan_run
+from flows.spec import Overrides
+from tasks.microdata.randomness import Randomness
+from tasks.microdata.table import load
+from tasks.release.publication import Published, publish
+from tasks.stages.anonymize import declaration, keep_facts, left_out, write_candidate
+from tasks.stages.deidentify import identity, write_deidentified
+from tasks.stages.evaluate import evaluate_release
+from tasks.stages.ingest import write_ingested, write_source
+from tasks.stages.verify import stakes
+
+TIME = "2026-01-01T00:00:00+00:00"
+
+
+def prepare(spec: Path, run: Path, draw: Randomness, overrides: Overrides | None = None) -> Plan:
+    """Leave a judged candidate in `run`, ready to be published."""
+    plan = plan_run(spec, overrides)
+    run.mkdir(parents=True)
+    parts, line = plan.spec, plan.line.private
+    whole = write_source(parts.source, parts.columns, plan.base, run)
+    ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, plan.base, run)
+    deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run)
+    stakes(deidentified, plan.terms, plan.base)
+    write_candidate(deidentified, plan.terms, run, draw)
+    return plan
+
+
+def publish_prepared(plan: Plan, run: Path) -> Published:
+    """Make the candidate in `run` the line's next version, or find the one that stands."""
+    candidate = run / "candidate"
+    published = publish(
+        plan.line,
+        candidate / "data",
+        declaration(candidate),
+        identity(run / "deidentified"),
+        TIME,
+        left_out(candidate),
+    )
+    if not published.existed:
+        keep_facts(candidate, plan.line.reports(published.directory.name))
+    return published
+
+
+def evaluate_prepared(plan: Plan, run: Path, version: Path, draw: Randomness) -> None:
+    """Measure the version's accuracy against the rows in `run`."""
+    original = load(run / "deidentified")
+    evaluate_release(version, original, plan.spec.evaluate, plan.line, draw, lambda _d, _o: None)
