@@ -1,13 +1,21 @@
 """The one Prefect server of a test run, and lines that run against it."""
 
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+    PREFECT_SERVER_DATABASE_CONNECTION_URL,
+    temporary_settings,
+)
 from prefect.testing.utilities import prefect_test_harness
 
 ROOT = Path(__file__).parents[1]
@@ -25,24 +33,56 @@ def server() -> Iterator[str]:
 
 def start(address: str, work: Path, *arguments: str, stop: str | None = None) -> subprocess.Popen:
     """Start the command apart; with `stop` it kills itself at that point."""
-    home = work / "home"
-    home.mkdir(parents=True, exist_ok=True)
     driver = (
         ["tests/faults/stop_at.py", stop] if stop else ["-c", "import flows.cli as c; c.main()"]
     )
     command = [sys.executable, *driver, *arguments]
-    environment = {
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=_environment(address, work),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _environment(address: str, work: Path) -> dict[str, str]:
+    """Those of this process but Prefect's own, with a home and a work directory in `work`."""
+    home = work / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    return {
         **{k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")},
         "HOME": str(home),
         "PREFECT_API_URL": address,
         "PYTHONPATH": str(ROOT),
         "SFUMATO_WORK": str(work / "work"),
     }
-    return subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+
+
+def database() -> Path:
+    """The file in which the server keeps what it is told."""
+    return Path(str(PREFECT_SERVER_DATABASE_CONNECTION_URL.value()).partition("///")[2])
+
+
+def run_on_worker(address: str, work: Path, entrypoint: str, **parameters: str) -> tuple[str, str]:
+    """Deploy a flow, run it once on a worker; the type of its last state, what the worker said."""
+    pool = f"pool-{secrets.token_hex(4)}"
+    with get_client(sync_client=True) as client:
+        client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
+        flow = client.create_flow_from_name("release")
+        deployment = client.create_deployment(
+            flow, name=pool, work_pool_name=pool, entrypoint=entrypoint, path=str(ROOT)
+        )
+        run = client.create_flow_run_from_deployment(deployment, parameters=parameters)
+        command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--run-once"]
+        worker = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=_environment(address, work),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        state = client.read_flow_run(run.id).state
+    return state.type.value if state else "", worker.stdout + worker.stderr

@@ -77,12 +77,27 @@ class Column:
         used[codes] = True
         used = used[:-1]
         renumbered = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
+        ancestors, labels = self._nodes_above(used)
         return replace(
             self,
             values=self.values.filter(pa.array(used)),
             codes=renumbered[codes],
-            ancestors=None if self.ancestors is None else self.ancestors[:, used],
+            ancestors=ancestors,
+            labels=labels,
         )
+
+    def _nodes_above(
+        self, used: np.ndarray
+    ) -> tuple[np.ndarray | None, tuple[pa.Array, ...] | None]:
+        """The hierarchy over some of the values (bool, one per value), its nodes numbered anew."""
+        if self.ancestors is None:
+            return None, self.labels
+        levels = [np.unique(nodes, return_inverse=True) for nodes in self.ancestors[:, used]]
+        ancestors = np.array([numbers for _, numbers in levels], dtype=np.int64)
+        if self.labels is None:
+            return ancestors, None
+        kept = zip(self.labels, levels, strict=True)
+        return ancestors, tuple(labels.take(pa.array(nodes)) for labels, (nodes, _) in kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,11 @@ def sanitised(stage: str) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - the one border at which everything is caught
         failure = Fault(f"{stage}: {_kind(error)} at {_place(error.__traceback__)}")
     if failure is not None:
-        raise failure
+        try:
+            raise failure
+        finally:
+            # Here the exception that came in is still being handled, and Python notes it.
+            failure.__context__ = None
 
 
 def _kind(error: Exception) -> str:

@@ -25,12 +25,16 @@ def schemas(declared: Declared) -> Mapping[str, pa.Schema]:
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write one table; the ending of the path, .parquet or .csv, says how."""
+    """Write one table; the ending of the path, .parquet or .csv, says how.
+
+    Where a dictionary outgrows its page, the bytes of Parquet depend on how the columns are cut
+    into chunks in memory: so each column is one chunk.
+    """
     if path.suffix == ".csv":
         pa.csv.write_csv(table, path)
         return
     pq.write_table(
-        table.replace_schema_metadata(None),
+        table.combine_chunks().replace_schema_metadata(None),
         path,
         version="2.6",
         data_page_version="1.0",

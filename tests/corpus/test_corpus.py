@@ -10,6 +10,7 @@ from tasks.release.versions import read_record
 from tests.corpus.lines import CONTINUED, VERSIONS, frozen_lines
 
 LINES = frozen_lines()
+NAMES = [f"{line.folder.name}-{line.form}" for line in LINES]
 pytestmark = pytest.mark.parametrize(
     "line", LINES, ids=[f"{x.folder.name}-{x.form}" for x in LINES]
 )
