@@ -13,3 +13,7 @@ class Aggregate:
     function: Function
     sensitive: str | None
     label: str
+
+
+ROWS = Aggregate("count", None, "count(*)")
+"""How many rows there are."""

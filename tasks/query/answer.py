@@ -56,7 +56,8 @@ class Answer:
         columns: names in the order of the query.
         rows: a value for each column of the GROUP BY that is shown, bounds for each aggregate;
             in ascending order of those values, nulls last.
-        certain: for each row whether a HAVING clause surely holds; a row is here if it may.
+        certain: for each row whether a HAVING clause surely keeps it: it holds, and a group surely
+            has rows; a row is here if the clause may hold.
     """
 
     form: str
@@ -150,7 +151,7 @@ def _read(table: pa.Table | Path) -> pa.Table:
 
 def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
     """Answer a question with an engine that knows the published tables."""
-    found = asked.ask(question, estimates)
+    found = asked.ask(question.counting_rows, estimates)
     wanted = question.having
     rows = {
         key: bounds
@@ -167,7 +168,7 @@ def ask(asked: Engine, declared: Declared, question: Question, estimates: bool =
         },
         columns=tuple(item.label for item in question.shown),
         rows=tuple(named(question, key, rows[key]) for key in keys),
-        certain=tuple(wanted is None or wanted.holds(rows[key], "certain") for key in keys),
+        certain=tuple(question.surely_wants(rows[key]) for key in keys),
     )
 
 

@@ -52,6 +52,11 @@ class Apart:
         columns = [*self._keys, "least", "most", "expected"]
         return with_parts(self._parts(), f"SELECT {', '.join(columns)} FROM counted")
 
+    @property
+    def surely_some(self) -> bool:
+        """Whether each cell has rows: values that a group admits occur, but maybe not together."""
+        return len(self._terms()) < 2
+
     @cached_property
     def _keys(self) -> list[str]:
         return [f"k{n}" for n in range(len(self.question.group_by))]

@@ -1,7 +1,8 @@
 """HAVING in its two readings: rows of an answer that surely, and that possibly, are wanted.
 
 A comparison of an aggregate with a constant is certain where all values between its bounds keep it,
-and possible where some does.
+and possible where some does. What is certain is in the answer: a group is only where it surely has
+rows, while without GROUP BY there is one row of the answer, be it of no rows at all.
 """
 
 import operator

@@ -21,7 +21,8 @@ from typing import Any
 from sqlglot import exp
 
 from expectations.errors import QueryError
-from tasks.query.aggregate import Aggregate, Function
+from tasks.query.aggregate import ROWS, Aggregate, Function
+from tasks.query.bounds import Bounds
 from tasks.query.having import Having, read_having
 from tasks.release.declared import Terms
 from tasks.sql.parse import construct, parse, shown
@@ -98,6 +99,18 @@ class Question:
         """The same rows and groups, all group columns shown first, with these aggregates."""
         keys = (GroupColumn(name, name) for name in self.group_by)
         return replace(self, shown=(*keys, *aggregates), having=None)
+
+    @property
+    def counting_rows(self) -> "Question":
+        """The same, with the number of rows besides where a group may be wanted without any."""
+        return replace(self, shown=(*self.shown, ROWS)) if self.having and self.group_by else self
+
+    def surely_wants(self, bounds: Mapping[Aggregate, Bounds]) -> bool:
+        """Whether a row is surely in the answer: HAVING keeps it, and a group has rows."""
+        if self.having is None:
+            return True
+        exists = not self.group_by or bool(bounds[ROWS].lower)
+        return exists and self.having.holds(bounds, "certain")
 
 
 def read_question(sql: str, declared: Terms) -> Question:

@@ -97,21 +97,23 @@ def rewrite(
 def _rewritten(
     question: Question, declared: Terms, reading: Reading, estimator: Estimator
 ) -> exp.Select:
+    ends = columns_of(declared)
     if declared.form.shows == "columns":
-        counted = Apart(question, declared, estimator).bounds()
-        return _Bounds(question, counted, ("l{}", "u{}", "e{}"), columns_of(declared)).read(reading)
+        counts = Apart(question, declared, estimator)
+        least = None if counts.surely_some else "l0"
+        return _Bounds(question, counts.bounds(), ("l{}", "u{}", "e{}"), ends, least).read(reading)
     known = relations(declared)
     if question.matching:
         apart = Narrowed if declared.form.method == "redistributed" else Matched
         matched = apart(question, known).bounds()
-        return _Bounds(question, matched, ("l{}", "u{}"), columns_of(declared)).read(reading)
+        return _Bounds(question, matched, ("l{}", "u{}"), ends, "least").read(reading)
     if question.having is None:
         return bounds_query(question, known.rows)
     inner = bounds_query(question.asking(_numbered(question)), known.rows)
     keys = enumerate(inner.expressions[: len(question.group_by)])
     numbered = [exp.alias_(key.unalias(), f"k{n}") for n, key in keys]
     renamed = inner.select(*numbered, *inner.expressions[len(numbered) :], append=False)
-    return _Bounds(question, renamed, sides("{}"), columns_of(declared)).read(reading)
+    return _Bounds(question, renamed, sides("{}"), ends).read(reading)
 
 
 def _numbered(question: Question) -> list[Aggregate]:
@@ -123,14 +125,15 @@ class _Bounds:
     """A query for the bounds of a question, with group columns k0, k1, ….
 
     `names` are those of its columns for aggregate number {}, parallel to `shown_as`, the ends of
-    the names that are shown. Its column `least`, where a condition is on sensitive values, says
-    how many rows are meant at least.
+    the names that are shown. Its column `least` says how many rows are meant at least, where that
+    may be none though there is a row of the answer.
     """
 
     question: Question
     tree: exp.Select
     names: tuple[str, ...]
     shown_as: tuple[str, ...]
+    least: str | None = None
 
     def read(self, reading: Reading) -> exp.Select:
         """The columns as they were asked for, rows as HAVING wants them."""
@@ -143,12 +146,24 @@ class _Bounds:
                 ends = zip(self._columns(item), self.shown_as, strict=True)
                 columns += [_named(column, f"{item.label}_{end}") for column, end in ends]
         query = exp.select(*columns).from_(self.tree.subquery("answer"))
-        return query.where(self._wanted(question.having, reading)) if question.having else query
+        return query.where(self._kept(question.having, reading)) if question.having else query
 
     def _columns(self, aggregate: Aggregate) -> list[exp.Column]:
         number = self.question.aggregates.index(aggregate)
         names = (name.format(number) for name in self.names)
         return [exp.column(exp.to_identifier(name, quoted=name[0].isdigit())) for name in names]
+
+    def _kept(self, having: Having, reading: Reading) -> exp.Expr:
+        """Which rows are returned: a group that is wanted for certain surely has rows."""
+        wanted = self._wanted(having, reading)
+        return self._and_some(wanted) if reading == "certain" and self.question.group_by else wanted
+
+    def _and_some(self, wanted: exp.Expr) -> exp.Expr:
+        """A condition, and that some row is surely meant."""
+        if self.least is None:
+            return wanted
+        some = exp.GT(this=exp.column(self.least), expression=exp.Literal.number(0))
+        return exp.and_(wanted, some)
 
     def _wanted(self, having: Having, reading: Reading) -> exp.Expr:
         """A condition on bounds, see `tasks.query.having`."""
@@ -156,11 +171,8 @@ class _Bounds:
             parts = [exp.paren(self._wanted(part, reading)) for part in having.parts]
             return exp.and_(*parts) if having.kind == "and" else exp.or_(*parts)
         wanted = self._compared(having, reading)
-        matched = self.question.matching and having.aggregate.function != "count"
-        if reading == "certain" and matched:
-            some = exp.GT(this=exp.column("least"), expression=exp.Literal.number(0))
-            return exp.and_(wanted, some)
-        return wanted
+        null = not self.question.group_by and having.aggregate.function != "count"
+        return self._and_some(wanted) if reading == "certain" and null else wanted
 
     def _compared(self, having: Comparison, reading: Reading) -> exp.Expr:
         low, high = self._columns(having.aggregate)[:2]

@@ -16,15 +16,15 @@ from tasks.forms import ambiguous
 from tasks.microdata.randomness import seeded
 from tasks.microdata.table import Microdata, encode
 from tasks.partitions.partition import Partition
-from tasks.query.answer import answer_on
+from tasks.query.answer import answer_on, engine
 from tasks.query.helping import helping
 from tasks.query.load import load
 from tasks.query.rewrite import rewrite
 from tasks.sql.session import fetch, session
 from tasks.sql.target import target
 from tests.query import asked
-from tests.query.test_dialects import LOCAL, SERVERS, address, agree
-from tests.query.worlds import column, declare
+from tests.query.test_dialects import LOCAL, SERVERS, address, agree, agree_on_groups
+from tests.query.worlds import HAVINGS, column, declare, in_every_world
 
 PATIENTS = declare(
     "ambiguous",
@@ -140,6 +140,96 @@ def test_bounds_are_attained_by_some_world(seed):
         query = f"SELECT COUNT(*) AS n FROM microdata WHERE {where}"
         ((lower, upper, _),) = counted(tables, PATIENTS, query)
         assert (lower, upper) == (least, most), (used, columns, group)
+
+
+def counts_of(columns, group, names, holds):
+    """How many rows each cell has, in every world that the tables leave; groups add up."""
+    found, order = {frozenset()}, list(columns)
+    places = [order.index(name) for name in names]
+    for g in sorted(set(group)):
+        members = [i for i, of in enumerate(group) if of == g]
+        ways = [
+            [[of[i] for i in members]]
+            if name == "disease"
+            else surjections(sorted({of[i] for i in members}), len(members))
+            for name, of in columns.items()
+        ]
+        here = {
+            frozenset(
+                Counter(
+                    tuple(row[place] for place in places)
+                    for row in zip(*world, strict=True)
+                    if holds(*row)
+                ).items()
+            )
+            for world in itertools.product(*ways)
+        }
+        found = {
+            frozenset((Counter(dict(a)) + Counter(dict(b))).items())
+            for a, b in itertools.product(found, here)
+        }
+    return [Counter(dict(counts)) for counts in found]
+
+
+WHERE = {
+    "": lambda *_: True,
+    "disease = 'a'": lambda age, sex, zip_, disease: disease == "a",
+    "age >= 1": lambda age, *_: age >= 1,
+    "sex = 'M' AND disease = 'a'": lambda age, sex, zip_, disease: (sex, disease) == ("M", "a"),
+}
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("names", [[], ["sex"], ["age", "sex"]])
+def test_a_certain_row_is_in_the_answer_of_every_world(names, where):
+    told = {having: Counter() for having in HAVINGS if "loss" not in having}
+    keys = ", ".join(names)
+    query = f"SELECT {keys + ', ' if keys else ''}COUNT(*) AS n FROM microdata"
+    query += f" WHERE {where}" if where else ""
+    query += f" GROUP BY {keys}" if keys else ""
+    for seed in range(3):
+        rng = random.Random(f"certain {seed}")
+        group = [0] * rng.randint(2, 4) + [1] * rng.randint(1, 3)
+        columns = {
+            "age": [rng.randrange(3) for _ in group],
+            "sex": [rng.choice("MF") for _ in group],
+            "zip": [0] * len(group),
+            "disease": [rng.choice("ab") for _ in group],
+        }
+        worlds = counts_of(columns, group, names, WHERE[where])
+        cells = itertools.product(*(sorted(set(columns[name])) for name in names))
+        outcomes = {cell: {(None,) * world[cell] for world in worlds} for cell in cells}
+        tables = published(PATIENTS, columns, group)
+        for having, found in told.items():
+            asked_for = f"{query} HAVING {having}"
+            answer = answer_on(tables, PATIENTS, asked_for)
+            found += in_every_world(answer, names, having, outcomes)
+            with session(tables) as connection:
+                for reading in ("possible", "certain"):
+                    returned = fetch(connection, rewrite(asked_for, PATIENTS, reading).tree)
+                    assert {row[: len(names)] for row in returned} == {
+                        tuple(row[name] for name in names)
+                        for row, sure in zip(answer.rows, answer.certain, strict=True)
+                        if sure or reading == "possible"
+                    }
+    assert told["COUNT(*) >= 0"]["certain"] or len(names) == 2
+    unsure = len(names) == 2 or (names and where)
+    assert bool(told["COUNT(*) >= 0"]["empty"]) == bool(unsure)
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("SELECT sex, COUNT(*) FROM microdata GROUP BY sex", "u0 < 5"),
+        ("SELECT sex, COUNT(*) FROM microdata WHERE sex > 'a' GROUP BY sex", "u0 < 5"),
+        ("SELECT COUNT(*) FROM microdata WHERE age > 1 AND sex > 'a'", "u0 < 5"),
+        ("SELECT sex FROM microdata WHERE age > 1 GROUP BY sex", "u0 < 5 AND l0 > 0"),
+        ("SELECT COUNT(*) AS n FROM microdata GROUP BY sex, zip", "u1 < 5 AND l0 > 0"),
+    ],
+)
+def test_rewritten_queries_ask_for_rows_where_there_may_be_none(query, wanted):
+    text = rewrite(f"{query} HAVING COUNT(*) < 5", PATIENTS, "certain").sql()
+    assert " ".join(text.rpartition("WHERE")[2].split()) == wanted
 
 
 ROLES = {**dict.fromkeys(asked.EXACT, "quasi-identifier")}
@@ -281,6 +371,24 @@ def test_databases_give_the_same(kind, tmp_path):
             told["rows"] += len(rows)
     assert told["compared"] >= 14
     assert told["rows"] > told["compared"]
+
+
+@pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
+def test_databases_give_the_same_groups(kind, tmp_path):
+    declared, _, tables = hard("independent")
+    url = address(kind, tmp_path)
+    load(asked.on_disk(tmp_path / "release", tables, declared), url, replace=True)
+    query = 'SELECT "Sex", COUNT(*) FROM microdata {} GROUP BY "Sex" HAVING COUNT(*) < 99'
+    with target(url) as database, engine(tables, declared) as asking:
+        few, all_of = (
+            agree_on_groups(database, kind, asking, declared, query.format(where))
+            for where in ("WHERE loss < 4 AND age > -3", "")
+        )
+        assert min(few[True], few[False], all_of[True]) > 0
+        assert not all_of[False]
+        whole = query.replace('"Sex", ', "").replace(' GROUP BY "Sex"', "")
+        sole = whole.format("WHERE age > 99")
+        assert agree_on_groups(database, kind, asking, declared, sole) == {True: 1}
 
 
 def test_rewritten_as_reviewed():

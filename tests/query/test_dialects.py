@@ -1,6 +1,7 @@
 """Rewritten queries give in every database the bounds that `answer_on` gives."""
 
 import datetime
+import itertools
 import os
 import random
 from collections import Counter
@@ -125,6 +126,39 @@ def test_random_queries(form, sensitive, kind, tmp_path):
     assert told["compared"] + told["refused"] == EACH
     assert told["compared"] >= {"duckdb": 1, "sqlite": 0.5}.get(kind, 0.75) * EACH
     assert told["rows"] > told["compared"]
+
+
+def agree_on_groups(database, kind, asking, declared, query):
+    """Which groups a database returns in either reading; how many are certain, and how many not."""
+    question = read_question(query, declared)
+    answer = ask(asking, declared, question, estimates=False)
+    width, told = len(question.group_by), Counter(answer.certain)
+    for reading in ("possible", "certain"):
+        expected = [row[:width] for row in answered(asking, declared, query, reading)]
+        assert len(expected) == (told[True] if reading == "certain" else len(answer.rows))
+        found = database.execute(rewrite(query, declared, reading).sql(kind))
+        agree([row[:width] for row in found], expected, (query, reading))
+    return told
+
+
+@pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_groups_that_may_have_no_rows(form, sensitive, kind, tmp_path):
+    declared, tables = release(form, sensitive)
+    url, told = address(kind, tmp_path), {}
+    load(on_disk(tmp_path / "release", tables, declared), url, replace=True)
+    with target(url) as database, engine(tables, declared) as asking:
+        for where, having in itertools.product(
+            ["loss < 3", "age > 0"], ["COUNT(*) < 99", "COUNT(gain) >= 0 OR SUM(loss) > 0"]
+        ):
+            query = f'SELECT "Sex", MIN(seen) FROM microdata WHERE {where} GROUP BY "Sex"'
+            groups = f"{query} HAVING {having}"
+            told[where, having] = agree_on_groups(database, kind, asking, declared, groups)
+        whole = "SELECT MIN(seen) FROM microdata WHERE loss > 99 HAVING COUNT(*) < 5"
+        assert database.execute(rewrite(whole, declared, "certain").sql(kind)) == [(None, None)]
+    for (where, _), of in told.items():
+        assert of[True]
+        assert bool(of[False]) == (where == "loss < 3")
 
 
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])

@@ -1,6 +1,7 @@
 """HAVING: certain where every answer between the bounds keeps it, possible where some does."""
 
 import itertools
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,11 @@ from tasks.query.having import Comparison, Joined
 from tasks.query.question import read_question
 from tasks.query.rewrite import rewrite
 from tasks.sql.session import fetch, session
-from tests.query.test_matched import declare, in_form, random_rows
+from tests.query.test_matched import FORMS, declare, in_form, random_rows
+from tests.query.test_matched import worlds as every_world
+from tests.query.test_subdomains import SMALL
+from tests.query.worlds import HAVINGS as OF_LOSS
+from tests.query.worlds import in_every_world
 
 COUNT = Aggregate("count", None, "count(*)")
 COMPARED = {
@@ -73,6 +78,9 @@ def test_negations_are_pushed_down():
 
 HAVINGS = [
     "COUNT(*) >= 2",
+    "COUNT(*) < 5",
+    "COUNT(*) >= 0",
+    "COUNT(loss) <> 9 OR MAX(loss) = 2",
     "SUM(loss) > 0",
     "AVG(loss) BETWEEN -1 AND 1 OR MAX(loss) = 2",
     "NOT (MIN(loss) < 0) AND COUNT(*) <> 3",
@@ -117,3 +125,82 @@ def test_wide_clauses_are_refused():
     many = " AND ".join(itertools.repeat("COUNT(*) > 1", 101))
     with pytest.raises(QueryError, match="at most 100"):
         read_question(f"SELECT COUNT(*) FROM microdata HAVING {many}", declare("permuted"))
+
+
+WHERE = {
+    "": lambda _: True,
+    "loss > 0": lambda r: r["loss"] > 0,
+    "gain = 0 AND age < 2": lambda r: r["gain"] == 0 and r["age"] < 2,
+}
+
+
+def losses_of(table, together, names, where):
+    """By group columns the losses that are meant in each world, whose rows may be none."""
+    cells = [tuple(row[name] for name in names) for row in table.to_pylist()]
+    found = {cell: set() for cell in cells}
+    for world in every_world(table, together):
+        meant = {cell: [] for cell in found}
+        for cell, row in zip(cells, world, strict=True):
+            if WHERE[where](row):
+                meant[cell].append(row["loss"])
+        for cell, losses in meant.items():
+            found[cell].add(tuple(losses))
+    return found
+
+
+@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("group_by", ["", "sex"])
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_a_certain_row_is_in_the_answer_of_every_world(form, sensitive, group_by, where):
+    declared, told = declare(form, sensitive), {having: Counter() for having in OF_LOSS}
+    names = [group_by] if group_by else []
+    for seed in range(2):
+        table = random_rows(np.random.default_rng(seed), [2, 3])
+        tables = in_form(table, declared)
+        outcomes = losses_of(table, sensitive == "together", names, where)
+        for having in OF_LOSS:
+            query = f"SELECT {', '.join([*names, 'MIN(gain) AS least'])} FROM microdata"
+            query += f" WHERE {where}" if where else ""
+            query += " GROUP BY sex" if names else ""
+            answer = answer_on(tables, declared, f"{query} HAVING {having}")
+            told[having] += in_every_world(answer, names, having, outcomes)
+    assert told["COUNT(*) >= 0"]["certain"] or where.startswith("gain")
+    for having in ("COUNT(*) < 3", "COUNT(loss) < 9"):
+        assert bool(told[having]["empty"]) == bool(names and where)
+
+
+@pytest.mark.parametrize("form", ["permuted", "split"])
+def test_without_groups_there_is_a_row_of_no_rows(form):
+    declared = declare(form)
+    tables = in_form(random_rows(np.random.default_rng(1), [3, 4]), declared)
+    for where, having in itertools.product(
+        ["age = 99", "loss = 99", "age = 99 AND loss > 0"], ["COUNT(*) < 5", "COUNT(*) = 0"]
+    ):
+        query = f"SELECT SUM(loss) FROM microdata WHERE {where} HAVING {having}"
+        answer = answer_on(tables, declared, query)
+        assert answer.certain == (True,)
+        grouped = query.replace(" HAVING", " GROUP BY sex HAVING")
+        assert answer_on(tables, declared, grouped).rows == ()
+        with session(tables) as connection:
+            for reading in ("possible", "certain"):
+                found = fetch(connection, rewrite(query, declared, reading).tree)
+                assert found == [(None, None)]
+                assert fetch(connection, rewrite(grouped, declared, reading).tree) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "group_by", "reading", "wanted"),
+    [
+        ("WHERE loss > 0", "GROUP BY sex", "certain", "u0 < 5 AND least > 0"),
+        ("WHERE loss > 0", "GROUP BY sex", "possible", "l0 < 5"),
+        ("WHERE loss > 0", "", "certain", "u0 < 5"),
+        ("WHERE age > 0", "GROUP BY sex", "certain", '"0_upper" < 5'),
+    ],
+)
+@pytest.mark.parametrize("declared", [declare("permuted"), declare("split"), SMALL])
+def test_rewritten_queries_ask_for_rows_where_there_may_be_none(
+    declared, where, group_by, reading, wanted
+):
+    query = f"SELECT COUNT(*) FROM microdata {where} {group_by} HAVING COUNT(*) < 5"
+    text = rewrite(query, declared, reading).sql()
+    assert " ".join(text.rpartition("WHERE")[2].split()) == wanted

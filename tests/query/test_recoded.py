@@ -1,6 +1,7 @@
 """Bounds on labels: the extremes over every world in which each label hides one of its values."""
 
 import itertools
+from collections import Counter
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from tasks.forms.labels import interval, value_set
 from tasks.query.answer import answer_on, document
 from tasks.query.bounds import Bounds
 from tasks.release.declared import Declared
-from tests.query.worlds import COUNTS, aggregate, column, shape
+from tests.query.worlds import COUNTS, HAVINGS, aggregate, column, in_every_world, shape
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 ALL = ", ".join(f"{function}(loss)" for function in FUNCTIONS)
@@ -145,6 +146,52 @@ def test_cells_of_a_group_by(names, seed):
         for function, (low, high, _) in expected.items():
             bounds = row[f"{function}(loss)"]
             assert (bounds.lower, bounds.upper) == (low, high)
+
+
+@pytest.mark.parametrize("names", [[], ["sex"], ["age", "vip"]])
+def test_a_certain_row_is_in_the_answer_of_every_world(names):
+    places = [list(PETS.columns).index(name) for name in names]
+    told = {having: Counter() for having in HAVINGS}
+    query = f"SELECT {', '.join([*names, 'MIN(loss) AS least'])} FROM microdata WHERE age < 3"
+    query += f" GROUP BY {', '.join(names)}" if names else ""
+    for seed in range(6):
+        table, hidden = random_table(np.random.default_rng(seed), 4)
+        cells = {tuple(row[place] for place in places) for row in itertools.chain(*hidden)}
+        outcomes = {cell: set() for cell in cells}
+        for cell, worlds in outcomes.items():
+            meant = [
+                {
+                    row[4:] if row[0] < 3 and tuple(row[p] for p in places) == cell else ()
+                    for row in rows
+                }
+                for rows in hidden
+            ]
+            worlds.update(tuple(itertools.chain(*world)) for world in itertools.product(*meant))
+        for having, found in told.items():
+            answer = answer_on({"microdata": table}, PETS, f"{query} HAVING {having}")
+            found += in_every_world(answer, names, having, outcomes)
+    assert told["COUNT(*) >= 0"]["certain"]
+    for having in ("COUNT(*) < 3", "COUNT(loss) < 9"):
+        assert bool(told[having]["empty"]) == bool(names)
+
+
+def test_rows_count_where_their_values_are_null():
+    table = pa.table(
+        {
+            "age": ["0", "1", "[1, 2]"],
+            "sex": ["f", "f", "m"],
+            "kind": ["cat"] * 3,
+            "vip": pa.array([None, True, None], pa.bool_()),
+            "loss": [1, 2, 3],
+        }
+    )
+    query = "SELECT age FROM microdata GROUP BY age HAVING COUNT(vip) <= 0"
+    answer = answer_on({"microdata": table}, PETS, query)
+    assert answer.rows == ({"age": 0}, {"age": 2})
+    assert answer.certain == (True, False)
+    assert document(answer)["certain"] == [True, False]
+    everything = "SELECT age, COUNT(*) FROM microdata GROUP BY age"
+    assert "certain" not in document(answer_on({"microdata": table}, PETS, everything))
 
 
 def one(where, labels, type_="integer", form="generalized", **more):

@@ -27,8 +27,8 @@ from tasks.sql.target import target
 from tasks.targets.annotated import annotate
 from tasks.targets.tree import balanced
 from tests.query import asked
-from tests.query.test_dialects import LOCAL, SERVERS, address, agree, answered
-from tests.query.worlds import aggregate, column, declare, shape
+from tests.query.test_dialects import LOCAL, SERVERS, address, agree, agree_on_groups, answered
+from tests.query.worlds import HAVINGS, aggregate, column, declare, in_every_world, shape
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 ALL = ", ".join(f"{function}(loss)" for function in FUNCTIONS)
@@ -110,12 +110,12 @@ def _copies(tables, values):
     return copies
 
 
-def extremes(copies, hits, wanted, functions=FUNCTIONS):
-    """Per function the least and greatest answer over all worlds, and whether it may be null.
+def outcomes(copies, hits, wanted):
+    """The wanted values in every world.
 
     In a world each of the `hits` rows of a group has a copy of its own, and a value of it.
     """
-    outcomes = [
+    of_groups = [
         {
             tuple(sorted(value for value in world if wanted(value)))
             for chosen in itertools.permutations(copies[group], rows)
@@ -123,9 +123,13 @@ def extremes(copies, hits, wanted, functions=FUNCTIONS):
         }
         for group, rows in hits.items()
     ]
+    return [list(itertools.chain(*world)) for world in itertools.product(*of_groups)]
+
+
+def extremes(copies, hits, wanted, functions=FUNCTIONS):
+    """Per function the least and greatest answer over all worlds, and whether it may be null."""
     found = {function: set() for function in functions}
-    for world in itertools.product(*outcomes):
-        values = [value for group in world for value in group]
+    for values in outcomes(copies, hits, wanted):
         for function in functions:
             found[function].add(aggregate(function, values))
     limits = {}
@@ -206,6 +210,33 @@ def test_having_is_read_on_these_bounds():
                 assert certain[sex] == (low > 2 and not empty)
                 told[certain[sex]] += 1
     assert min(told[True], told[False]) > 2
+
+
+@pytest.mark.parametrize("group_by", ["", "sex"])
+def test_a_certain_row_is_in_the_answer_of_every_world(group_by):
+    names, told = [group_by] if group_by else [], {having: Counter() for having in HAVINGS}
+    where = "loss IN (-2, 1, 3)"
+    query = f"SELECT {', '.join([*names, 'MIN(loss) AS least'])} FROM microdata WHERE {where}"
+    query += " GROUP BY sex" if names else ""
+    for number in range(6):
+        tables, _, copies = small(f"certain {number}")
+        hits = {}
+        for row in tables["qit"].to_pylist():
+            cell = tuple(row[name] for name in names)
+            hits.setdefault(cell, Counter())[row["group_id"]] += 1
+        worlds = {cell: outcomes(copies, of, CONDITIONS[where]) for cell, of in hits.items()}
+        with engine(tables, SMALL) as asking, session(tables) as connection:
+            for having in HAVINGS:
+                asked_for = f"{query} HAVING {having}"
+                answer = ask(asking, SMALL, read_question(asked_for, SMALL))
+                told[having] += in_every_world(answer, names, having, worlds)
+                for reading in ("possible", "certain"):
+                    tree = rewrite(asked_for, SMALL, reading).tree
+                    expected = answered(asking, SMALL, asked_for, reading)
+                    agree(fetch(connection, tree), expected, (asked_for, reading))
+    assert told["COUNT(*) >= 0"]["certain"]
+    for having in ("COUNT(*) >= 0", "COUNT(*) < 3", "COUNT(loss) < 9"):
+        assert bool(told[having]["empty"]) == bool(names)
 
 
 KINDS = declared_of(
@@ -373,6 +404,20 @@ def test_databases_give_the_same(name, kind, tmp_path):
     assert told["compared"] > 8
     assert told["matched"] > 2
     assert told["rows"] > told["compared"]
+
+
+@pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
+def test_databases_give_the_same_groups(kind, tmp_path):
+    declared, tables = hard("loss")
+    url = address(kind, tmp_path)
+    load(asked.on_disk(tmp_path / "release", tables, declared), url, replace=True)
+    query = 'SELECT "Sex", MIN(loss) FROM microdata WHERE {} GROUP BY "Sex" HAVING {}'
+    with target(url) as database, engine(tables, declared) as asking:
+        for having in ("COUNT(*) < 99", "COUNT(loss) >= 0 OR SUM(loss) > 0"):
+            queries = (query.format(where, having) for where in ("loss < 4", "age > 0"))
+            few, all_of = (agree_on_groups(database, kind, asking, declared, of) for of in queries)
+            assert min(few[True], few[False], all_of[True]) > 0
+            assert not all_of[False]
 
 
 def test_rewritten_queries_give_the_same_where_little_is_sure():

@@ -1,7 +1,8 @@
 """Small releases in memory, and brute force over every world that they leave possible."""
 
 import itertools
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,7 @@ from pydantic import TypeAdapter
 
 from tasks.forms.parameters import FormParameters
 from tasks.forms.schema import DeclaredColumn
+from tasks.query.answer import Answer
 from tasks.query.help_table import help_name, help_table
 from tasks.release.declared import Declared, RowCounts
 
@@ -80,3 +82,52 @@ def aggregate(function: str, values: list[Any]) -> Any:
     if function == "avg":
         return Fraction(sum(values), len(values))
     return {"sum": sum, "min": min, "max": max}[function](values)
+
+
+HAVINGS: Mapping[str, Callable[[list[Any]], bool]] = {
+    "COUNT(*) < 3": lambda v: len(v) < 3,
+    "COUNT(*) >= 0": lambda _: True,
+    "COUNT(*) = 0": lambda v: not v,
+    "COUNT(*) BETWEEN 0 AND 2": lambda v: len(v) <= 2,
+    "NOT COUNT(*) > 1": lambda v: len(v) <= 1,
+    "COUNT(*) >= 1": lambda v: len(v) >= 1,
+    "COUNT(*) > 1": lambda v: len(v) > 1,
+    "COUNT(loss) < 9": lambda v: len(v) < 9,
+    "SUM(loss) >= 0": lambda v: bool(v) and sum(v) >= 0,
+    "MAX(loss) > -9 AND COUNT(loss) <= 2": lambda v: bool(v) and len(v) <= 2,
+    "MIN(loss) > 0 OR COUNT(loss) < 9": lambda v: len(v) < 9,
+}
+"""Clauses, and whether they keep a row of an answer that is of these values."""
+
+
+def in_every_world(
+    answer: Answer, names: Collection[str], having: str, outcomes: Mapping[Any, Collection[Any]]
+) -> Counter[str]:
+    """Hold an answer against the answers of all worlds, each of which it bounds.
+
+    Args:
+        answer: to a query with the clause, grouped by the named columns.
+        names: of the group columns; without any, a row is in the answer also where it is of none.
+        having: the clause.
+        outcomes: by the values of the group columns which values a row is of in some world.
+
+    Returns:
+        How many rows are certain, and how many are not for they may be of no values.
+    """
+    certain = {
+        tuple(row[name] for name in names): sure
+        for row, sure in zip(answer.rows, answer.certain, strict=True)
+    }
+    assert set(certain) <= set(outcomes)
+    told: Counter[str] = Counter()
+    for cell, worlds in outcomes.items():
+        held = [HAVINGS[having](list(values)) for values in worlds]
+        kept = [
+            holds and (bool(values) or not names)
+            for holds, values in zip(held, worlds, strict=True)
+        ]
+        assert certain.get(cell, False) == all(kept), (having, cell)
+        assert cell in certain or not any(kept), (having, cell)
+        told["certain"] += all(kept)
+        told["empty"] += cell in certain and all(held) and not all(kept)
+    return told
