@@ -1,7 +1,8 @@
-"""Arrow arrays as NumPy's, without pandas, which PyArrow's own conversion would import."""
+"""Arrow arrays as NumPy's and back, without pandas, which PyArrow's own conversions import."""
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def as_numpy(array: pa.Array) -> np.ndarray:
@@ -11,3 +12,26 @@ def as_numpy(array: pa.Array) -> np.ndarray:
     if not len(array):
         return np.zeros(0, dtype)
     return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+
+
+def as_codes(indices: pa.Array) -> np.ndarray:
+    """Positions in a dictionary as codes (int32), nulls as -1.
+
+    >>> as_codes(pa.array([1, None, 0])).tolist()
+    [1, -1, 0]
+    """
+    codes = as_numpy(indices).astype(np.int32)
+    if indices.null_count:
+        codes[as_numpy(pc.indices_nonzero(pc.is_null(indices)))] = -1
+    return codes
+
+
+def as_indices(codes: np.ndarray) -> pa.Array:
+    """Codes (int32) as an Arrow array, negative ones as nulls.
+
+    >>> as_indices(np.array([1, -1, 0], dtype=np.int32)).to_pylist()
+    [1, None, 0]
+    """
+    known = np.packbits(codes >= 0, bitorder="little")
+    buffers = [pa.py_buffer(known), pa.py_buffer(np.ascontiguousarray(codes))]
+    return pa.Array.from_buffers(pa.int32(), len(codes), buffers)

@@ -89,8 +89,19 @@ def demo(rows: int) -> None:
 
 @cli.command()
 @click.argument("file")
-@click.option("--qi", required=True, metavar="A,B,…", help="the quasi-identifiers")
-@click.option("--sensitive", metavar="S,…", help="the sensitive attributes")
+@click.option(
+    "--qi", required=True, metavar="A,B,…", help="the quasi-identifiers; in a CSV file, texts"
+)
+@click.option(
+    "--sensitive",
+    metavar="S,…",
+    help="the sensitive attributes; in a CSV file, of the types that their values suggest",
+)
+@click.option(
+    "--types",
+    metavar="A=TYPE,…",
+    help="what columns hold: integer, decimal, float, date, timestamp, string or boolean",
+)
 @click.option("--model", "models", multiple=True, metavar="YAML", help="a promise to decide")
 @click.option("--population", metavar="FILE", help="whom the rows are drawn from")
 @click.option(
@@ -103,6 +114,7 @@ def measure(
     file: str,
     qi: str,
     sensitive: str | None,
+    types: str | None,
     models: tuple[str, ...],
     population: str | None,
     hierarchies: tuple[str, ...],
@@ -114,13 +126,18 @@ def measure(
 
     FILE is a file, a folder of partitions, or a pattern in quotes. A --model is written as in a
     spec: '{model: t-closeness, t: 0.2, distance: equal}'; if one does not hold, the exit code is 3.
+
+    In a CSV file 02139 and 2139 are two quasi-identifiers, unless --types says zip=integer. Each
+    column has one type: one that is sensitive as well keeps its inferred type where no two of its
+    texts mean the same, and else needs --types. Parquet has types of its own, which --types must
+    fit. A --population in CSV is read by the types of FILE.
     """
     from flows.spec import read_promise
     from tasks.microdata.any_table import Written
     from tasks.stages.measure import measured
 
     promises = [read_promise(model) for model in models]
-    written = Written(_names(columns) or None, nulls)
+    written = Written(_names(columns) or None, nulls, _types(types))
     files = _pairs("--hierarchy", hierarchies)
     document = measured(file, _names(qi), _names(sensitive), promises, population, files, written)
     show.document(document, format_)
@@ -274,6 +291,20 @@ def schema() -> None:
 
 def _names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+def _types(text: str | None) -> dict[str, Any]:
+    """The types of columns; a column has one."""
+    from tasks.microdata.schema import TYPES
+
+    pairs = _names(text)
+    types = _pairs("--types", pairs)
+    if len(types) < len(pairs):
+        raise SpecError("--types: a column is named twice")
+    for name, type_ in types.items():
+        if type_ not in TYPES:
+            raise SpecError(f"--types {name}: {type_!r} is none of {', '.join(TYPES)}")
+    return types
 
 
 def _release(spec: Path, settings: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from expectations.arrays import as_codes, as_indices, as_numpy
 from tasks.microdata.place import wrong
 
 
@@ -22,7 +23,8 @@ class Distinct:
 
     def first_row(self, marked: pa.Array) -> int | None:
         """The first row whose value is marked (one flag per value), None where there is none."""
-        flags = np.append(pc.fill_null(marked, False).to_numpy(zero_copy_only=False), False)
+        flags = np.zeros(len(self.values) + 1, dtype=bool)
+        flags[as_numpy(pc.indices_nonzero(marked))] = True
         return int(np.argmax(flags[self.codes])) if flags.any() else None
 
     def mapped(self, values: pa.Array) -> "Distinct":
@@ -30,12 +32,12 @@ class Distinct:
         encoded = pc.dictionary_encode(values)
         if len(encoded.dictionary) == len(self.values):
             return Distinct(values, self.codes)
-        return Distinct(encoded.dictionary, np.append(_codes(encoded), np.int32(-1))[self.codes])
+        codes = np.append(as_codes(encoded.indices), np.int32(-1))
+        return Distinct(encoded.dictionary, codes[self.codes])
 
     def array(self) -> pa.DictionaryArray:
         """The column as Arrow sees it."""
-        indices = pa.array(self.codes, mask=self.codes < 0)
-        return pa.DictionaryArray.from_arrays(indices, self.values)
+        return pa.DictionaryArray.from_arrays(as_indices(self.codes), self.values)
 
 
 def distinct(column: pa.ChunkedArray) -> Distinct:
@@ -43,7 +45,7 @@ def distinct(column: pa.ChunkedArray) -> Distinct:
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     whole = column.unify_dictionaries().combine_chunks()
-    codes = _codes(whole)
+    codes = as_codes(whole.indices)
     first = np.full(len(whole.dictionary) + 1, len(codes))
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     met = np.argsort(first[:-1], kind="stable")[: int((first[:-1] < len(codes)).sum())]
@@ -80,11 +82,6 @@ def refuse(column: Distinct, marked: pa.Array, rule: str, file: str, name: str) 
     row = column.first_row(marked)
     if row is not None:
         raise wrong(file, rule, row=row, column=name)
-
-
-def _codes(encoded: pa.DictionaryArray) -> np.ndarray:
-    indices: np.ndarray = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-    return indices.astype(np.int32, copy=False)
 
 
 def _first_failure(values: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> int:

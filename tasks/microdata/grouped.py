@@ -67,14 +67,25 @@ def grouped_within(
 
 def _shared(column: Column, other: Column) -> tuple[Column, Column]:
     """Two columns of the same name, with codes into the values of both."""
-    if column.values.type != other.values.type:
+    common = _common(column.values.type, other.values.type)
+    if common is None:
         raise InputError(
             f"population: column {column.name!r} holds {other.values.type}, "
-            f"the table {column.values.type}"
+            f"the table {column.values.type}: give both one type (sfumato measure: --types)"
         )
+    column, other = (replace(c, values=c.values.cast(common)) for c in (column, other))
     values = pc.unique(pa.concat_arrays([column.values, other.values]))
     values = values.take(pc.sort_indices(values))
     return _recoded(column, values), _recoded(other, values)
+
+
+def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type in which values are compared: one for both, but decimals may differ in length."""
+    if one == other:
+        return one
+    if pa.types.is_decimal128(one) and pa.types.is_decimal128(other):
+        return pa.decimal256(76, max(one.scale, other.scale))
+    return None
 
 
 def _recoded(column: Column, values: pa.Array) -> Column:

@@ -1,7 +1,7 @@
 """What a steward declares of a source and its columns: what ingestion reads of a spec."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -11,6 +11,7 @@ from expectations.texts import Value, as_number
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "drop"]
 ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]
 NullPolicy = Literal["refuse", "drop-row", "category"]
+TYPES: tuple[str, ...] = get_args(ColumnType)
 
 
 class Part(BaseModel):

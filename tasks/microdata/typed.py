@@ -61,6 +61,17 @@ _ADOPTED: Mapping[ColumnType, tuple[Callable[[pa.DataType], bool], ...]] = {
 }
 
 
+def type_of(values: pa.DataType) -> ColumnType | None:
+    """The type that text is parsed as to become such values, None where there is none.
+
+    >>> type_of(pa.int64()), type_of(pa.decimal128(38, 2)), type_of(pa.time32("s"))
+    ('integer', 'decimal', None)
+    """
+    if pa.types.is_decimal(values):
+        return "decimal"
+    return next((type_ for type_, target in _TARGETS.items() if target == values), None)
+
+
 def parse(text: Distinct, type_: ColumnType, file: str, name: str) -> Distinct:
     """Text as values of a type.
 
@@ -85,7 +96,8 @@ def adopt(values: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> D
     """
     given = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if not pa.types.is_null(given) and not any(fits(given) for fits in _ADOPTED[type_]):
-        raise wrong(file, f"values of type {given} cannot be of type {type_}", column=name)
+        rule = f"values of type {given} (Parquet has types of its own) cannot be of type {type_}"
+        raise wrong(file, rule, column=name)
     return _sound(distinct(values), _adopter(given, type_), type_, file, name)
 
 

@@ -18,7 +18,7 @@ from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, Recu
 from expectations.model import Number, PrivacyModel, plain
 from expectations.risk import risk
 from expectations.t_closeness import DISTANCES, Distance, TCloseness
-from tasks.microdata.any_table import AS_USUAL, Written, read_any
+from tasks.microdata.any_table import AS_USUAL, Written, read_any, types_of
 from tasks.microdata.grouped import grouped, grouped_within
 from tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
 from tasks.microdata.singling_out import singling_out
@@ -38,6 +38,11 @@ def measured(
 ) -> dict[str, Any]:
     """The values of the models on the groups of equal quasi-identifiers; nulls are a category.
 
+    In CSV files, columns that tell groups apart are text, unless `written` says otherwise; types of
+    sensitive attributes are inferred, since distances need numbers. A column that is both has its
+    inferred type, where that keeps all its texts apart. A population's text is read by the types of
+    the table.
+
     Args:
         place: a CSV or Parquet table: a file, a folder of partitions or a pattern.
         quasi_identifiers: columns whose equal values make a group.
@@ -45,7 +50,7 @@ def measured(
         promises: models with thresholds to decide, each on its own columns where it names some.
         population: a table of the people whom the rows are drawn from, where there is one.
         hierarchies: files of hierarchies by the sensitive attribute that they are of.
-        written: how CSV files are written.
+        written: how the files are written, and the types of columns.
 
     Returns:
         `rows`, `groups`, `k`; `l`, `t`, `alpha`, `ke` of the only sensitive attribute, or of each
@@ -53,12 +58,13 @@ def measured(
         `promises` where some were given.
 
     Raises:
-        SpecError: where a promise does not say what it is about.
-        InputError: where a table cannot be read or has no such column, or the population lacks
-            some of the people.
+        SpecError: where a promise does not say what it is about, or a type is of no column.
+        InputError: where a table cannot be read as said or has no such column, or the population
+            lacks some of the people.
     """
     promises = [_scoped(promise, quasi_identifiers, sensitive) for promise in promises]
-    microdata = read_any(place, _columns(quasi_identifiers, sensitive, promises), written)
+    microdata = _read(place, quasi_identifiers, sensitive, promises, written)
+    alike = replace(written, of_text=types_of(microdata))
     microdata = _with_hierarchies(microdata, hierarchies or {}, place)
     groups = grouped(microdata, quasi_identifiers, sensitive)
     document: dict[str, Any] = {
@@ -78,10 +84,53 @@ def measured(
             }
             for name in sensitive
         }
-    document["risk"] = _risk(microdata, groups, quasi_identifiers, population, written)
+    document["risk"] = _risk(microdata, groups, quasi_identifiers, population, alike)
     if promises:
-        document["promises"] = [_decided(p, microdata, written) for p in promises]
+        document["promises"] = [_decided(p, microdata, alike) for p in promises]
     return document
+
+
+def _read(
+    place: str,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    written: Written,
+) -> Microdata:
+    """The measured columns, each of one type: that of text, where it tells groups apart alone."""
+    apart = [*quasi_identifiers, *(name for p in promises for name in p.told_apart_by)]
+    about = [*sensitive, *(p.sensitive for p in promises if p.sensitive is not None)]
+    for name in written.types:
+        if name not in (*apart, *about):
+            hint = "name it in --qi, --sensitive or --model"
+            raise SpecError(f"--types {name}: is no column that is measured: {hint}")
+    texts = _as_text([name for name in apart if name not in about], written)
+    microdata = read_any(place, [*apart, *about], texts)
+    both = [name for name in apart if name in about and name not in written.types]
+    if both:
+        _require_texts_apart(place, both, microdata, written)
+    return microdata
+
+
+def _require_texts_apart(
+    place: str, names: Sequence[str], microdata: Microdata, written: Written
+) -> None:
+    """Make sure that inferred types give each text a value of its own.
+
+    Raises:
+        InputError: for a column with texts that mean the same value.
+    """
+    texts = read_any(place, names, _as_text(names, written))
+    for name in names:
+        if len(texts[name].values) > len(microdata[name].values):
+            raise InputError(
+                f"{place}: column {name!r}: is a quasi-identifier and sensitive, and texts of it "
+                f"mean the same: give its type with --types (string keeps them apart)"
+            )
+
+
+def _as_text(names: Sequence[str], written: Written) -> Written:
+    return replace(written, of_text=dict.fromkeys(names, "string"))
 
 
 def _risk(
@@ -128,13 +177,6 @@ def _scoped(
         quasi_identifiers=promise.quasi_identifiers or tuple(quasi_identifiers),
         sensitive=promise.sensitive or only,
     )
-
-
-def _columns(
-    quasi_identifiers: Sequence[str], sensitive: Sequence[str], promises: Sequence[PrivacyModel]
-) -> list[str]:
-    asked = [name for promise in promises for name in (*promise.told_apart_by, promise.sensitive)]
-    return [*quasi_identifiers, *sensitive, *(name for name in asked if name is not None)]
 
 
 def _of_attribute(groups: Groups, name: str) -> dict[str, Any]:

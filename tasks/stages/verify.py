@@ -11,7 +11,7 @@ from expectations.groups import Groups
 from expectations.l_diversity import eligible
 from expectations.model import PrivacyModel, Verdict, plain
 from expectations.risk import Risk, risk
-from tasks.microdata.any_table import AS_USUAL, read_any
+from tasks.microdata.any_table import Written, read_any, types_of
 from tasks.microdata.bands import with_strata
 from tasks.microdata.grouped import grouped, grouped_within
 from tasks.microdata.hierarchies import with_hierarchies
@@ -84,7 +84,7 @@ def _seen(promise: PrivacyModel, microdata: Microdata, by: Sequence[str], base: 
     sensitive = [promise.sensitive] if promise.sensitive else []
     if promise.drawn_from is not None:
         place = str(local_path(promise.drawn_from, base, os.environ))
-        people = read_any(place, [*by, *sensitive], AS_USUAL)
+        people = read_any(place, [*by, *sensitive], Written(types=types_of(microdata)))
         return grouped_within(microdata, people, by, sensitive)
     return grouped(microdata, by, sensitive, promise.told_apart_by if promise.joins else ())
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,11 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import InputError
+from expectations.errors import InputError, SpecError
+from expectations.k_anonymity import KAnonymity
 from expectations.l_diversity import DistinctLDiversity
 from expectations.presence import DeltaPresence
 from flows.cli import run
 from tasks.microdata.any_table import Written, read_any
+from tasks.microdata.schema import TYPES
 from tasks.stages.measure import measured
 
 PATIENTS = [
@@ -164,7 +167,11 @@ def test_a_population(tmp_path):
     assert found["risk"]["journalist"] == {"highest": 0.5, "average": 0.333333, "elsewhere": 1}
     assert found["risk"]["marketer"] == 0.333333
     (tmp_path / "p.csv").write_text("q,s\n1,1\n", encoding="utf-8")
-    with pytest.raises(InputError, match="holds int64, the table string"):
+    found = measured(file, ["q"], ["s"], [promise])
+    assert found["promises"][0]["observed"]["max"] is None
+    pq.write_table(pa.table({"q": [1], "s": [1]}), tmp_path / "p.parquet")
+    promise = replace(promise, population=str(tmp_path / "p.parquet"))
+    with pytest.raises(InputError, match="holds int64, the table string: give both one type"):
         measured(file, ["q"], ["s"], [promise])
 
 
@@ -280,3 +287,229 @@ def test_promises_on_different_columns_at_once(tmp_path, capsys):
         min(Counter(row[:3] for row in rows).values()),
         min(Counter(row[1] for row in rows).values()),
     ]
+
+
+def told(path, *options, capsys):
+    """What the command says as a document."""
+    assert run(["measure", str(path), *options, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+ALIKE = [  # two texts of one value
+    ("integer", "02139", "2139"),
+    ("integer", "+7", " 7"),
+    ("decimal", "1", "1.0"),
+    ("float", "1e3", "1000"),
+    ("float", "-0", "0.0"),
+    ("date", " 2020-01-31", "2020-01-31"),
+    ("timestamp", "2020-01-31", "2020-01-31 00:00"),
+    ("boolean", "yes", "true"),
+]
+
+
+@pytest.mark.parametrize(("type_", "one", "other"), ALIKE)
+def test_quasi_identifiers_are_texts_unless_they_have_a_type(tmp_path, capsys, type_, one, other):
+    path = tmp_path / "t.csv"
+    path.write_text(f"q,s\n{one},1\n{other},2\n", encoding="utf-8")
+    for types in ([], ["--types", "q=string"], ["--types", "q=string, s=integer"]):
+        found = told(path, "--qi", "q", "--sensitive", "s", *types, capsys=capsys)
+        assert (found["groups"], found["k"], found["l"]["distinct"]) == (2, 1, 1)
+    types = ["--types", f"q={type_}"]
+    found = told(path, "--qi", "q", "--sensitive", "s", *types, capsys=capsys)
+    assert (found["groups"], found["k"], found["l"]["distinct"]) == (1, 2, 2)
+
+
+def test_blanks_are_part_of_a_text(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("s, q\n1,7\n2, 7\n3, ?\n4,?\n", encoding="utf-8")
+    assert measured(str(path), ["q"], ["s"], written=Written(nulls=("?",)))["groups"] == 3
+    typed = Written(nulls=("?",), types={"q": "integer"})
+    found = measured(str(path), ["q"], ["s"], written=typed)
+    assert (found["groups"], found["k"], found["ke"]) == (2, 2, {"k": 2, "e": 1})
+
+
+def test_the_types_of_sensitive_attributes_are_inferred_or_given(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("q,s\na,1\na,1.0\na,3\n", encoding="utf-8")
+    found = measured(str(path), ["q"], ["s"])
+    assert (found["l"]["distinct"], found["ke"], found["t"]["ordered"]) == (2, {"k": 2, "e": 2}, 0)
+    assert measured(str(path), ["q"], ["s"], written=Written(types={"s": "decimal"})) == found
+    found = measured(str(path), ["q"], ["s"], written=Written(types={"s": "string"}))
+    assert (found["l"]["distinct"], found["ke"]) == (3, {"k": 3, "e": None})
+    assert found["t"]["ordered"] is None
+
+
+def test_the_quasi_identifiers_of_a_promise_are_texts(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("q,z,x,s\na,02139,1,1\na,2139,1.0,2\n", encoding="utf-8")
+    promises = [
+        KAnonymity(k=2, quasi_identifiers=("z",)),
+        DistinctLDiversity(l=2, sensitive="s", known=("x",)),
+    ]
+
+    def holding(**types):
+        found = measured(str(path), ["q"], ["s"], promises, written=Written(types=types))
+        return found["k"], *(one["holds"] for one in found["promises"])
+
+    assert holding() == (2, False, False)
+    assert holding(z="integer", x="decimal") == (2, True, True)
+
+
+def test_a_column_that_is_sensitive_and_tells_groups_apart(tmp_path):
+    """It has one type: the inferred one, unless that would take two texts for one."""
+    path = tmp_path / "t.csv"
+    path.write_text("q,s\na,1\na,2\na,1\na,2\n", encoding="utf-8")
+    promise = KAnonymity(k=2, quasi_identifiers=("s",))
+    found = measured(str(path), ["q"], ["s"], [promise])
+    assert found["promises"][0]["holds"]
+    assert found["ke"] == {"k": 2, "e": 1}
+    path.write_text("q,s\na,1\na,2\na,1.0\na,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"t\.csv: column 's': is a quasi-identifier and") as told:
+        measured(str(path), ["q"], ["s"], [promise])
+    assert "--types" in str(told.value)
+    for type_, k, e in (("decimal", 2, 1), ("string", 1, None)):
+        written = Written(types={"s": type_})
+        found = measured(str(path), ["q"], ["s"], [promise], written=written)
+        assert found["promises"][0]["observed"]["k"] == k
+        assert found["ke"] == {"k": 4 - k, "e": e}
+
+
+@pytest.mark.parametrize(
+    ("types", "reason"),
+    [
+        ("height=integer", "--types height: is no column that is measured"),
+        ("age=number", "--types age: 'number' is none of integer, decimal, float, date, "),
+        ("age", "--types age: not of the form key=value"),
+        ("age=string,age=integer", "--types: a column is named twice"),
+        ("age=integer", "patients.csv: row 1: column 'age': not an integer of 64 bits"),
+    ],
+)
+def test_types_that_do_not_fit(patients, capsys, types, reason):
+    arguments = ["measure", str(patients), "--qi", "zip,age", "--sensitive", "condition"]
+    assert run([*arguments, "--types", types]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("sfumato: ")
+    assert reason in shown
+    assert len(shown.splitlines()) == 1
+    assert "<30" not in shown
+
+
+def test_each_type_is_named_in_the_help(capsys):
+    assert run(["measure", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(type_ in shown for type_ in TYPES)
+
+
+def test_a_column_that_is_not_measured_has_no_type(patients):
+    with pytest.raises(SpecError, match="--types condition: is no column that is measured"):
+        measured(str(patients), ["zip"], written=Written(types={"condition": "string"}))
+
+
+def test_texts_of_several_files(tmp_path):
+    (tmp_path / "1.csv").write_text("q,s\n02139,1\n7,1\n", encoding="utf-8")
+    (tmp_path / "2.csv").write_text("s,q\n2,2139\n2,7.00\n", encoding="utf-8")
+    place = str(tmp_path / "?.csv")
+    found = measured(place, ["q"], ["s"])
+    assert (found["rows"], found["groups"], found["k"]) == (4, 4, 1)
+    found = measured(place, ["q"], ["s"], written=Written(types={"q": "decimal"}))
+    assert (found["groups"], found["k"], found["l"]["distinct"]) == (2, 2, 2)
+    with pytest.raises(InputError, match=r"2\.csv: row 2: column 'q': not an integer") as refused:
+        measured(place, ["q"], ["s"], written=Written(types={"q": "integer"}))
+    assert "7.00" not in str(refused.value)
+    (tmp_path / "1.csv").write_text("q,s\n2020-01-01T00:00Z,1\n", encoding="utf-8")
+    (tmp_path / "2.csv").write_text("q,s\n2020-01-01T00:00,1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="some timestamps have an offset and some have none"):
+        measured(place, ["q"], ["s"], written=Written(types={"q": "timestamp"}))
+
+
+def test_names_of_folders_are_texts(tmp_path):
+    for zip_, s in (("02139", 1), ("2139", 2), ("__HIVE_DEFAULT_PARTITION__", 3)):
+        (tmp_path / f"zip={zip_}" / "year=2020").mkdir(parents=True)
+        table = pa.table({"s": [s, s]})
+        pq.write_table(table, tmp_path / f"zip={zip_}" / "year=2020" / "part-0.parquet")
+
+    def groups(qi, **types):
+        found = measured(str(tmp_path), qi, ["s"], written=Written(types=types))
+        return found["groups"], found["k"]
+
+    assert groups(["zip"]) == groups(["zip", "year"]) == groups(["zip"], zip="string") == (3, 2)
+    assert groups(["zip"], zip="integer") == groups(["year", "zip"], zip="integer") == (2, 2)
+    assert groups(["year"]) == groups(["year"], s="decimal") == (1, 6)
+    with pytest.raises(InputError, match="column 'zip': not a date"):
+        groups(["zip"], zip="date")
+
+
+def test_parquet_has_types_of_its_own(tmp_path, capsys):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"q": [1, 1, 2], "r": ["1", "01", "1"], "s": [1.5, 2.0, 3.0]}), path)
+    plain = measured(str(path), ["q", "r"], ["s"])
+    assert (plain["groups"], plain["k"]) == (3, 1)
+    for types in ({"q": "integer", "r": "string", "s": "float"}, {"q": "decimal"}):
+        assert measured(str(path), ["q", "r"], ["s"], written=Written(types=types)) == plain
+    for types in ("q=string", "q=date", "r=integer"):
+        assert run(["measure", str(path), "--qi", "q,r", "--types", types]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        name, _, type_ = types.partition("=")
+        assert line.startswith(f"sfumato: {path}: column {name!r}: values of type ")
+        assert line.endswith(f"(Parquet has types of its own) cannot be of type {type_}")
+
+
+def drawn(table, people, qi=("q",), sensitive=(), **types):
+    """How many people look like the rows of each group, at most and on average, or why not."""
+    written = Written(nulls=("?",), types=types)
+    promise = DeltaPresence(min=Decimal(0), max=Decimal(1), population=str(people))
+    found = measured(str(table), qi, sensitive, [promise], str(people), written=written)
+    one = found["promises"][0]["observed"]
+    return one["min"], one["max"], found["risk"]["journalist"]["elsewhere"]
+
+
+def test_a_population_is_read_by_the_types_of_the_table(tmp_path):
+    table, people = tmp_path / "t.csv", tmp_path / "p.csv"
+    table.write_text("q,s\n02139,1\n ?,1\n", encoding="utf-8")
+    people.write_text("q,s\n" + "02139,1\n" * 2 + "2139,1\n" * 3 + "?,1\n" * 2)
+    assert drawn(table, people) == (0, "0.5", 3)
+    assert drawn(table, people, q="integer") == ("0.2", "0.5", 0)
+    table.write_text("q\n2.5\n3\n")
+    people.write_text("q\n2.50\n2.5\n3.000\n")
+    assert drawn(table, people, q="decimal") == ("0.5", 1, 0)
+    numbers = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"q": pa.array([7, 7, 8], pa.int32())}), numbers)
+    table.write_text("q\n07\n8\n")
+    assert drawn(table, numbers, q="integer") == ("0.5", 1, 0)
+    with pytest.raises(InputError, match="holds int32, the table string"):
+        drawn(table, numbers)
+
+
+def test_a_population_of_text_for_a_table_with_types(tmp_path):
+    table, people = tmp_path / "t.parquet", tmp_path / "p.csv"
+    prices = pa.array([Decimal("1.5"), Decimal("2")], pa.decimal128(10, 3))
+    pq.write_table(pa.table({"q": [7, 8], "r": ["07", "8"], "s": prices}), table)
+    people.write_text("s,q,r\n1.50,7,07\n1.5,07,07\n2,8,8\n2,8,08\n")
+    assert drawn(table, people, ["q", "r", "s"]) == (0, 1, 1)
+    assert drawn(table, people, ["q", "s"]) == ("0.5", "0.5", 0)
+    people.write_text("s,q,r\n1.50,SECRET,07\n")
+    with pytest.raises(InputError, match=r"p\.csv: row 1: column 'q': not an int") as refused:
+        drawn(table, people, ["q"])
+    assert "SECRET" not in str(refused.value)
+
+
+def test_text_that_is_not_in_utf_8_is_told_apart(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("q,s\né,1\né,2\nè,3\n".encode("latin-1"))
+    found = measured(str(path), ["q"], ["s"])
+    assert (found["groups"], found["k"]) == (2, 1)
+    with pytest.raises(InputError, match="row 1: column 'q': not in UTF-8"):
+        measured(str(path), ["q"], ["s"], written=Written(types={"q": "integer"}))
+
+
+def test_a_hierarchy_of_an_attribute_with_a_type(tmp_path):
+    path, file = tmp_path / "t.csv", tmp_path / "codes.csv"
+    path.write_text("q,s\na,01\na,1\nb,2\n", encoding="utf-8")
+    file.write_text("01,low,*\n1,low,*\n2,high,*\n", encoding="utf-8")
+    tree = {"s": str(file)}
+    found = measured(
+        str(path), ["q"], ["s"], hierarchies=tree, written=Written(types={"s": "string"})
+    )
+    assert found["t"]["hierarchical"] == pytest.approx(2 / 3)
+    assert found["l"]["distinct"] == 1
+    assert measured(str(path), ["q"], ["s"], hierarchies=tree)["t"]["hierarchical"] == 2 / 3

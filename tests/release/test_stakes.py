@@ -5,11 +5,13 @@ from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from small_line import people
 
 from expectations.alpha_k import AlphaK
-from expectations.errors import PromiseError
+from expectations.errors import InputError, PromiseError
 from expectations.k_anonymity import KAnonymity
 from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
 from expectations.presence import DeltaPresence
@@ -28,8 +30,8 @@ KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}
 def deidentified(small, tmp_path):
     """The stage of the small line, its terms and its folder; changes are to its spec."""
 
-    def made(**changes):
-        small.write(people(), **changes)
+    def made(rows=None, **changes):
+        small.write(rows or people(), **changes)
         plan = plan_run(small.spec)
         run = tmp_path / "run"
         spec = plan.spec
@@ -103,6 +105,69 @@ def test_a_population_beside_the_spec(deidentified, small):
     promise = type(promise)(**{**vars(promise), "quasi_identifiers": ("age", "town")})
     (row,) = stakes(stage, terms.model_copy(update={"promises": (promise,)}), base)
     assert (row["today max"], row["failing"]) == ("0.25", 0)
+
+
+TYPES = {
+    "person": {"role": "identifier", "unit": True},
+    "zip": {"role": "quasi-identifier"},
+    "price": {"role": "quasi-identifier", "type": "decimal"},
+    "born": {"role": "quasi-identifier", "type": "date"},
+    "seen": {"role": "quasi-identifier", "type": "timestamp"},
+    "wage": {"role": "sensitive", "type": "decimal"},
+}
+LIVES = [
+    {"zip": "02139", "price": "1.5", "born": "2000-01-01", "seen": "2020-01-01 12:00"},
+    {"zip": "2139", "price": "2", "born": "2000-01-02", "seen": "2020-01-01"},
+]
+
+
+REGISTER = [  # twice as many people as there are rows who live like the first, and four times
+    *[("02139", "1.50", "2000-01-01", "2020-01-01T12:00:00")] * 20,
+    *[("2139", "2.00", "2000-01-02", "2020-01-01")] * 40,
+]
+STORED = (pa.string(), pa.decimal128(5, 3), pa.date32(), pa.timestamp("ms"))
+
+
+@pytest.fixture
+def lives(deidentified):
+    """Twenty rows of two vectors of quasi-identifiers of declared types, to be judged."""
+    rows = [{"person": n, **LIVES[n // 10], "wage": f"{n}.5"} for n in range(20)]
+    stage, terms, base = deidentified(
+        rows, columns=TYPES, source={"uri": "people.csv"}, evaluate={"workloads": []}
+    )
+
+    def judged(register, names):
+        promise = DeltaPresence(
+            min=Decimal(0), max=Decimal("0.5"), population=register, quasi_identifiers=names
+        )
+        return stakes(stage, terms.model_copy(update={"promises": (promise,)}), base)
+
+    return judged
+
+
+@pytest.mark.parametrize("names", [("zip",), ("price",), ("born", "seen"), tuple(LIVES[0])])
+def test_a_population_is_read_by_the_declared_types(small, lives, names):
+    """Texts are no numbers, and values are equal however many decimals a file writes."""
+    lines = [",".join(fields) for fields in (LIVES[0], *REGISTER)]
+    (small.folder / "register.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    texts = (pa.array(column) for column in zip(*REGISTER, strict=True))
+    values = [text.cast(type_) for text, type_ in zip(texts, STORED, strict=True)]
+    table = pa.table([values[0].dictionary_encode(), *values[1:]], list(LIVES[0]))
+    pq.write_table(table, small.folder / "register.parquet")
+    for register in ("register.csv", "register.parquet"):
+        (row,) = lives(register, names)
+        assert (row["groups"], row["today min"], row["today max"]) == (2, "0.25", "0.5")
+
+
+def test_a_population_of_other_types_is_refused(small, lives):
+    lines = ["zip,price", *["02139,1.5"] * 59, "02139,SECRET"]
+    (small.folder / "register.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="row 60: column 'price': not a decimal") as refused:
+        lives("register.csv", ("price",))
+    assert "SECRET" not in str(refused.value)
+    pq.write_table(pa.table({"zip": [2139] * 60}), small.folder / "register.parquet")
+    with pytest.raises(InputError, match="column 'zip': values of type int64"):
+        lives("register.parquet", ("zip",))
 
 
 def test_risk_is_counts_alone(deidentified):
