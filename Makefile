@@ -4,8 +4,9 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 RUN := $(VENV)/bin
 PEER := .venv-pycanon
+VIEW := $(VENV)/view
 
-.PHONY: demo test lint bench browser clean
+.PHONY: demo test lint types imports bench browser clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
@@ -19,8 +20,14 @@ browser: $(STAMP)
 lint: $(STAMP)
 	$(RUN)/ruff check
 	$(RUN)/ruff format --check
+	$(MAKE) --no-print-directory types imports
+
+types: $(VIEW)
 	$(RUN)/mypy
-	$(RUN)/lint-imports
+
+imports: $(VIEW)
+	PYTHONPATH=$(VIEW) $(RUN)/lint-imports
+
 
 bench: $(STAMP) $(PEER)/.installed
 	PYCANON=$(PEER)/bin/python $(RUN)/python -m tests.benchmarks
@@ -29,6 +36,12 @@ $(PEER)/.installed:
 	$(PYTHON) -m venv $(PEER)
 	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check pycanon==1.3.6
 	touch $@
+
+# The packages as they are imported, for tools that read source code.
+$(VIEW): $(STAMP)
+	mkdir -p $(VIEW)/sfumato
+	for package in flows tasks expectations; do ln -sfn ../../../$$package $(VIEW)/sfumato/$$package; done
+	touch $(VIEW)
 
 clean:
 	rm -rf $(VENV) $(PEER) releases .sfumato

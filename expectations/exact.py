@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.arrays import as_numpy
-from expectations.errors import InputError
+from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.errors import InputError
 
 _INT64 = 2**63 - 1
 _DIGITS = 38  # what a SQL DECIMAL holds

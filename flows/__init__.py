@@ -1,0 +1,6 @@
+"""In what order: flows, the release spec, the command line."""
+
+if __name__ != "sfumato.flows":
+    raise ImportError(
+        "this package is sfumato.flows: import it by that name, and deploy flows again"
+    )

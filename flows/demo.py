@@ -10,8 +10,8 @@ from pathlib import Path
 
 import yaml
 
-from tasks.microdata.census_like import write_census_like
-from tasks.private.durable import write_atomically
+from sfumato.tasks.microdata.synthetic.adult_like import write_census_like
+from sfumato.tasks.private.durable import write_atomically
 
 SPEC = Path(__file__).parent.parent / "deployments" / "releases" / "adult-capital-loss.yaml"
 _SHA256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"

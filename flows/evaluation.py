@@ -4,15 +4,15 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
-from expectations.errors import InputError
-from flows.plan import plan_run
-from flows.spec import Overrides
-from tasks.microdata.randomness import operating_system
-from tasks.microdata.source import ingest
-from tasks.private.failure import sanitised
-from tasks.private.line import fingerprint, read_state
-from tasks.private.workdir import line_key
-from tasks.stages.evaluate import evaluate_release
+from sfumato.expectations.errors import InputError
+from sfumato.flows.plan import plan_run
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.line import fingerprint, read_state
+from sfumato.tasks.private.workdir import line_key
+from sfumato.tasks.stages.evaluate import evaluate_release
 
 
 def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[dict[str, Any]]:

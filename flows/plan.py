@@ -4,11 +4,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.spec import Overrides, ReleaseSpec, read_spec
-from tasks.microdata.source import local_path
-from tasks.private.workdir import line_directory, work_directory
-from tasks.release.declared import Terms
-from tasks.release.publication import Line
+from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.microdata.source import local_path
+from sfumato.tasks.private.workdir import line_directory, work_directory
+from sfumato.tasks.publication.line import Line
 
 
 @dataclass(frozen=True)

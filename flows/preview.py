@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.errors import SpecError
-from flows.plan import plan_run
-from flows.spec import Overrides
-from tasks.microdata.hierarchies import hierarchies
-from tasks.microdata.source import ingest
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.plan import plan_run
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.microdata.hierarchies import hierarchies
+from sfumato.tasks.microdata.source import ingest
 
 
 def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:

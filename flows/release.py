@@ -6,17 +6,17 @@ from pathlib import Path
 from prefect import flow
 from prefect.runtime import flow_run
 
-from flows.environment import quiet
-from flows.plan import Plan, plan_run
-from flows.spec import Overrides
-from tasks.anonymize import anonymize
-from tasks.deidentify import deidentify
-from tasks.evaluate import evaluate
-from tasks.ingest import ingest
-from tasks.private.workdir import run_directory
-from tasks.publish import publish
-from tasks.validate import validate
-from tasks.verify import verify
+from sfumato.flows.environment import quiet
+from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.anonymize import anonymize
+from sfumato.tasks.deidentify import deidentify
+from sfumato.tasks.evaluate import evaluate
+from sfumato.tasks.ingest import ingest
+from sfumato.tasks.private.workdir import run_directory
+from sfumato.tasks.publish import publish
+from sfumato.tasks.validate import validate
+from sfumato.tasks.verify import verify
 
 quiet()
 

@@ -4,21 +4,25 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.k_anonymity import KAnonymity
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.model import PrivacyModel
-from expectations.p_privacy import Normal, PPrivacy
-from expectations.t_closeness import TCloseness
-from tasks.forms.parameters import RedistributedParameters, SuppressedParameters
-from tasks.microdata.bands import Bands, column_of
-from tasks.microdata.schema import ORDERED
-from tasks.partitions.parameters import FactorsParameters
-from tasks.query.workloads import RangeWorkload, Workload
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.p_privacy import Normal, PPrivacy
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.forms.parameters import RedistributedParameters, SuppressedParameters
+from sfumato.tasks.partitions.parameters import FactorsParameters
+from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
+from sfumato.tasks.schema.columns import ORDERED
+from sfumato.tasks.schema.strata import Bands, column_of
 
 if TYPE_CHECKING:
-    from flows.spec import ReleaseSpec
+    from sfumato.flows.spec import ReleaseSpec
 
 _DIVERSE = (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
 _AMBIGUOUS = "an alpha-beta promise to read alpha and beta from"

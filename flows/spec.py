@@ -11,19 +11,21 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from expectations.errors import SpecError
-from expectations.model import PrivacyModel
-from expectations.promises import PROMISE, Promise
-from flows.rules import RULES
-from tasks.forms.parameters import FormParameters
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.bands import Stratum
-from tasks.microdata.hierarchies import Declared, declared_hierarchy
-from tasks.microdata.schema import ColumnSpec, NullPolicy, Role, Source
-from tasks.partitions.parameters import PartitionParameters
-from tasks.query.workloads import Evaluation
-from tasks.release.declared import Format, LineName, Terms, Title
-from tasks.targets.given import with_given
+from sfumato.expectations.errors import SpecError
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.promises import PROMISE, Promise
+from sfumato.flows.rules import RULES
+from sfumato.tasks.declaration.terms import Format, LineName, Terms, Title
+from sfumato.tasks.forms.parameters import FormParameters
+from sfumato.tasks.microdata.hierarchies import declared_hierarchy
+from sfumato.tasks.partitions.parameters import PartitionParameters
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
+from sfumato.tasks.schema.hierarchy_rules import Declared
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.schema.sources import Source
+from sfumato.tasks.schema.strata import Stratum
+from sfumato.tasks.targets.given import with_given
 
 _PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
 

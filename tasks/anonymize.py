@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from tasks.microdata.randomness import operating_system
-from tasks.policy import private_task
-from tasks.release.declared import Terms
-from tasks.stages.anonymize import write_candidate
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.policy import private_task
+from sfumato.tasks.stages.anonymize import write_candidate
 
 
 @private_task()

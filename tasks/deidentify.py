@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from tasks.policy import private_task
-from tasks.release.declared import Terms
-from tasks.release.publication import Line
-from tasks.stages.deidentify import write_deidentified
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.policy import private_task
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.stages.deidentify import write_deidentified
 
 
 @private_task()

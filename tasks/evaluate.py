@@ -10,14 +10,14 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from tasks.microdata.randomness import operating_system
-from tasks.microdata.table import load
-from tasks.policy import private_task
-from tasks.query.workloads import Evaluation
-from tasks.release.opened import open_release
-from tasks.release.publication import Line
-from tasks.report.summary import summary
-from tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.policy import private_task
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.report.watched.summary import summary
+from sfumato.tasks.stages.evaluate import evaluate_release
 
 
 @private_task()

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
-from tasks.microdata.declared_source import require
-from tasks.microdata.schema import ColumnSpec, NullPolicy, Source
-from tasks.policy import private_task
-from tasks.private.workdir import private_directory
-from tasks.report.judged import of_judged
-from tasks.stages.ingest import source_table, write_ingested, write_source
+from sfumato.tasks.microdata.declared_source import require
+from sfumato.tasks.policy import private_task
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.report.watched.verdicts import of_judged
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.schema.sources import Source
+from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
 
 
 @private_task(retries=2)
@@ -23,8 +24,8 @@ def ingest(
     name: str,
 ) -> Path:
     """Read the source into dictionary codes, hold it to its declaration, keep what is released."""
-    from expectations import judged
-    from expectations.suites.gate import judge_source  # imports Great Expectations: seconds
+    from sfumato.expectations import verdicts as judged
+    from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
 
     whole = write_source(source, columns, base, run)
     table, rules = source_table(whole, columns)

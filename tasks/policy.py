@@ -7,9 +7,9 @@ from typing import Any, ParamSpec, TypeVar
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from expectations.errors import Fault
-from tasks.private.failure import sanitised
-from tasks.private.progress import stage
+from sfumato.expectations.errors import Fault
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.progress import stage
 
 P = ParamSpec("P")
 R = TypeVar("R")

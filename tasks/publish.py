@@ -5,11 +5,11 @@ from pathlib import Path
 
 from prefect.artifacts import create_link_artifact
 
-from tasks.policy import private_task
-from tasks.release.publication import Line
-from tasks.release.publication import publish as publish_version
-from tasks.stages.anonymize import declaration, keep_facts, left_out
-from tasks.stages.deidentify import identity
+from sfumato.tasks.policy import private_task
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.publish import publish as publish_version
+from sfumato.tasks.stages.anonymize import declaration, keep_facts, left_out
+from sfumato.tasks.stages.deidentify import identity
 
 
 @private_task()

@@ -4,19 +4,21 @@ from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
-from tasks.policy import private_task
-from tasks.private.workdir import private_directory
-from tasks.release.promised import promised, structure
-from tasks.release.tables import read_tables
-from tasks.report.judged import of_judged
-from tasks.stages.anonymize import declaration
+from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.policy import private_task
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.report.watched.verdicts import of_judged
+from sfumato.tasks.stages.anonymize import declaration
 
 
 @private_task()
 def validate(candidate: Path, withheld: tuple[str, ...], name: str) -> Path:
     """Read the candidate back and let Great Expectations judge it; whatever fails is refused."""
-    from expectations.judged import require
-    from expectations.suites.gate import judge  # imports Great Expectations, which takes seconds
+    from sfumato.expectations.suites.gate import (
+        judge,  # imports Great Expectations, which takes seconds
+    )
+    from sfumato.expectations.verdicts import require
 
     declared = declaration(candidate)
     tables = read_tables(declared, candidate / "data")

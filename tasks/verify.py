@@ -4,12 +4,13 @@ from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
-from tasks.policy import private_task
-from tasks.release.declared import Terms
-from tasks.release.publication import Line, standing
-from tasks.report.risk import of_homogeneity, of_risk, of_singling_out
-from tasks.stages.deidentify import identity
-from tasks.stages.verify import risks, stakes
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.policy import private_task
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.publish import standing
+from sfumato.tasks.report.watched.risk import of_homogeneity, of_risk, of_singling_out
+from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.verify import risks, stakes
 
 
 @private_task()

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
-from expectations.counting import Coded, count, numbers_of
-from expectations.groups import Groups
+from sfumato.expectations.groups.counting import Coded, count, numbers_of
+from sfumato.expectations.groups.groups import Groups
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=50, **_COMMON)

@@ -2,16 +2,17 @@
 
 from pathlib import Path
 
-from flows.plan import Plan, plan_run
-from flows.spec import Overrides
-from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import load
-from tasks.release.publication import Published, publish
-from tasks.stages.anonymize import declaration, keep_facts, left_out, write_candidate
-from tasks.stages.deidentify import identity, write_deidentified
-from tasks.stages.evaluate import evaluate_release
-from tasks.stages.ingest import write_ingested, write_source
-from tasks.stages.verify import stakes
+from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.publication.line import Published
+from sfumato.tasks.publication.publish import publish
+from sfumato.tasks.stages.anonymize import declaration, keep_facts, left_out, write_candidate
+from sfumato.tasks.stages.deidentify import identity, write_deidentified
+from sfumato.tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.stages.ingest import write_ingested, write_source
+from sfumato.tasks.stages.verify import stakes
 
 TIME = "2026-01-01T00:00:00+00:00"
 

@@ -34,7 +34,9 @@ def server() -> Iterator[str]:
 def start(address: str, work: Path, *arguments: str, stop: str | None = None) -> subprocess.Popen:
     """Start the command apart; with `stop` it kills itself at that point."""
     driver = (
-        ["tests/faults/stop_at.py", stop] if stop else ["-c", "import flows.cli as c; c.main()"]
+        ["tests/faults/stop_at.py", stop]
+        if stop
+        else ["-c", "import sfumato.flows.cli.main as c; c.main()"]
     )
     command = [sys.executable, *driver, *arguments]
     return subprocess.Popen(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from expectations.errors import PromiseError, SfumatoError
+from sfumato.expectations.errors import PromiseError, SfumatoError
 
 os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
 with warnings.catch_warnings():

@@ -14,8 +14,19 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from expectations.frames import to_frame
-from expectations.judged import (
+from sfumato.expectations.groups.frames import to_frame
+from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.suites import promises as _promises  # noqa: F401 - registers expectations
+from sfumato.expectations.suites.engine import (
+    DataContextConfig,
+    InMemoryStoreBackendDefaults,
+    ProgressBarsConfig,
+    discreet,
+    get_expectation_impl,
+    gx,
+)
+from sfumato.expectations.suites.rules import frame_with
+from sfumato.expectations.verdicts import (
     GROUPS,
     Expected,
     Judged,
@@ -25,17 +36,6 @@ from expectations.judged import (
     expected,
     refuse_unexpected,
 )
-from expectations.structure import Rule
-from expectations.suites import promises as _promises  # noqa: F401 - registers expectations
-from expectations.suites.engine import (
-    DataContextConfig,
-    InMemoryStoreBackendDefaults,
-    ProgressBarsConfig,
-    discreet,
-    get_expectation_impl,
-    gx,
-)
-from expectations.suites.rules import frame_with
 
 _STRICT = {
     "result_format": "BASIC",

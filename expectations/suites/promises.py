@@ -4,20 +4,24 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.alpha_k import AlphaK
-from expectations.bayes_optimal import BayesOptimal
-from expectations.frames import from_frame
-from expectations.groups import Groups
-from expectations.judged import GROUPS, observed
-from expectations.k_anonymity import KAnonymity
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.model import PrivacyModel, Verdict
-from expectations.p_privacy import PPrivacy
-from expectations.presence import DeltaPresence
-from expectations.promises import MODELS, PROMISE
-from expectations.suites.engine import (
+from sfumato.expectations.groups.frames import from_frame
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.models.promises import MODELS, PROMISE
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.suites.engine import (
     Described,
     MetricConfiguration,
     PandasExecutionEngine,
@@ -26,7 +30,7 @@ from expectations.suites.engine import (
     frame_of,
     metric_value,
 )
-from expectations.t_closeness import TCloseness
+from sfumato.expectations.verdicts import GROUPS, observed
 
 
 def _parameters(*models: type[Any]) -> tuple[str, ...]:

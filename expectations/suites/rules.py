@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import pandas as pd
 import pyarrow as pa
 
-from expectations.judged import Expected, expected
-from expectations.structure import Rule
-from expectations.suites.engine import (
+from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.suites.engine import (
     Described,
     PandasExecutionEngine,
     TableMetricProvider,
@@ -17,6 +16,7 @@ from expectations.suites.engine import (
     get_expectation_impl,
     metric_value,
 )
+from sfumato.expectations.verdicts import Expected, expected
 
 _RULES = "sfumato-rules"  # where a frame carries the rules of its table
 _VALUES = "sfumato-values"  # and the values that the codes of its columns stand for
@@ -67,7 +67,7 @@ class RulesOfTable(TableMetricProvider):
 
 
 class ExpectRule(Described):
-    """A table keeps a rule of `expectations.structure`."""
+    """A table keeps a rule of `expectations.rules.structure`."""
 
     metric_dependencies: ClassVar = (RulesOfTable.metric_name,)
 

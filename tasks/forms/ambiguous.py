@@ -1,8 +1,8 @@
 """Ambiguity's form: one table for each quasi-identifier, another one for the sensitive values.
 
 `at_<name>` has every value of a quasi-identifier that a group admits, once, and group_id; `st` the
-sensitive values of each group with their counts (see `tasks.forms.st`). Nothing but group_id joins
-them: a group of many values covers more combinations than it has rows.
+sensitive values of each group with their counts (see `tasks.forms.counts_table`). Nothing but
+group_id joins them: a group of many values covers more combinations than it has rows.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss.
@@ -14,18 +14,19 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from expectations.counting import cover
-from expectations.errors import PromiseError
-from expectations.groups import Groups
-from expectations.structure import Rule, published
-from tasks.forms import st
-from tasks.forms.form import GROUP_ID, Tables
-from tasks.forms.order import canonical_apart, is_sorted
-from tasks.forms.parameters import AmbiguousParameters
-from tasks.forms.schema import Schema, named, safe_name
-from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Microdata, encode, key
-from tasks.partitions.partition import Partition
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.rules.structure import Rule, published
+from sfumato.tasks.forms import counts_table as st
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.order import canonical_apart, is_sorted
+from sfumato.tasks.forms.parameters import AmbiguousParameters
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.names import GROUP_ID, safe_name
+from sfumato.tasks.schema.published import Schema, named
 
 
 def table_of(name: str) -> str:

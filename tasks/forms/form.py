@@ -5,15 +5,14 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from expectations.groups import Groups
-from expectations.structure import Rule
-from tasks.forms.schema import Schema
-from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Microdata
-from tasks.partitions.partition import Partition
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.rules.structure import Rule
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.published import Schema
 
 Tables = Mapping[str, pa.Table]
-GROUP_ID = "group_id"
 
 
 class Form(Protocol):

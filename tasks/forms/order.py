@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tasks.forms.form import GROUP_ID
-from tasks.microdata.table import encode, key
+from sfumato.tasks.microdata.table import encode, key
+from sfumato.tasks.schema.names import GROUP_ID
 
 
 def canonical_table(table: pa.Table) -> pa.Table:

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from expectations.model import ExactNumber
-from tasks.microdata.schema import Part
+from sfumato.expectations.models.model import ExactNumber
+from sfumato.tasks.schema.part import Part
 
 Shown = Literal["labels", "rows", "columns"]
 """What stands for a person: labels beside a sensitive value, exact values without one, or nothing.

@@ -9,17 +9,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from expectations.counting import count
-from expectations.groups import Groups
-from expectations.structure import Rule, published
-from tasks.forms.form import GROUP_ID, Tables
-from tasks.forms.order import canonical_table, is_canonical
-from tasks.forms.parameters import PermutedParameters
-from tasks.forms.recoded import counted
-from tasks.forms.schema import Schema
-from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Microdata, encode, key
-from tasks.partitions.partition import Partition
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.rules.structure import Rule, published
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.order import canonical_table, is_canonical
+from sfumato.tasks.forms.parameters import PermutedParameters
+from sfumato.tasks.forms.recoded.recoded import counted
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.schema.published import Schema
 
 
 def publish(

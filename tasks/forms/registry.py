@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
-from tasks.forms import ambiguous, generalized, permuted, redistributed, split, suppressed
-from tasks.forms.form import Form
+from sfumato.tasks.forms import ambiguous, permuted, split
+from sfumato.tasks.forms.form import Form
+from sfumato.tasks.forms.recoded import generalized, suppressed
+from sfumato.tasks.forms.redistributed import redistributed
 
 FORMS: Mapping[str, Form] = {
     "generalized": generalized,

@@ -1,7 +1,7 @@
 """Anatomy's form: quasi-identifiers in one table, sensitive values in another, joined by group.
 
 `qit` has the quasi-identifiers and insensitive columns as they are, and group_id; `st` has every
-sensitive value of each group with its count (see `tasks.forms.st`).
+sensitive value of each group with its count (see `tasks.forms.counts_table`).
 
 Source: Xiao and Tao, Anatomy: simple and effective privacy preservation (VLDB 2006).
 """
@@ -11,17 +11,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from expectations.errors import PromiseError
-from expectations.groups import Groups
-from expectations.structure import Rule, published
-from tasks.forms import st
-from tasks.forms.form import GROUP_ID, Tables
-from tasks.forms.order import canonical_with, is_canonical
-from tasks.forms.parameters import SplitParameters
-from tasks.forms.schema import Schema, named
-from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Microdata
-from tasks.partitions.partition import Partition
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.rules.structure import Rule, published
+from sfumato.tasks.forms import counts_table as st
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.order import canonical_with, is_canonical
+from sfumato.tasks.forms.parameters import SplitParameters
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.schema.published import Schema, named
 
 QIT = "qit"
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from expectations.source import AcceptedValues, ValueRule, ValuesInRange, source_rules
-from expectations.structure import Rule
-from tasks.microdata.place import wrong
-from tasks.microdata.schema import ColumnSpec
-from tasks.microdata.table import Microdata
+from sfumato.expectations.rules.source import AcceptedValues, ValueRule, ValuesInRange, source_rules
+from sfumato.expectations.rules.structure import Rule
+from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.schema.columns import ColumnSpec
 
 
 def as_table(microdata: Microdata) -> pa.Table:

@@ -9,14 +9,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.hierarchy import Hierarchy, from_dates, from_intervals, from_order, from_prefixes
-from tasks.microdata.place import wrong
-from tasks.microdata.schema import ColumnSpec, Dates, Intervals, Ordered, Prefixes, Written
-from tasks.microdata.small_csv import read_small_csv
-from tasks.microdata.table import Column, Microdata
-
-Declared = tuple[tuple[str, ...], ...] | Intervals | Dates | Prefixes
-"""A hierarchy by its rows, or by the rule that makes them of a column's values."""
+from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.side_files import read_small_csv
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.schema.columns import ColumnSpec
+from sfumato.tasks.schema.hierarchy import (
+    Hierarchy,
+    from_dates,
+    from_intervals,
+    from_order,
+    from_prefixes,
+)
+from sfumato.tasks.schema.hierarchy_rules import (
+    Dates,
+    Declared,
+    Intervals,
+    Ordered,
+    Prefixes,
+    Written,
+)
 
 
 def declared_hierarchy(name: str, written: Written, base: Path) -> Declared:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tasks.microdata.place import wrong
-from tasks.microdata.schema import ColumnSpec, NullPolicy
-from tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 
 
 def without_nulls(

@@ -12,8 +12,8 @@ from itertools import combinations, groupby, islice
 
 import numpy as np
 
-from expectations.counting import pack
-from tasks.microdata.table import Microdata
+from sfumato.expectations.groups.counting import pack
+from sfumato.tasks.microdata.table import Microdata
 
 _BUDGET = 2000  # sets of columns that are tried
 

@@ -12,16 +12,17 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from expectations.errors import SpecError
-from tasks.microdata.columnar import read_columnar
-from tasks.microdata.delimited import read_delimited
-from tasks.microdata.hierarchies import hierarchies, require_leaves
-from tasks.microdata.place import wrong
-from tasks.microdata.rows import one_per_unit, without_nulls
-from tasks.microdata.schema import ColumnSpec, NullPolicy, Source
-from tasks.microdata.table import Microdata, encode
-from tasks.microdata.typed import adopt, parse
-from tasks.microdata.where import kept_rows
+from sfumato.expectations.errors import SpecError
+from sfumato.tasks.microdata.filter import kept_rows
+from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
+from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.readers.columnar import read_columnar
+from sfumato.tasks.microdata.readers.delimited import read_delimited
+from sfumato.tasks.microdata.readers.typed import adopt, parse
+from sfumato.tasks.microdata.rows import one_per_unit, without_nulls
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.schema.sources import Source
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from expectations.arrays import as_numpy
-from expectations.counting import Coded, numbers_of, pack
-from tasks.microdata.schema import Role
+from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.groups.counting import Coded, numbers_of, pack
+from sfumato.tasks.schema.columns import Role
 
 
 @dataclass(frozen=True, eq=False)

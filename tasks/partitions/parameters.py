@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from expectations.model import ExactNumber
-from tasks.microdata.schema import Part
-from tasks.partitions.metrics import Metric
+from sfumato.expectations.models.model import ExactNumber
+from sfumato.tasks.partitions.full_domain.metrics import Metric
+from sfumato.tasks.schema.part import Part
 
 
 class _Method(Part):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from expectations.model import PrivacyModel
-from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Microdata, key
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, key
 
 
 @dataclass(frozen=True, eq=False)

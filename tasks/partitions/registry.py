@@ -2,19 +2,15 @@
 
 from collections.abc import Mapping
 
-from tasks.partitions import (
-    ambiguity,
-    anatomy,
-    disjoint_cover,
-    exact_qi,
-    factors,
-    forest,
-    full_domain,
-    ke,
-    mondrian,
-    stratum,
-)
-from tasks.partitions.partition import Partitioner
+from sfumato.tasks.partitions.ambiguity import ambiguity
+from sfumato.tasks.partitions.anatomy import anatomy
+from sfumato.tasks.partitions.cell_suppression import factors, forest
+from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
+from sfumato.tasks.partitions.distribution import exact_qi, stratum
+from sfumato.tasks.partitions.full_domain import full_domain
+from sfumato.tasks.partitions.ke import ke
+from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.tasks.partitions.partition import Partitioner
 
 PARTITIONS: Mapping[str, Partitioner] = {
     "full-domain": full_domain.partition,

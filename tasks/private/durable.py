@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from expectations.errors import Fault
+from sfumato.expectations.errors import Fault
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:

@@ -3,12 +3,11 @@
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 
-from expectations.errors import Fault, SfumatoError
+from sfumato.expectations.errors import Fault, SfumatoError
 
-_PACKAGES = ("flows", "tasks", "expectations")
+_PACKAGE = "sfumato."
 
 
 @contextmanager
@@ -40,13 +39,12 @@ def _kind(error: Exception) -> str:
 
 
 def _place(traceback: TracebackType | None) -> str:
-    """The innermost line of our own that was running."""
+    """The innermost line of our own that was running, wherever the package is installed."""
     place = "an unknown place"
     while traceback is not None:
-        file = Path(traceback.tb_frame.f_code.co_filename)
-        package = next((p for p in _PACKAGES if p in file.parts), None)
-        if package is not None and "site-packages" not in file.parts:
-            start = len(file.parts) - 1 - file.parts[::-1].index(package)
-            place = f"{'/'.join(file.parts[start:])}:{traceback.tb_lineno}"
+        module = str(traceback.tb_frame.f_globals.get("__name__"))
+        if module.startswith(_PACKAGE):
+            file = module.removeprefix(_PACKAGE).replace(".", "/")
+            place = f"{file}.py:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return place

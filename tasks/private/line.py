@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from expectations.errors import Fault
-from tasks.microdata.table import Column, Microdata, key
-from tasks.private.durable import write_atomically
-from tasks.private.workdir import private_directory
+from sfumato.expectations.errors import Fault
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.workdir import private_directory
 
 HASH_BYTES = 32
 

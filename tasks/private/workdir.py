@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tasks.private.durable import locked, locked_if_free, write_atomically
+from sfumato.tasks.private.durable import locked, locked_if_free, write_atomically
 
 _ALIVE = "alive"
 _RETAIN = "retain.json"

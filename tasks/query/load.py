@@ -12,14 +12,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from expectations.errors import InputError
-from tasks.query.answer import published
-from tasks.query.ready_functions import Ready, bounds_function, groups_view
-from tasks.query.relations import GROUP_ID
-from tasks.release.declared import Terms
-from tasks.release.opened import Release
-from tasks.sql.fill import create, fill, index, quoted, require_fitting
-from tasks.sql.target import Target, target, telling
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.ask import published
+from sfumato.tasks.query.question.relations import GROUP_ID
+from sfumato.tasks.query.sql.views import Ready, bounds_function, groups_view
+from sfumato.tasks.sql.fill import create, fill, index, quoted, require_fitting
+from sfumato.tasks.sql.target import Target, target, telling
 
 _KEY = (GROUP_ID, "hits")
 _EXISTING: Mapping[str, str] = {

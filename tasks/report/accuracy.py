@@ -18,7 +18,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from expectations.model import plain
+from sfumato.expectations.models.model import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,8 +139,8 @@ def write_accuracy_report(
 ) -> Path:
     """Write `accuracy.html` and `accuracy.csv` (a line per query) into a private directory.
 
-    `exposures` say how present the represented people are (see `tasks.release.exposure`); where
-    there are any, `exposure.json` holds them, too.
+    `exposures` say how present the represented people are (see
+    `tasks.publication.diagnostics.exposure`); where there are any, `exposure.json` holds them, too.
 
     Returns:
         The path of the HTML report.

@@ -8,10 +8,10 @@ import json
 import re
 import shlex
 
-from tasks.forms.ambiguous import table_of
-from tasks.query.question import TABLE
-from tasks.query.relations import relations, tables_of_counts
-from tasks.release.declared import Declared
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.query.question.relations import relations, tables_of_counts
 
 _AVERAGED = ("integer", "decimal", "float")
 _ORDERED = (*_AVERAGED, "date", "timestamp")

@@ -20,19 +20,19 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from expectations.exact import Exact
-from expectations.groups import Counts, Groups
-from expectations.model import PrivacyModel, Verdict
-from tasks.forms.ambiguous import table_of
-from tasks.release.declared import Declared
-from tasks.release.utility import Utility
-from tasks.report.asking import example_query, pandas_snippet, query_command
-from tasks.report.axes import grouped
-from tasks.report.lost import lost
-from tasks.report.plot import Plot
-from tasks.report.promised import about, hidden, kind_of, stated, widest_e
-from tasks.report.ranges import ranges_plot
-from tasks.report.sizes import sizes_plot
+from sfumato.expectations.exact import Exact
+from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.declaration.utility import Utility
+from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
+from sfumato.tasks.report.plots.axes import grouped
+from sfumato.tasks.report.plots.plot import Plot
+from sfumato.tasks.report.plots.ranges import ranges_plot
+from sfumato.tasks.report.plots.sizes import sizes_plot
+from sfumato.tasks.report.promises import about, hidden, kind_of, stated, widest_e
+from sfumato.tasks.report.utility import lost
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -14,9 +14,9 @@ from typing import Literal
 
 from sqlglot import exp
 
-from expectations.errors import QueryError
-from tasks.microdata.schema import ColumnType
-from tasks.sql.patterns import globbed, regular
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.patterns import globbed, regular
 
 Other = Literal["postgres", "sqlite", "mariadb"]
 Kind = ColumnType | Literal["null", "unknown"]

@@ -10,8 +10,8 @@ from typing import Literal, get_args
 
 from sqlglot import exp
 
-from tasks.microdata.schema import ColumnType
-from tasks.sql.conditions import Conditions, Other, moment
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.conditions import Conditions, Other, moment
 
 Dialect = Literal["duckdb", "postgres", "sqlite", "mariadb"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from sqlglot import exp
 
-from expectations.errors import InputError
-from tasks.sql.dialects import Dialect
-from tasks.sql.target import Target
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.sql.dialects import Dialect
+from sfumato.tasks.sql.target import Target
 
 _CHUNK = 20_000
 _NAMES: Mapping[Dialect, int] = {"postgres": 63, "mariadb": 64}

@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from expectations.errors import QueryError
+from sfumato.expectations.errors import QueryError
 
 MAX_CHARACTERS = 100_000
 _DUCKDB = Dialect.get_or_raise("duckdb")

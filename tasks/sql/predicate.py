@@ -12,9 +12,9 @@ from typing import Literal
 
 from sqlglot import exp
 
-from expectations.errors import QueryError
-from tasks.microdata.schema import ColumnType
-from tasks.sql.parse import construct, parse, shown
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.parse import construct, parse, shown
 
 MAX_LIST = 1_000
 _MAX_DEPTH = 100

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from expectations.errors import InputError, QueryError
+from sfumato.expectations.errors import InputError, QueryError
 
 _Rows = TypeVar("_Rows")
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {

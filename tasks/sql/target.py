@@ -21,8 +21,8 @@ from sqlalchemy import URL, create_engine, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from expectations.errors import InputError
-from tasks.sql.dialects import Dialect
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.sql.dialects import Dialect
 
 Scheme = Literal["duckdb", "sqlite", "postgresql", "mariadb"]
 

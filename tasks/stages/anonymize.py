@@ -5,22 +5,22 @@ from pathlib import Path
 
 import numpy as np
 
-from tasks.forms.redistributed import fakes
-from tasks.forms.registry import FORMS
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.bands import with_strata
-from tasks.microdata.hierarchies import with_hierarchies
-from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Microdata, load
-from tasks.partitions.partition import Partition
-from tasks.partitions.registry import PARTITIONS
-from tasks.private.line import places
-from tasks.release.declared import Declared, RowCounts, Terms
-from tasks.release.divergence import divergence
-from tasks.release.redistribution import redistribution
-from tasks.release.software import software
-from tasks.release.tables import write_tables
-from tasks.stages.stage import new_stage, note, noted
+from sfumato.tasks.declaration.tables import write_tables
+from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
+from sfumato.tasks.forms.redistributed.redistributed import fakes
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.hierarchies import with_hierarchies
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.private.line import places
+from sfumato.tasks.publication.diagnostics.divergence import divergence
+from sfumato.tasks.publication.diagnostics.redistribution import redistribution
+from sfumato.tasks.publication.software import software
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.stages.stage import new_stage, note, noted
 
 _LEFT_OUT = "left_out.npy"
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tasks.microdata.table import load, save
-from tasks.private.line import Identity, fingerprint, unit_hashes
-from tasks.private.workdir import line_key
-from tasks.release.declared import Terms
-from tasks.stages.stage import new_stage, note, noted
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.microdata.table import load, save
+from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
+from sfumato.tasks.private.workdir import line_key
+from sfumato.tasks.stages.stage import new_stage, note, noted
 
 
 def write_deidentified(

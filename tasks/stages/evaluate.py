@@ -9,20 +9,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.errors import Fault, InputError
-from tasks.forms.ambiguous import table_of
-from tasks.forms.registry import FORMS
-from tasks.microdata.randomness import Randomness
-from tasks.microdata.table import Column, Microdata, encode
-from tasks.private.line import represented_by
-from tasks.query.accuracy import Measured, evaluate, summaries
-from tasks.query.workloads import Evaluation
-from tasks.release.exposure import exposure
-from tasks.release.opened import Release, open_release
-from tasks.release.publication import Line, record_accuracy, withdraw
-from tasks.release.tables import schemas
-from tasks.report.accuracy import write_accuracy_report
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.declaration.tables import schemas
+from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.private.line import represented_by
+from sfumato.tasks.publication.diagnostics.exposure import exposure
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.publish import record_accuracy, withdraw
+from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.report.accuracy import write_accuracy_report
 
 
 def evaluate_release(

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from expectations.structure import Rule
-from tasks.microdata.declared_source import as_table, declared
-from tasks.microdata.schema import ColumnSpec, NullPolicy, Source
-from tasks.microdata.source import read, represented
-from tasks.microdata.table import load, save
-from tasks.stages.stage import new_stage, note
+from sfumato.expectations.rules.structure import Rule
+from sfumato.tasks.microdata.declared_source import as_table, declared
+from sfumato.tasks.microdata.source import read, represented
+from sfumato.tasks.microdata.table import load, save
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.schema.sources import Source
+from sfumato.tasks.stages.stage import new_stage, note
 
 Columns = Mapping[str, ColumnSpec]
 

@@ -9,20 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from expectations.alpha_k import AlphaK
-from expectations.errors import InputError, SpecError
-from expectations.groups import Groups
-from expectations.judged import observed
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.model import Number, PrivacyModel, plain
-from expectations.risk import risk
-from expectations.t_closeness import DISTANCES, Distance, TCloseness
-from tasks.microdata.any_table import AS_USUAL, Written, read_any, types_of
-from tasks.microdata.grouped import grouped, grouped_within
-from tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
-from tasks.microdata.singling_out import singling_out
-from tasks.microdata.table import Microdata
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.risk import risk
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.model import Number, PrivacyModel, plain
+from sfumato.expectations.models.t_closeness import DISTANCES, Distance, TCloseness
+from sfumato.expectations.verdicts import observed
+from sfumato.tasks.microdata.grouping import grouped, grouped_within
+from sfumato.tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
+from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_any, types_of
+from sfumato.tasks.microdata.singling_out import singling_out
+from sfumato.tasks.microdata.table import Microdata
 
 _RANKS = range(2, 11)  # for which l the recursive measure is told
 

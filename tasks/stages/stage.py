@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tasks.private.workdir import private_directory
+from sfumato.tasks.private.workdir import private_directory
 
 
 def new_stage(run: Path, name: str) -> Path:

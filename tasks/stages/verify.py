@@ -6,21 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from expectations.errors import PromiseError
-from expectations.groups import Groups
-from expectations.l_diversity import eligible
-from expectations.model import PrivacyModel, Verdict, plain
-from expectations.risk import Risk, risk
-from tasks.microdata.any_table import Written, read_any, types_of
-from tasks.microdata.bands import with_strata
-from tasks.microdata.grouped import grouped, grouped_within
-from tasks.microdata.hierarchies import with_hierarchies
-from tasks.microdata.singling_out import SinglingOut, singling_out
-from tasks.microdata.source import local_path
-from tasks.microdata.table import Microdata, load
-from tasks.release.declared import Terms
-from tasks.release.promised import numbers
-from tasks.stages.stage import note
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.risk import Risk, risk
+from sfumato.expectations.models.l_diversity import eligible
+from sfumato.expectations.models.model import PrivacyModel, Verdict, plain
+from sfumato.tasks.declaration.assessment import numbers
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.microdata.grouping import grouped, grouped_within
+from sfumato.tasks.microdata.hierarchies import with_hierarchies
+from sfumato.tasks.microdata.inferred_table import Written, read_any, types_of
+from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
+from sfumato.tasks.microdata.source import local_path
+from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.stages.stage import note
 
 
 def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]:

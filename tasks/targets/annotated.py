@@ -12,12 +12,12 @@ from math import gcd, lcm
 
 import numpy as np
 
-from expectations.errors import SpecError
-from expectations.groups import Target
-from expectations.subdomains import probabilities
-from tasks.targets.distribution import whole
-from tasks.targets.shares import below
-from tasks.targets.tree import Tree
+from sfumato.expectations.errors import SpecError
+from sfumato.expectations.groups.groups import Target
+from sfumato.expectations.groups.subdomains import probabilities
+from sfumato.tasks.targets.distribution import whole
+from sfumato.tasks.targets.shares import below
+from sfumato.tasks.targets.tree import Tree
 
 
 @dataclass(frozen=True, eq=False)

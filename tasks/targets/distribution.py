@@ -12,8 +12,8 @@ from math import gcd
 
 import numpy as np
 
-from expectations.errors import SpecError
-from expectations.exact import Exact
+from sfumato.expectations.errors import SpecError
+from sfumato.expectations.exact import Exact
 
 _SCALE = 10**12
 _DECIMALS = Context(prec=34)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from expectations.groups import Target
-from tasks.targets.fakes_reach import Reach, reach
-from tasks.targets.fakes_tables import Savings, savings
+from sfumato.expectations.groups.groups import Target
+from sfumato.tasks.targets.fakes_reach import Reach, reach
+from sfumato.tasks.targets.fakes_tables import Savings, savings
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from expectations.groups import Target
-from tasks.targets.shares import below, reduced
+from sfumato.expectations.groups.groups import Target
+from sfumato.tasks.targets.shares import below, reduced
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.targets.fakes_reach import Reach
+from sfumato.tasks.targets.fakes_reach import Reach
 
 _INT64 = 2**60
 

@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from expectations.exact import is_number
-from expectations.model import PrivacyModel
-from expectations.p_privacy import File, Given, PPrivacy
-from tasks.microdata.place import wrong
-from tasks.microdata.small_csv import read_small_csv
-from tasks.targets.distribution import whole
+from sfumato.expectations.exact import is_number
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.p_privacy import File, Given, PPrivacy
+from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.side_files import read_small_csv
+from sfumato.tasks.targets.distribution import whole
 
 _DIGITS = 38  # decimals of a probability
 _TOLERANCE = Fraction(1, 10**9)

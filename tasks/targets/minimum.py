@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from expectations.groups import Target
-from tasks.partitions.nearest import Loop, compiled
-from tasks.targets.shares import reduced
+from sfumato.expectations.groups.groups import Target
+from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.targets.shares import reduced
 
 _WORTH_COMPILING = 1_000_000  # counts
 

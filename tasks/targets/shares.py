@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from expectations.groups import Target
+from sfumato.expectations.groups.groups import Target
 
 
 def reduced(target: Target) -> np.ndarray:

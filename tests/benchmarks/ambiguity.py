@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.errors import PromiseError
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Column, Microdata, key
-from tasks.partitions import ambiguity
-from tasks.partitions.parameters import AmbiguityParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.partitions.ambiguity import ambiguity
+from sfumato.tasks.partitions.parameters import AmbiguityParameters
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.lattice import adult
 

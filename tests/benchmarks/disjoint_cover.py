@@ -8,14 +8,14 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.counting import cover
-from expectations.errors import PromiseError
-from expectations.occurrences import occurrences
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Column, Microdata
-from tasks.partitions import disjoint_cover
-from tasks.partitions.parameters import DisjointCoverParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
+from sfumato.tasks.partitions.parameters import DisjointCoverParameters
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.lattice import DATA, adult
 

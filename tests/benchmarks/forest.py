@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tasks.microdata.any_table import Written, read_any
-from tasks.partitions.forest import of_codes
-from tasks.partitions.local_search import bettered
-from tasks.partitions.stars import stars
+from sfumato.tasks.microdata.inferred_table import Written, read_any
+from sfumato.tasks.partitions.cell_suppression.forest import of_codes
+from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.stars import stars
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.measure import NAMES
 

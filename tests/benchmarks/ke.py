@@ -8,15 +8,16 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 
-from expectations.ke_anonymity import KEAnonymity
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Column, Microdata
-from tasks.partitions import anatomy, ke
-from tasks.partitions.ke import minimum_sum
-from tasks.partitions.ke_max import minimum_max
-from tasks.partitions.ke_overlapping import minimum_max_overlapping
-from tasks.partitions.ke_weighted import minimum_weighted
-from tasks.partitions.parameters import KEParameters
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.anatomy import anatomy
+from sfumato.tasks.partitions.ke import ke
+from sfumato.tasks.partitions.ke.ke import minimum_sum
+from sfumato.tasks.partitions.ke.largest import minimum_max
+from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
+from sfumato.tasks.partitions.ke.weighted import minimum_weighted
+from sfumato.tasks.partitions.parameters import KEParameters
 
 CUTS = {"sum": minimum_sum, "weighted": minimum_weighted, "max": minimum_max}
 K = 5

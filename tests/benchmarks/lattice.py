@@ -5,16 +5,18 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity
-from expectations.model import PrivacyModel
-from tasks.microdata.hierarchies import hierarchies, with_ancestors
-from tasks.microdata.randomness import seeded
-from tasks.microdata.schema import ColumnSpec, CsvDialect, Intervals, Source
-from tasks.microdata.source import ingest
-from tasks.microdata.table import Column, Microdata
-from tasks.partitions.full_domain import partition
-from tasks.partitions.parameters import FullDomainParameters
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.hierarchies import hierarchies, with_ancestors
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.full_domain.full_domain import partition
+from sfumato.tasks.partitions.parameters import FullDomainParameters
+from sfumato.tasks.schema.columns import ColumnSpec
+from sfumato.tasks.schema.hierarchy_rules import Intervals
+from sfumato.tasks.schema.sources import CsvDialect, Source
 from tests.benchmarks.ke import cpu
 
 ROOT = Path(__file__).parents[2]

@@ -13,15 +13,19 @@ from pathlib import Path
 
 import numpy as np
 
-from expectations.alpha_k import AlphaK
-from expectations.counting import Coded, count, pack
-from expectations.exact import Exact
-from expectations.groups import Groups
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.t_closeness import TCloseness
-from tasks.microdata.any_table import Written, read_any
-from tasks.microdata.table import Microdata
+from sfumato.expectations.exact import Exact
+from sfumato.expectations.groups.counting import Coded, count, pack
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.microdata.inferred_table import Written, read_any
+from sfumato.tasks.microdata.table import Microdata
 from tests.benchmarks.ke import cpu
 
 MODELS = (

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity
-from expectations.model import PrivacyModel
-from tasks.microdata.any_table import Written, read_any
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Column, Microdata, key
-from tasks.partitions import mondrian
-from tasks.partitions.parameters import MondrianParameters
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.inferred_table import Written, read_any
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.tasks.partitions.parameters import MondrianParameters
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.measure import MANY, NAMES, QI
 

@@ -16,23 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.errors import PromiseError
-from tasks.forms import ambiguous
-from tasks.forms.parameters import AmbiguousParameters
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.census import census
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.parameters import AmbiguityParameters, DisjointCoverParameters
-from tasks.partitions.partition import Partition
-from tasks.partitions.registry import PARTITIONS
-from tasks.query.answer import engine
-from tasks.query.batches import Batch
-from tasks.query.helping import helping
-from tasks.query.workloads import CountsWorkload
-from tasks.release.declared import Declared, RowCounts
-from tasks.release.exposure import exposure
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.tasks.declaration.terms import Declared, RowCounts
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.forms.parameters import AmbiguousParameters
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.synthetic.census import census
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.parameters import AmbiguityParameters, DisjointCoverParameters
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.publication.diagnostics.exposure import exposure
+from sfumato.tasks.query.accuracy.workloads.counts import Batch
+from sfumato.tasks.query.accuracy.workloads.parameters import CountsWorkload
+from sfumato.tasks.query.ask import engine
+from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import adult
 
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")

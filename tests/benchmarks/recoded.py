@@ -10,23 +10,23 @@ from functools import partial
 
 import pyarrow as pa
 
-from expectations.k_anonymity import KAnonymity
-from expectations.model import PrivacyModel
-from tasks.forms.parameters import GeneralizedParameters, SuppressedParameters
-from tasks.forms.registry import FORMS
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Column, Microdata
-from tasks.partitions.parameters import (
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.declaration.terms import Declared, RowCounts
+from sfumato.tasks.declaration.utility import Utility, utility
+from sfumato.tasks.forms.parameters import GeneralizedParameters, SuppressedParameters
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.parameters import (
     ForestParameters,
     FullDomainParameters,
     MondrianParameters,
     PartitionParameters,
 )
-from tasks.partitions.partition import Partition
-from tasks.partitions.registry import PARTITIONS
-from tasks.release.declared import Declared, RowCounts
-from tasks.release.utility import Utility, utility
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.lattice import FIVE, adult
 from tests.benchmarks.mondrian import drawn

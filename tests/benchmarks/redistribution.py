@@ -15,20 +15,20 @@ from statistics import fmean
 import numpy as np
 import pyarrow.parquet as pq
 
-from expectations.p_privacy import PPrivacy
-from tasks.forms import redistributed
-from tasks.forms.parameters import RedistributedParameters
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata
-from tasks.partitions.parameters import ExactQIParameters, StratumParameters
-from tasks.partitions.registry import PARTITIONS
-from tasks.query.accuracy import evaluate
-from tasks.query.helping import helping
-from tasks.query.workloads import RangeWorkload
-from tasks.release.declared import Declared, RowCounts
-from tasks.release.opened import Release
-from tasks.release.redistribution import redistribution
+from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.terms import Declared, RowCounts
+from sfumato.tasks.forms.parameters import RedistributedParameters
+from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.parameters import ExactQIParameters, StratumParameters
+from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.publication.diagnostics.redistribution import redistribution
+from sfumato.tasks.query.accuracy.evaluate import evaluate
+from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload
+from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import DATA, adult
 
 METHODS = {

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow.csv
 import yaml
 
-from flows.plan import plan_run
-from flows.spec import read_overrides
-from tasks.microdata.census_like import write_census_like
+from sfumato.flows.plan import plan_run
+from sfumato.flows.spec import read_overrides
+from sfumato.tasks.microdata.synthetic.adult_like import write_census_like
 
 SPEC = Path(__file__).parents[2] / "deployments" / "releases" / "adult-capital-loss.yaml"
 
@@ -75,7 +75,7 @@ def read_baseline(data: Path) -> float:
 
 
 def ingest(plan: Any, run: Path) -> None:
-    from tasks.stages.ingest import write_ingested, write_source
+    from sfumato.tasks.stages.ingest import write_ingested, write_source
 
     spec = plan.spec
     whole = write_source(spec.source, spec.columns, plan.base, run)
@@ -83,31 +83,31 @@ def ingest(plan: Any, run: Path) -> None:
 
 
 def deidentify(plan: Any, run: Path) -> None:
-    from tasks.stages.deidentify import write_deidentified
+    from sfumato.tasks.stages.deidentify import write_deidentified
 
     write_deidentified(run / "ingested", plan.terms, plan.unit, plan.line.private, run)
 
 
 def verify(plan: Any, run: Path) -> None:
-    from tasks.stages.verify import risks, stakes
+    from sfumato.tasks.stages.verify import risks, stakes
 
     stakes(run / "deidentified", plan.terms, plan.base)
     risks(run / "deidentified", plan.terms)
 
 
 def anonymize(plan: Any, run: Path) -> None:
-    from tasks.microdata.randomness import operating_system
-    from tasks.stages.anonymize import write_candidate
+    from sfumato.tasks.microdata.randomness import operating_system
+    from sfumato.tasks.stages.anonymize import write_candidate
 
     write_candidate(run / "deidentified", plan.terms, run, operating_system)
 
 
 def validate(plan: Any, run: Path) -> None:
-    from expectations.judged import require
-    from expectations.suites.gate import judge
-    from tasks.release.promised import promised, structure
-    from tasks.release.tables import read_tables
-    from tasks.stages.anonymize import declaration
+    from sfumato.expectations.suites.gate import judge
+    from sfumato.expectations.verdicts import require
+    from sfumato.tasks.declaration.assessment import promised, structure
+    from sfumato.tasks.declaration.tables import read_tables
+    from sfumato.tasks.stages.anonymize import declaration
 
     declared = declaration(run / "candidate")
     tables = read_tables(declared, run / "candidate" / "data")
@@ -116,9 +116,9 @@ def validate(plan: Any, run: Path) -> None:
 
 
 def publish(plan: Any, run: Path) -> None:
-    from tasks.release.publication import publish as publish_version
-    from tasks.stages.anonymize import declaration
-    from tasks.stages.deidentify import identity
+    from sfumato.tasks.publication.publish import publish as publish_version
+    from sfumato.tasks.stages.anonymize import declaration
+    from sfumato.tasks.stages.deidentify import identity
 
     candidate = run / "candidate"
     known = identity(run / "deidentified")
@@ -126,9 +126,9 @@ def publish(plan: Any, run: Path) -> None:
 
 
 def evaluate(plan: Any, run: Path) -> None:
-    from tasks.microdata.randomness import operating_system
-    from tasks.microdata.table import load
-    from tasks.stages.evaluate import evaluate_release
+    from sfumato.tasks.microdata.randomness import operating_system
+    from sfumato.tasks.microdata.table import load
+    from sfumato.tasks.stages.evaluate import evaluate_release
 
     original = load(run / "deidentified")
     version = sorted(plan.line.public.glob("[0-9]*"))[-1]

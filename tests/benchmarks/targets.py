@@ -8,11 +8,11 @@ from statistics import median
 
 import numpy as np
 
-from tasks.targets.annotated import annotate
-from tasks.targets.distribution import of_counts, uniform
-from tasks.targets.fakes import with_fakes
-from tasks.targets.minimum import minimum
-from tasks.targets.tree import balanced
+from sfumato.tasks.targets.annotated import annotate
+from sfumato.tasks.targets.distribution import of_counts, uniform
+from sfumato.tasks.targets.fakes import with_fakes
+from sfumato.tasks.targets.minimum import minimum
+from sfumato.tasks.targets.tree import balanced
 from tests.benchmarks.stages import peak_megabytes
 
 DENOMINATOR = 16

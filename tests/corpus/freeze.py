@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tasks.microdata.randomness import seeded
-from tasks.query.answer import answer, document
-from tasks.release.opened import open_release
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.query.ask import answer, document
 from tests.corpus.lines import CORPUS, VERSIONS, FrozenLine
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.spec import Overrides, PublishOverrides, SourceOverrides
-from tasks.microdata.randomness import Randomness
-from tasks.release.publication import Published
+from sfumato.flows.spec import Overrides, PublishOverrides, SourceOverrides
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.publication.line import Published
 from tests.lines import evaluate_prepared, prepare, publish_prepared
 
 CORPUS = Path(__file__).parent

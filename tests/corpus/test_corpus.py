@@ -2,11 +2,11 @@
 
 import pytest
 
-from tasks.microdata.randomness import seeded
-from tasks.query.answer import answer, document
-from tasks.release.check import check
-from tasks.release.opened import open_release
-from tasks.release.versions import read_record
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.query.ask import answer, document
 from tests.corpus.lines import CONTINUED, VERSIONS, frozen_lines
 
 LINES = frozen_lines()

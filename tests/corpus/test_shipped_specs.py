@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded
 from tests.corpus.lines import CORPUS
 from tests.lines import prepare
 

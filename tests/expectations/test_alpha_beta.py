@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.counting import Coded, count, cover, merge
-from expectations.covering import covering, single
-from expectations.errors import PromiseError
-from expectations.groups import Groups
-from expectations.joined import combined
-from expectations.readings import presence_of
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded, count, cover, merge
+from sfumato.expectations.groups.covering import covering, single
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.readings import presence_of
+from sfumato.expectations.models.alpha_beta import AlphaBeta
 
 PEOPLE = [  # group, age, gender, zip, disease
     (0, 45, "M", 11000, "diabetes"),

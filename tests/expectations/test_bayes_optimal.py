@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from expectations.bayes_optimal import BayesOptimal
-from expectations.beliefs import beliefs
-from expectations.counting import merge
-from expectations.errors import PromiseError
-from expectations.frames import from_frame, to_frame
-from expectations.groups import Counts, Groups, Joint, Population
-from expectations.promises import PROMISE
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import merge
+from sfumato.expectations.groups.frames import from_frame, to_frame
+from sfumato.expectations.groups.groups import Counts, Groups, Joint, Population
+from sfumato.expectations.measures.beliefs import beliefs
+from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.promises import PROMISE
 
 
 def groups_of_population(shown, people):

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations import joined as module
-from expectations import readings
-from expectations.alpha_beta import AlphaBeta
-from expectations.counting import Coded, count
-from expectations.covering import covering, single
-from expectations.groups import Cover, Groups
-from expectations.joined import combined
-from expectations.readings import presence_of
+from sfumato.expectations.groups.counting import Coded, count
+from sfumato.expectations.groups.covering import covering, single
+from sfumato.expectations.groups.groups import Cover, Groups
+from sfumato.expectations.measures import joined_presence as module
+from sfumato.expectations.measures import readings
+from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.readings import presence_of
+from sfumato.expectations.models.alpha_beta import AlphaBeta
 
 
 def groups_of_boxes(boxes):

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.counting import Coded, count, numbers_of
-from expectations.errors import PromiseError
-from expectations.frames import from_frame, to_frame
-from expectations.groups import Groups, Subdomains, Target
-from expectations.subdomains import leaves, probabilities
-from expectations.t_closeness import TCloseness
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded, count, numbers_of
+from sfumato.expectations.groups.frames import from_frame, to_frame
+from sfumato.expectations.groups.groups import Groups, Subdomains, Target
+from sfumato.expectations.groups.subdomains import leaves, probabilities
+from sfumato.expectations.models.t_closeness import TCloseness
 
 KINDS = ("equal", "ordered", "hierarchical")
 ANCESTORS = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])

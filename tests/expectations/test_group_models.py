@@ -15,16 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from expectations.alpha_k import AlphaK
-from expectations.counting import Coded, count, merge, numbers_of
-from expectations.groups import Counts, Groups
-from expectations.l_diversity import (
+from sfumato.expectations.groups.counting import Coded, count, merge, numbers_of
+from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     Negative,
     RecursiveLDiversity,
 )
-from expectations.t_closeness import TCloseness
+from sfumato.expectations.models.t_closeness import TCloseness
 
 VALUES = list(range(6))
 DONT_CARE = ("1", "4")

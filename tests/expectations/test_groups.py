@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.counting import Coded, count, dense, pack
-from expectations.errors import PromiseError
-from expectations.frames import from_frame, to_frame
-from expectations.groups import Groups
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded, count, dense, pack
+from sfumato.expectations.groups.frames import from_frame, to_frame
+from sfumato.expectations.groups.groups import Groups
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(-4, 4)), min_size=1, max_size=60)
 

@@ -16,10 +16,10 @@ def loaded(*modules: str) -> set[str]:
 @pytest.mark.parametrize(
     "module",
     [
-        "expectations.promises",
-        "expectations.groups",
-        "expectations.structure",
-        "expectations.judged",
+        "sfumato.expectations.models.promises",
+        "sfumato.expectations.groups.groups",
+        "sfumato.expectations.rules.structure",
+        "sfumato.expectations.verdicts",
     ],
 )
 def test_models_and_rules_import_no_machinery(module):

@@ -5,10 +5,18 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from expectations.errors import PromiseError
-from expectations.judged import Expected, Judged, Outcome, admitted, examine, expected, require
-from expectations.k_anonymity import KAnonymity
-from expectations.structure import NotEmpty, RowCount
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.rules.structure import NotEmpty, RowCount
+from sfumato.expectations.verdicts import (
+    Expected,
+    Judged,
+    Outcome,
+    admitted,
+    examine,
+    expected,
+    require,
+)
 
 K = expected(KAnonymity(k=2, quasi_identifiers=("age",)))
 ROWS = expected(RowCount(3))

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from expectations.counting import Coded, count, numbers_of
-from expectations.errors import PromiseError
-from expectations.groups import Groups
-from expectations.k_anonymity import KAnonymity
-from expectations.ke_anonymity import KEAnonymity
-from expectations.model import Verdict, plain
-from expectations.promises import PROMISE
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded, count, numbers_of
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.model import Verdict, plain
+from sfumato.expectations.models.promises import PROMISE
 
 VALUES = {
     "small": (st.integers(-5, 5), pa.int64()),

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.counting import cover
-from expectations.groups import Cover
-from expectations.occurrences import occurrences
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.groups.groups import Cover
+from sfumato.expectations.measures.occurrences import occurrences
 
 
 def cover_of(boxes, values):

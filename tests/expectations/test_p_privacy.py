@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from expectations.counting import merge
-from expectations.errors import PromiseError
-from expectations.groups import Groups, Subdomains, Target
-from expectations.p_privacy import PPrivacy
-from expectations.subdomains import (
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import merge
+from sfumato.expectations.groups.groups import Groups, Subdomains, Target
+from sfumato.expectations.groups.subdomains import (
     fakes_needed,
     generalizes,
     imbalance,
     leaves,
     probabilities,
 )
+from sfumato.expectations.models.p_privacy import PPrivacy
 
 # 0 = 30-60, 1 = 30-40, 2 = 50-60, 3 = 30, 4 = 40, 5 = 50, 6 = 60
 UNIFORM = Target(np.array([-1, 0, 0, 1, 1, 2, 2]), np.array([1, 1, 1, 1, 1, 1, 1]))

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from expectations.counting import merge
-from expectations.errors import PromiseError
-from expectations.frames import from_frame, to_frame
-from expectations.groups import Groups, Population
-from expectations.presence import DeltaPresence
-from expectations.promises import PROMISE
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import merge
+from sfumato.expectations.groups.frames import from_frame, to_frame
+from sfumato.expectations.groups.groups import Groups, Population
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.promises import PROMISE
 
 
 def drawn(rows, people):

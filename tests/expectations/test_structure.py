@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import PromiseError
-from expectations.structure import (
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.rules.structure import (
     CanonicalOrder,
     ColumnTypes,
     ForbiddenColumns,

@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.counting import Coded, count, numbers_of
-from expectations.errors import PromiseError
-from expectations.judged import examine, require
-from expectations.k_anonymity import KAnonymity
-from expectations.ke_anonymity import KEAnonymity
-from expectations.model import Verdict
-from expectations.structure import (
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded, count, numbers_of
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.model import Verdict
+from sfumato.expectations.rules.structure import (
     CanonicalOrder,
     ColumnTypes,
     ForbiddenColumns,
@@ -28,9 +27,10 @@ from expectations.structure import (
     RowCount,
     published,
 )
-from expectations.suites import gate
-from expectations.suites.gate import judge
-from expectations.suites.promises import ExpectKAnonymity
+from sfumato.expectations.suites import gate
+from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.suites.promises import ExpectKAnonymity
+from sfumato.expectations.verdicts import examine, require
 
 TABLE = pa.table({"age": [30, 40], "loss": [1, 2]})
 TABLES = {"microdata": TABLE}

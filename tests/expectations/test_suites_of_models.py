@@ -7,30 +7,30 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.alpha_k import AlphaK
-from expectations.bayes_optimal import BayesOptimal
-from expectations.counting import Coded, count, cover, numbers_of
-from expectations.errors import PromiseError
-from expectations.frames import from_frame, to_frame
-from expectations.groups import Groups, Joint, Population, Subdomains, Target
-from expectations.judged import examine
-from expectations.k_anonymity import KAnonymity
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import (
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded, count, cover, numbers_of
+from sfumato.expectations.groups.frames import from_frame, to_frame
+from sfumato.expectations.groups.groups import Groups, Joint, Population, Subdomains, Target
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     Negative,
     RecursiveLDiversity,
 )
-from expectations.model import plain
-from expectations.p_privacy import PPrivacy
-from expectations.presence import DeltaPresence
-from expectations.promises import MODELS, PROMISE, Promise
-from expectations.structure import RowCount
-from expectations.suites import gate
-from expectations.suites.gate import judge
-from expectations.t_closeness import TCloseness
+from sfumato.expectations.models.model import plain
+from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.models.promises import MODELS, PROMISE, Promise
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.rules.structure import RowCount
+from sfumato.expectations.suites import gate
+from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.verdicts import examine
 
 TABLES = {"microdata": pa.table({"age": [1, 2]})}
 STRUCTURE = {"microdata": (RowCount(2),)}
@@ -197,7 +197,7 @@ def test_a_model_that_raises_is_refused(monkeypatch, broken):
 
 
 def test_every_expectation_says_its_own_sentence():
-    from expectations.suites.engine import get_expectation_impl
+    from sfumato.expectations.suites.engine import get_expectation_impl
 
     for promise in every(np.random.default_rng(6)):
         kind = get_expectation_impl(f"expect_{promise.name.replace('-', '_')}")

@@ -1,7 +1,7 @@
 """The release flow as a worker loads it, with a foreign exception raised in `deidentify`."""
 
-import tasks.deidentify
-from flows.release import release
+import sfumato.tasks.deidentify
+from sfumato.flows.release import release
 
 __all__ = ["release"]
 
@@ -10,4 +10,4 @@ def _raise(*_: object, **__: object) -> None:
     raise ValueError("CANARYforeign: a message that quotes the data")
 
 
-tasks.deidentify.write_deidentified = _raise
+sfumato.tasks.deidentify.write_deidentified = _raise

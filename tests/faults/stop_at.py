@@ -18,7 +18,7 @@ def main(point, arguments):
 
     setattr(owner, name, die)
     sys.argv[1:] = arguments
-    from flows.cli import main as command
+    from sfumato.flows.cli.main import main as command
 
     command()
 

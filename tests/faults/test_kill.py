@@ -4,20 +4,20 @@ import signal
 
 import pytest
 
-from tasks.release.check import check
-from tasks.release.versions import read_record
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.versions import read_record
 
 POINTS = [
-    "after:tasks.ingest:write_ingested",
-    "after:tasks.deidentify:write_deidentified",
-    "before:tasks.verify:standing",
-    "after:tasks.anonymize:write_candidate",
-    "before:tasks.validate:read_tables",
-    "before:tasks.release.publication:stage",
-    "after:tasks.release.publication:stage",
-    "before:tasks.release.publication:appear",
-    "after:tasks.release.publication:appear",
-    "before:tasks.evaluate:evaluate_release",
+    "after:sfumato.tasks.ingest:write_ingested",
+    "after:sfumato.tasks.deidentify:write_deidentified",
+    "before:sfumato.tasks.verify:standing",
+    "after:sfumato.tasks.anonymize:write_candidate",
+    "before:sfumato.tasks.validate:read_tables",
+    "before:sfumato.tasks.publication.publish:stage",
+    "after:sfumato.tasks.publication.publish:stage",
+    "before:sfumato.tasks.publication.publish:appear",
+    "after:sfumato.tasks.publication.publish:appear",
+    "before:sfumato.tasks.evaluate:evaluate_release",
 ]
 pytestmark = [
     pytest.mark.filterwarnings("default"),

@@ -7,8 +7,8 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli import run
-from tasks.release.check import check
+from sfumato.flows.cli.main import run
+from sfumato.tasks.publication.check import check
 
 pytestmark = [
     pytest.mark.filterwarnings("default"),
@@ -214,10 +214,10 @@ def test_commands_on_a_release(small, capsys):
     assert all(text.startswith("sfumato: ") for text in capsys.readouterr().err.splitlines())
 
 
-@pytest.mark.parametrize("module", ["query.answer", "release.check", "stages.measure"])
+@pytest.mark.parametrize("module", ["query.ask", "publication.check", "stages.measure"])
 def test_reading_commands_start_without_the_orchestrator(module):
     code = (
-        f"import sys, flows.cli, tasks.{module}; "
+        f"import sys, sfumato.flows.cli.main, sfumato.tasks.{module}; "
         "print([m for m in ('prefect', 'great_expectations', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -227,14 +227,14 @@ def test_reading_commands_start_without_the_orchestrator(module):
 def test_no_task_keeps_a_result():
     from prefect.cache_policies import NO_CACHE
 
-    from flows.release import release
-    from tasks.anonymize import anonymize
-    from tasks.deidentify import deidentify
-    from tasks.evaluate import evaluate
-    from tasks.ingest import ingest
-    from tasks.publish import publish
-    from tasks.validate import validate
-    from tasks.verify import verify
+    from sfumato.flows.release import release
+    from sfumato.tasks.anonymize import anonymize
+    from sfumato.tasks.deidentify import deidentify
+    from sfumato.tasks.evaluate import evaluate
+    from sfumato.tasks.ingest import ingest
+    from sfumato.tasks.publish import publish
+    from sfumato.tasks.validate import validate
+    from sfumato.tasks.verify import verify
 
     tasks = (ingest, deidentify, verify, anonymize, validate, publish, evaluate)
     assert all(task.cache_policy == NO_CACHE for task in tasks)

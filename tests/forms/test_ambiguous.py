@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.errors import PromiseError
-from expectations.l_diversity import DistinctLDiversity
-from tasks.forms import ambiguous
-from tasks.forms.parameters import AmbiguousParameters
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.forms.parameters import AmbiguousParameters
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.published import DeclaredColumn
 
 FORM = AmbiguousParameters(method="ambiguous")
 QUASI = ("age", "sex", "zip")

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import PromiseError
-from expectations.hierarchy import from_dates, from_intervals, from_prefixes
-from tasks.forms.labels import (
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.forms.recoded.labels import (
     Anything,
     Between,
     Values,
@@ -22,8 +21,9 @@ from tasks.forms.labels import (
     reader_of_suppressed,
     value_set,
 )
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.schema import Dates, Intervals, Prefixes
+from sfumato.tasks.schema.hierarchy import from_dates, from_intervals, from_prefixes
+from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
+from sfumato.tasks.schema.published import DeclaredColumn
 
 TEXTS = st.text(alphabet='ab ,"{}[]*\\é', max_size=6) | st.sampled_from(
     ["*", "a or null", " or null", "[1, 2]", "{a}", "", '"', "\n"]

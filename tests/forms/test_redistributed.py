@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from expectations.errors import PromiseError, SpecError
-from expectations.p_privacy import PPrivacy
-from expectations.t_closeness import TCloseness
-from tasks.forms import redistributed
-from tasks.forms.parameters import FormParameters, RedistributedParameters
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.hierarchies import hierarchy_of, with_ancestors
-from tasks.microdata.randomness import seeded
-from tasks.microdata.schema import Intervals
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import exact_qi, stratum
-from tasks.partitions.partition import Aims, Partition
+from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.forms.parameters import FormParameters, RedistributedParameters
+from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.distribution import exact_qi, stratum
+from sfumato.tasks.partitions.partition import Aims, Partition
+from sfumato.tasks.schema.hierarchy_rules import Intervals
+from sfumato.tasks.schema.published import DeclaredColumn
 
 PEOPLE = [
     (91110, "F", 30),

@@ -5,13 +5,13 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.structure import TotalCount
-from tasks.forms import split
-from tasks.forms.parameters import SplitParameters
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
+from sfumato.expectations.rules.structure import TotalCount
+from sfumato.tasks.forms import split
+from sfumato.tasks.forms.parameters import SplitParameters
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.published import DeclaredColumn
 
 APART = SplitParameters(method="split")
 TOGETHER = SplitParameters(method="split", sensitive="together")

@@ -11,20 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.covering import covering
-from expectations.errors import PromiseError
-from expectations.joined import combined
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import DistinctLDiversity
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import ambiguity, ambiguity_groups, ambiguity_residue
-from tasks.partitions.ambiguity_groups import _Left, _Room, drawn, grow
-from tasks.partitions.ambiguity_presence import _climbed, covers_of, together
-from tasks.partitions.ambiguity_residue import placed
-from tasks.partitions.ambiguity_rule import wanted
-from tasks.partitions.parameters import AmbiguityParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.covering import covering
+from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.ambiguity import ambiguity
+from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
+from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue
+from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, drawn, grow
+from sfumato.tasks.partitions.ambiguity.presence import _climbed, covers_of, together
+from sfumato.tasks.partitions.ambiguity.residue import placed
+from sfumato.tasks.partitions.ambiguity.rule import wanted
+from sfumato.tasks.partitions.parameters import AmbiguityParameters
 
 QUASI = ("q0", "q1", "q2")
 

@@ -9,13 +9,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from expectations.counting import count
-from expectations.errors import PromiseError
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import anatomy
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.anatomy import anatomy
 
 
 def table(rows):

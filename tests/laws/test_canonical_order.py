@@ -7,12 +7,12 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.forms import permuted
-from tasks.forms.order import canonical_table, is_canonical
-from tasks.forms.parameters import PermutedParameters
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
+from sfumato.tasks.forms import permuted
+from sfumato.tasks.forms.order import canonical_table, is_canonical
+from sfumato.tasks.forms.parameters import PermutedParameters
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
 
 rows = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from(["x", "y", None]), st.integers(0, 5)),

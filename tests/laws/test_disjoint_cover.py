@@ -11,28 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.counting import Coded, count, cover
-from expectations.covering import covering, single
-from expectations.errors import PromiseError
-from expectations.groups import Groups
-from expectations.joined import combined
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity
-from expectations.occurrences import occurrences
-from expectations.presence import DeltaPresence
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import cover_residue, cover_search, disjoint_cover
-from tasks.partitions.cover_cuts import may_cut
-from tasks.partitions.cover_estimates import desk_for, estimated, fitted
-from tasks.partitions.cover_promises import wanted
-from tasks.partitions.cover_queries import queries
-from tasks.partitions.cover_residue import within_beta
-from tasks.partitions.cover_search import Effort, Search
-from tasks.partitions.cover_table import Rule, Taste, distinct, room_for
-from tasks.partitions.cover_tree import grown
-from tasks.partitions.parameters import DisjointCoverParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded, count, cover
+from sfumato.expectations.groups.covering import covering, single
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
+from sfumato.tasks.partitions.disjoint_cover import residue as cover_residue
+from sfumato.tasks.partitions.disjoint_cover import search as cover_search
+from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut
+from sfumato.tasks.partitions.disjoint_cover.estimates import desk_for, estimated, fitted
+from sfumato.tasks.partitions.disjoint_cover.promises import wanted
+from sfumato.tasks.partitions.disjoint_cover.queries import queries
+from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
+from sfumato.tasks.partitions.disjoint_cover.search import Effort, Search
+from sfumato.tasks.partitions.disjoint_cover.table import Rule, Taste, distinct, room_for
+from sfumato.tasks.partitions.disjoint_cover.tree import grown
+from sfumato.tasks.partitions.parameters import DisjointCoverParameters
 
 PATIENTS = {  # Figure 1
     "age": [45, 20, 50, 60, 20, 50, 60, 60],

@@ -12,16 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.alpha_k import AlphaK
-from expectations.errors import PromiseError
-from expectations.k_anonymity import KAnonymity
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.p_privacy import PPrivacy
-from expectations.t_closeness import TCloseness
-from tasks.forms.labels import admits
-from tasks.forms.parameters import (
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.forms.parameters import (
     AmbiguousParameters,
     GeneralizedParameters,
     PermutedParameters,
@@ -29,15 +32,14 @@ from tasks.forms.parameters import (
     SplitParameters,
     SuppressedParameters,
 )
-from tasks.forms.recoded import read_labels, reader_for
-from tasks.forms.registry import FORMS
-from tasks.forms.schema import DeclaredColumn
-from tasks.microdata.grouped import grouped
-from tasks.microdata.hierarchies import hierarchy_of, with_ancestors
-from tasks.microdata.randomness import seeded
-from tasks.microdata.schema import Intervals
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.parameters import (
+from sfumato.tasks.forms.recoded.labels import admits
+from sfumato.tasks.forms.recoded.recoded import read_labels, reader_for
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.grouping import grouped
+from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.parameters import (
     AmbiguityParameters,
     AnatomyParameters,
     DisjointCoverParameters,
@@ -49,7 +51,9 @@ from tasks.partitions.parameters import (
     MondrianParameters,
     StratumParameters,
 )
-from tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.schema.hierarchy_rules import Intervals
+from sfumato.tasks.schema.published import DeclaredColumn
 
 QUASI = ("age", "town", "born")
 KINDS = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*"))

@@ -6,14 +6,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.k_anonymity import KAnonymity
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import factors
-from tasks.partitions.factors import cut_cycles, factor, of_codes, pairs_and_triples, partition
-from tasks.partitions.local_search import bettered
-from tasks.partitions.parameters import FactorsParameters
-from tasks.partitions.stars import stars
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.cell_suppression import factors
+from sfumato.tasks.partitions.cell_suppression.factors import (
+    cut_cycles,
+    factor,
+    of_codes,
+    pairs_and_triples,
+    partition,
+)
+from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.stars import stars
+from sfumato.tasks.partitions.parameters import FactorsParameters
 from tests.laws.test_forest import fewest_stars, small_tables
 
 FACTORS = FactorsParameters(method="factors")

@@ -10,19 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.counting import count
-from expectations.errors import PromiseError
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity
-from expectations.t_closeness import TCloseness
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode, key
-from tasks.partitions.forest import bundles, decompose, grow, largest, of_codes, partition
-from tasks.partitions.local_search import bettered
-from tasks.partitions.nearest import nearest
-from tasks.partitions.parameters import ForestParameters
-from tasks.partitions.stars import stars
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.partitions.cell_suppression.forest import (
+    bundles,
+    decompose,
+    grow,
+    largest,
+    of_codes,
+    partition,
+)
+from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.stars import stars
+from sfumato.tasks.partitions.parameters import ForestParameters
+from sfumato.tasks.partitions.shared.nearest import nearest
 
 FOREST = ForestParameters(method="forest")
 

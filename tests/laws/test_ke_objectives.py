@@ -13,15 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.counting import count
-from expectations.errors import PromiseError
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity
-from expectations.presence import DeltaPresence
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import ke, ke_chain, ke_max, ke_overlapping, ke_random, ke_runs, ke_weighted
-from tasks.partitions.parameters import KEParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.ke import chain as ke_chain
+from sfumato.tasks.partitions.ke import ke
+from sfumato.tasks.partitions.ke import largest as ke_max
+from sfumato.tasks.partitions.ke import overlapping as ke_overlapping
+from sfumato.tasks.partitions.ke import random as ke_random
+from sfumato.tasks.partitions.ke import runs as ke_runs
+from sfumato.tasks.partitions.ke import weighted as ke_weighted
+from sfumato.tasks.partitions.parameters import KEParameters
 
 OBJECTIVES = ("sum", "weighted", "max", "max-overlapping", "random")
 CUTS = {

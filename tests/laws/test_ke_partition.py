@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from tasks.partitions import ke
+from sfumato.tasks.partitions.ke import ke
 
 
 def cut(values, k, e, dtype=np.int64):

@@ -12,24 +12,28 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from expectations.alpha_k import AlphaK
-from expectations.bayes_optimal import BayesOptimal
-from expectations.counting import Coded
-from expectations.errors import PromiseError
-from expectations.hierarchy import Hierarchy, from_intervals
-from expectations.k_anonymity import KAnonymity
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.presence import DeltaPresence
-from expectations.t_closeness import TCloseness
-from tasks.microdata.grouped import grouped
-from tasks.microdata.hierarchies import with_ancestors
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Column, Microdata, encode
-from tasks.partitions import lattice
-from tasks.partitions.full_domain import partition
-from tasks.partitions.metrics import METRICS
-from tasks.partitions.parameters import FullDomainParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.microdata.grouping import grouped
+from sfumato.tasks.microdata.hierarchies import with_ancestors
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.partitions.full_domain import lattice
+from sfumato.tasks.partitions.full_domain.full_domain import partition
+from sfumato.tasks.partitions.full_domain.metrics import METRICS
+from sfumato.tasks.partitions.parameters import FullDomainParameters
+from sfumato.tasks.schema.hierarchy import Hierarchy, from_intervals
 from tests.benchmarks.lattice import DATA, FIVE, adult
 
 A = {v: [v, "low" if v in "wx" else "high", "*"] for v in "wxyz"}

@@ -6,15 +6,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.counting import Coded, count, merge, numbers_of
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.t_closeness import TCloseness
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.ke import partition
-from tasks.partitions.merging import until_kept
-from tasks.partitions.parameters import KEParameters
+from sfumato.expectations.groups.counting import Coded, count, merge, numbers_of
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.ke.ke import partition
+from sfumato.tasks.partitions.parameters import KEParameters
+from sfumato.tasks.partitions.shared.merging import until_kept
 
 PROMISES = [
     DistinctLDiversity(l=4),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.partitions.metrics import METRICS, Generalized, Original, domain
+from sfumato.tasks.partitions.full_domain.metrics import METRICS, Generalized, Original, domain
 
 # three quasi-identifiers of four values: the node above each value at each level
 LEVELS = [

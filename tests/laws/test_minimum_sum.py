@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import PromiseError
-from expectations.ke_anonymity import KEAnonymity
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import ke
-from tasks.partitions.parameters import KEParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.ke import ke
+from sfumato.tasks.partitions.parameters import KEParameters
 
 
 def cut(values, k, e):

@@ -13,25 +13,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.alpha_k import AlphaK
-from expectations.bayes_optimal import BayesOptimal
-from expectations.counting import count
-from expectations.errors import Fault, PromiseError
-from expectations.k_anonymity import KAnonymity
-from expectations.ke_anonymity import KEAnonymity
-from expectations.l_diversity import (
+from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     Negative,
     RecursiveLDiversity,
 )
-from expectations.presence import DeltaPresence
-from expectations.t_closeness import TCloseness
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode, key
-from tasks.partitions import mondrian, mondrian_compiled
-from tasks.partitions.parameters import MondrianParameters
-from tasks.partitions.partition import by_stratum
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
+from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.tasks.partitions.parameters import MondrianParameters
+from sfumato.tasks.partitions.partition import by_stratum
 
 STRICT = MondrianParameters(method="mondrian", mode="strict")
 RELAXED = MondrianParameters(method="mondrian", mode="relaxed")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.partitions import nearest as module
-from tasks.partitions.nearest import by_groups, directly, nearest
+from sfumato.tasks.partitions.shared import nearest as module
+from sfumato.tasks.partitions.shared.nearest import by_groups, directly, nearest
 
 
 def table(rng, rows, columns):

@@ -8,13 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tasks.forms.parameters import GeneralizedParameters, PermutedParameters, SplitParameters
-from tasks.forms.registry import FORMS
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
-from tasks.query.answer import answer_on
-from tasks.query.help_table import help_name, help_table
+from sfumato.tasks.forms.parameters import (
+    GeneralizedParameters,
+    PermutedParameters,
+    SplitParameters,
+)
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.help_tables.rows import help_name, help_table
 from tests.query.worlds import column, declare
 
 FORMS_OF = {

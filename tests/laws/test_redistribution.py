@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.groups import Target
-from expectations.subdomains import generalizes, imbalance, imbalances, leaves
-from tasks.targets import fakes_tables
-from tasks.targets import minimum as module
-from tasks.targets.fakes import costs, with_fakes
-from tasks.targets.minimum import minimum
+from sfumato.expectations.groups.groups import Target
+from sfumato.expectations.groups.subdomains import generalizes, imbalance, imbalances, leaves
+from sfumato.tasks.targets import fakes_tables
+from sfumato.tasks.targets import minimum as module
+from sfumato.tasks.targets.fakes import costs, with_fakes
+from sfumato.tasks.targets.minimum import minimum
 
 
 @st.composite

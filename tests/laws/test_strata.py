@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import InputError, PromiseError, SpecError
-from expectations.k_anonymity import KAnonymity
-from expectations.p_privacy import PPrivacy
-from expectations.t_closeness import TCloseness
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.parameters import ExactQIParameters, StratumParameters
-from tasks.partitions.registry import PARTITIONS
-from tasks.targets.given import with_given
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.parameters import ExactQIParameters, StratumParameters
+from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.targets.given import with_given
 
 METHODS = {
     "stratum": StratumParameters(method="stratum"),

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import InputError, SpecError
-from expectations.exact import exact
-from expectations.hierarchy import Hierarchy, from_order
-from expectations.subdomains import probabilities
-from tasks.targets.annotated import annotate
-from tasks.targets.distribution import normal, of_counts, uniform, whole, zipf
-from tasks.targets.given import from_rows, read_lines
-from tasks.targets.tree import balanced, median, taxonomy
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.exact import exact
+from sfumato.expectations.groups.subdomains import probabilities
+from sfumato.tasks.schema.hierarchy import Hierarchy, from_order
+from sfumato.tasks.targets.annotated import annotate
+from sfumato.tasks.targets.distribution import normal, of_counts, uniform, whole, zipf
+from sfumato.tasks.targets.given import from_rows, read_lines
+from sfumato.tasks.targets.tree import balanced, median, taxonomy
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=14).filter(any)
 

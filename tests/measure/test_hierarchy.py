@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from small_line import SPEC, people
 
-from flows.cli import run
+from sfumato.flows.cli.main import run
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import InputError, SpecError
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity
-from expectations.presence import DeltaPresence
-from flows.cli import run
-from tasks.microdata.any_table import Written, read_any
-from tasks.microdata.schema import TYPES
-from tasks.stages.measure import measured
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.flows.cli.main import run
+from sfumato.tasks.microdata.inferred_table import Written, read_any
+from sfumato.tasks.schema.columns import TYPES
+from sfumato.tasks.stages.measure import measured
 
 PATIENTS = [
     ("1305*", "<30", "heart"),
@@ -234,7 +234,7 @@ def test_files_that_are_none(tmp_path, patients):
 
 def test_it_starts_without_prefect_pandas_and_great_expectations(patients):
     script = (
-        "import sys; from flows.cli import run;"
+        "import sys; from sfumato.flows.cli.main import run;"
         f"code = run(['measure', {str(patients)!r}, '--qi', 'zip', '--sensitive', 'condition']);"
         "loaded = {'prefect', 'great_expectations', 'pandas', 'numba'} & set(sys.modules);"
         "sys.exit(code or bool(loaded))"

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from expectations.errors import SfumatoError
-from tasks.microdata.schema import ColumnSpec, CsvDialect, Source
-from tasks.microdata.source import Ingested, ingest
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.microdata.source import Ingested, ingest
+from sfumato.tasks.schema.columns import ColumnSpec
+from sfumato.tasks.schema.sources import CsvDialect, Source
 
 CANARY = "87654321"
 FILE = "people.csv"

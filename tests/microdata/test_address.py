@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from expectations.errors import InputError, SpecError
-from tasks.microdata.schema import Source
-from tasks.microdata.source import ingest, local_path
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.tasks.microdata.source import ingest, local_path
+from sfumato.tasks.schema.sources import Source
 from tests.microdata.sources import CANARY, column, refusal, values
 
 X = {"x": column()}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tasks.microdata.hierarchies import read_hierarchy
-from tasks.microdata.schema import CsvDialect, Source
-from tasks.microdata.source import ingest
+from sfumato.tasks.microdata.hierarchies import read_hierarchy
+from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.schema.sources import CsvDialect, Source
 from tests.microdata.sources import column
 
 ROOT = Path(__file__).parents[2]

@@ -6,9 +6,10 @@ import pyarrow as pa
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from tasks.microdata.bands import Bands, Stratum, column_of, with_strata
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import by_stratum
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import by_stratum
+from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.schema.strata import Bands, Stratum, column_of
 
 STRATA = TypeAdapter(tuple[Stratum, ...])
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from expectations.errors import InputError
-from tasks.microdata.census import CARDINALITIES, SENSITIVE, census
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.microdata.synthetic.census import CARDINALITIES, SENSITIVE, census
 
 ROWS = 100_000
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from expectations.errors import InputError, SpecError
-from tasks.microdata.schema import Source
-from tasks.microdata.source import ingest
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.schema.sources import Source
 from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal
 
 AB = {"a": column(), "b": column()}

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from expectations.errors import InputError
-from expectations.hierarchy import (
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.microdata.hierarchies import hierarchies, read_hierarchy
+from sfumato.tasks.schema.hierarchy import (
     PERIODS,
     Hierarchy,
     from_dates,
@@ -17,7 +18,6 @@ from expectations.hierarchy import (
     from_order,
     from_prefixes,
 )
-from tasks.microdata.hierarchies import hierarchies, read_hierarchy
 from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal, values
 
 QI = "quasi-identifier"

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.errors import InputError
-from tasks.microdata.schema import Source
-from tasks.microdata.source import ingest
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.schema.sources import Source
 from tests.microdata.sources import CANARY, column, ingest_parquet, refusal, values
 
 FILE = "people.parquet"

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.microdata.table import load, save
+from sfumato.tasks.microdata.table import load, save
 from tests.microdata.sources import column, ingest_csv, ingest_parquet
 
 _WIDE = Context(prec=60)

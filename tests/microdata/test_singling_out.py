@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.microdata.singling_out import Subset, singling_out
-from tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.singling_out import Subset, singling_out
+from sfumato.tasks.microdata.table import Microdata, encode
 
 ROWS = st.integers(1, 4).flatmap(
     lambda m: st.lists(st.tuples(*[st.integers(0, 2) | st.none()] * m), min_size=1, max_size=25)

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.hierarchy import Hierarchy
-from tasks.forms import generalized
-from tasks.forms.parameters import GeneralizedParameters
-from tasks.microdata.hierarchies import with_ancestors
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
+from sfumato.tasks.forms.parameters import GeneralizedParameters
+from sfumato.tasks.forms.recoded import generalized
+from sfumato.tasks.microdata.hierarchies import with_ancestors
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.hierarchy import Hierarchy
 
 KINDS = Hierarchy(
     "kind",

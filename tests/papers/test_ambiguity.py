@@ -7,15 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.alpha_beta import AlphaBeta
-from expectations.covering import covering, single
-from expectations.errors import PromiseError
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import ambiguity
-from tasks.partitions.ambiguity_presence import covers_of
-from tasks.partitions.ambiguity_rule import Rule
-from tasks.partitions.parameters import AmbiguityParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.covering import covering, single
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.ambiguity import ambiguity
+from sfumato.tasks.partitions.ambiguity.presence import covers_of
+from sfumato.tasks.partitions.ambiguity.rule import Rule
+from sfumato.tasks.partitions.parameters import AmbiguityParameters
 
 PEOPLE = [
     (45, "M", 11000, "diabetes"),  # Alan

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from expectations.groups import Target
-from expectations.subdomains import generalizes, imbalance
-from tasks.targets.annotated import annotate
-from tasks.targets.distribution import of_counts, uniform
-from tasks.targets.fakes import costs, with_fakes
-from tasks.targets.minimum import minimum
-from tasks.targets.tree import balanced
+from sfumato.expectations.groups.groups import Target
+from sfumato.expectations.groups.subdomains import generalizes, imbalance
+from sfumato.tasks.targets.annotated import annotate
+from sfumato.tasks.targets.distribution import of_counts, uniform
+from sfumato.tasks.targets.fakes import costs, with_fakes
+from sfumato.tasks.targets.minimum import minimum
+from sfumato.tasks.targets.tree import balanced
 
 SALARIES = [30, 40, 50, 60]
 PEOPLE = [

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tasks.forms import redistributed
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Aims, Partition
-from tasks.query.answer import answer_on
-from tasks.query.helping import helping
+from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Aims, Partition
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.help_tables.build import helping
 from tests.query.worlds import column, declare, shape
 
 ZIPS = [91110, 91110, 91110, 91130, 91210, 91220, 91240, 91310, 91320, 91330, 91340]

@@ -6,16 +6,16 @@ from fractions import Fraction
 
 import pytest
 
-from expectations.alpha_k import AlphaK
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import (
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     Negative,
     RecursiveLDiversity,
     eligible,
 )
-from expectations.t_closeness import TCloseness
+from sfumato.expectations.models.t_closeness import TCloseness
 
 CONDITIONS = [
     "heart",

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.errors import PromiseError
-from expectations.ke_anonymity import KEAnonymity
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import ke
-from tasks.partitions.ke_max import minimum_max
-from tasks.partitions.ke_overlapping import minimum_max_overlapping
-from tasks.partitions.ke_weighted import minimum_weighted
-from tasks.partitions.parameters import KEParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.ke import ke
+from sfumato.tasks.partitions.ke.largest import minimum_max
+from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
+from sfumato.tasks.partitions.ke.weighted import minimum_weighted
+from sfumato.tasks.partitions.parameters import KEParameters
 
 SALARIES = [54, 55, 56, 65, 70, 75, 75, 80, 85]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.partitions.ke import minimum_sum
+from sfumato.tasks.partitions.ke.ke import minimum_sum
 
 SALARIES = [54, 55, 56, 65, 70, 75, 75, 80, 85]
 

@@ -6,16 +6,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.alpha_k import AlphaK
-from expectations.errors import PromiseError
-from expectations.hierarchy import Hierarchy
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from tasks.microdata.hierarchies import with_ancestors
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.full_domain import partition
-from tasks.partitions.parameters import FullDomainParameters
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.tasks.microdata.hierarchies import with_ancestors
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.full_domain.full_domain import partition
+from sfumato.tasks.partitions.parameters import FullDomainParameters
+from sfumato.tasks.schema.hierarchy import Hierarchy
 
 INPATIENTS = """
     13053 28 Russian heart

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.errors import PromiseError
-from expectations.k_anonymity import KAnonymity
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions import factors, forest
-from tasks.partitions.parameters import FactorsParameters, ForestParameters
-from tasks.partitions.stars import stars
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.cell_suppression import factors, forest
+from sfumato.tasks.partitions.cell_suppression.stars import stars
+from sfumato.tasks.partitions.parameters import FactorsParameters, ForestParameters
 
 PEOPLE = [
     (31, "Cauc", "94305"),

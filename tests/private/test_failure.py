@@ -2,8 +2,8 @@
 
 import pytest
 
-from expectations.errors import Fault, InputError
-from tasks.private.failure import sanitised
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.tasks.private.failure import sanitised
 
 
 def raised(error):

@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.release.declared import Declared
-from tasks.release.opened import Release
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.terms import Declared
 from tests.query.worlds import with_help
 
 

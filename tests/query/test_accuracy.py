@@ -13,17 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from expectations.errors import InputError
-from tasks.forms import ambiguous
-from tasks.forms.parameters import AmbiguousParameters, SplitParameters
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
-from tasks.query.accuracy import Measured, evaluate, summaries
-from tasks.query.help_table import help_name, help_table, help_tables
-from tasks.query.helping import helping
-from tasks.query.truth import as_fraction
-from tasks.query.workloads import Evaluation
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.forms.parameters import AmbiguousParameters, SplitParameters
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
+from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.help_tables.rows import help_name, help_table, help_tables
 from tests.query.worlds import column, declare
 
 DECLARED = declare(

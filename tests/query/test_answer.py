@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.errors import InputError, QueryError
-from tasks.query.answer import answer, answer_on, document
-from tasks.query.bounds import Bounds
+from sfumato.expectations.errors import InputError, QueryError
+from sfumato.tasks.query.ask import answer, answer_on, document
+from sfumato.tasks.query.bounds.bounds import Bounds
 from tests.query.releases import write
 from tests.query.worlds import CENSUS, aggregate, column, declare, with_help
 
@@ -259,9 +259,9 @@ def test_bounds_contain_the_truth_on_larger_tables(seed):
 SCRIPT = """
 import sys
 from pathlib import Path
-from tasks.query.answer import answer, document
-from tasks.query.rewrite import rewrite
-from tasks.release.opened import Release
+from sfumato.tasks.query.ask import answer, document
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.declaration.opened import Release
 from tests.query.worlds import CENSUS
 
 release = Release(Path(sys.argv[1]), CENSUS, {})

@@ -9,19 +9,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.counting import cover
-from expectations.errors import QueryError
-from expectations.occurrences import occurrences
-from tasks.forms import ambiguous
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
-from tasks.query.answer import answer_on, engine
-from tasks.query.helping import helping
-from tasks.query.load import load
-from tasks.query.rewrite import rewrite
-from tasks.sql.session import fetch, session
-from tasks.sql.target import target
+from sfumato.expectations.errors import QueryError
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.query.ask import answer_on, engine
+from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.load import load
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.sql.session import fetch, session
+from sfumato.tasks.sql.target import target
 from tests.query import asked
 from tests.query.test_dialects import LOCAL, SERVERS, address, agree, agree_on_groups
 from tests.query.worlds import HAVINGS, column, declare, in_every_world

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.query.bounds import Bounds, above, below
+from sfumato.tasks.query.bounds.bounds import Bounds, above, below
 
 NUMBERS = st.one_of(
     st.fractions(),

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tasks.query.answer import ask, read_question
-from tasks.query.grouped import Grouped
-from tasks.sql.session import session
+from sfumato.tasks.query.ask import ask, read_question
+from sfumato.tasks.query.engines.rows import Grouped
+from sfumato.tasks.sql.session import session
 from tests.query.worlds import CENSUS, aggregate, with_help, worlds
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")

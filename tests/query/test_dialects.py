@@ -14,14 +14,14 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from expectations.errors import QueryError
-from tasks.query.answer import ask, engine
-from tasks.query.load import load
-from tasks.query.question import GroupColumn, read_question
-from tasks.query.rewrite import rewrite
-from tasks.query.written import written
-from tasks.sql.patterns import globbed
-from tasks.sql.target import target
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.ask import ask, engine
+from sfumato.tasks.query.load import load
+from sfumato.tasks.query.question.question import GroupColumn, read_question
+from sfumato.tasks.query.sql.dialect_fixes import written
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.sql.patterns import globbed
+from sfumato.tasks.sql.target import target
 from tests.query import databases, test_golden
 from tests.query.asked import EXACT, FORMS, SENSITIVE, Queries, declare, in_form, microdata, on_disk
 from tests.query.releases import write

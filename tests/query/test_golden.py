@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 import sqlglot
 
-from tasks.query.answer import answer_on
-from tasks.query.question import GroupColumn
-from tasks.query.rewrite import rewrite
-from tasks.sql.session import fetch, session
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.question.question import GroupColumn
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.sql.session import fetch, session
 from tests.query.worlds import CENSUS, with_help
 
 GOLDEN = sorted(Path(__file__).with_name("golden").glob("*.sql"))

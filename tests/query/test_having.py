@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.query.aggregate import Aggregate
-from tasks.query.answer import answer_on, document
-from tasks.query.bounds import Bounds
-from tasks.query.having import Comparison, Joined
-from tasks.query.question import read_question
-from tasks.query.rewrite import rewrite
-from tasks.sql.session import fetch, session
+from sfumato.tasks.query.ask import answer_on, document
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.having import Comparison, Joined
+from sfumato.tasks.query.question.question import read_question
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.sql.session import fetch, session
 from tests.query.test_matched import FORMS, declare, in_form, random_rows
 from tests.query.test_matched import worlds as every_world
 from tests.query.test_subdomains import SMALL
@@ -120,7 +120,7 @@ def test_a_document_says_which_rows_are_certain():
 
 
 def test_wide_clauses_are_refused():
-    from expectations.errors import QueryError
+    from sfumato.expectations.errors import QueryError
 
     many = " AND ".join(itertools.repeat("COUNT(*) > 1", 101))
     with pytest.raises(QueryError, match="at most 100"):

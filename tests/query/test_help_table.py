@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.errors import InputError
-from tasks.query.help_table import help_name, help_table
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.query.help_tables.rows import help_name, help_table
 
 BOUNDS = ("l_sum", "u_sum", "l_min", "u_min", "l_max", "u_max")
 

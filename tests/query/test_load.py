@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from expectations.errors import InputError
-from tasks.query import load as loading
-from tasks.query.answer import answer_on
-from tasks.query.load import load
-from tasks.sql import fill
-from tasks.sql.target import target
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.query import load as loading
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.load import load
+from sfumato.tasks.sql import fill
+from sfumato.tasks.sql.target import target
 from tests.query.asked import FORMS, SENSITIVE, declare, in_form, microdata, on_disk
 from tests.query.releases import write
 from tests.query.test_dialects import LOCAL, SERVERS, address, comparable, release

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tasks.query.answer import answer_on
-from tasks.query.matched import Matched
-from tasks.query.question import read_question
-from tasks.query.relations import relations
-from tasks.sql.session import fetch, session
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.question.question import read_question
+from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.sql.sensitive_conditions import Matched
+from sfumato.tasks.sql.session import fetch, session
 from tests.query.worlds import aggregate, column, shape, with_help
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")

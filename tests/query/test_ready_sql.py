@@ -3,11 +3,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.forms.parameters import SplitParameters
-from tasks.query.answer import answer, answer_on
-from tasks.query.help_table import help_tables
-from tasks.query.ready_sql import duckdb_script
-from tasks.release.opened import Release
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.forms.parameters import SplitParameters
+from sfumato.tasks.query.ask import answer, answer_on
+from sfumato.tasks.query.help_tables.rows import help_tables
+from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from tests.query.releases import write
 from tests.query.worlds import column, declare, with_help
 

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.errors import InputError, QueryError
-from tasks.forms.labels import interval, value_set
-from tasks.query.answer import answer_on, document
-from tasks.query.bounds import Bounds
-from tasks.release.declared import Declared
+from sfumato.expectations.errors import InputError, QueryError
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.recoded.labels import interval, value_set
+from sfumato.tasks.query.ask import answer_on, document
+from sfumato.tasks.query.bounds.bounds import Bounds
 from tests.query.worlds import COUNTS, HAVINGS, aggregate, column, in_every_world, shape
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")

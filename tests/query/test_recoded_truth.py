@@ -17,20 +17,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.errors import QueryError
-from tasks.forms.labels import admits
-from tasks.forms.recoded import reader_for
-from tasks.forms.registry import FORMS
-from tasks.microdata.hierarchies import hierarchy_of
-from tasks.microdata.hierarchies import with_ancestors as climbing
-from tasks.microdata.randomness import seeded
-from tasks.microdata.schema import Dates, Intervals, Prefixes
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
-from tasks.query.answer import ask, engine
-from tasks.query.candidates import MOST
-from tasks.query.question import read_question
-from tasks.release.declared import Declared
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.recoded.labels import admits
+from sfumato.tasks.forms.recoded.recoded import reader_for
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.hierarchies import hierarchy_of
+from sfumato.tasks.microdata.hierarchies import with_ancestors as climbing
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.query.ask import ask, engine
+from sfumato.tasks.query.engines.labels.values_behind_labels import MOST
+from sfumato.tasks.query.question.question import read_question
+from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
 from tests.query.worlds import COUNTS, column, shape
 
 EDGES = 0.03  # of the values
@@ -375,7 +375,9 @@ def asked(release, query, keys, met):
 @pytest.mark.parametrize("most", [MOST, 0])
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
 def test_the_truth_is_within_the_bounds(form, most, monkeypatch):
-    monkeypatch.setattr("tasks.query.candidates.MOST", most)  # 0: no interval is told by its values
+    monkeypatch.setattr(
+        "sfumato.tasks.query.engines.labels.values_behind_labels.MOST", most
+    )  # 0: no interval is told by its values
     met = Counter()
     for seed in range(10):
         chance = random.Random(f"{form} {most} {seed}")
@@ -432,7 +434,7 @@ class Plain(Grammar):
 @pytest.mark.parametrize("most", [MOST, 0])
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
 def test_bounds_on_one_column_are_attained(form, most, monkeypatch):
-    monkeypatch.setattr("tasks.query.candidates.MOST", most)
+    monkeypatch.setattr("sfumato.tasks.query.engines.labels.values_behind_labels.MOST", most)
     open_rows = 0
     for seed in range(6):
         chance = random.Random(f"tight {form} {most} {seed}")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from expectations.errors import QueryError
-from tasks.query.rewrite import rewrite
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.sql.rewrite import rewrite
 from tests.query.worlds import CENSUS, declare
 
 REFUSED = [

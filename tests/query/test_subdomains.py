@@ -13,19 +13,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from expectations.errors import QueryError
-from tasks.forms import redistributed
-from tasks.query.answer import answer_on, ask, engine
-from tasks.query.helping import helping
-from tasks.query.load import load
-from tasks.query.question import read_question
-from tasks.query.ready_functions import groups_view
-from tasks.query.ready_sql import duckdb_script
-from tasks.query.rewrite import rewrite
-from tasks.sql.session import fetch, session
-from tasks.sql.target import target
-from tasks.targets.annotated import annotate
-from tasks.targets.tree import balanced
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.query.ask import answer_on, ask, engine
+from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.load import load
+from sfumato.tasks.query.question.question import read_question
+from sfumato.tasks.query.sql.ready_sql import duckdb_script
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.sql.views import groups_view
+from sfumato.tasks.sql.session import fetch, session
+from sfumato.tasks.sql.target import target
+from sfumato.tasks.targets.annotated import annotate
+from sfumato.tasks.targets.tree import balanced
 from tests.query import asked
 from tests.query.test_dialects import LOCAL, SERVERS, address, agree, agree_on_groups, answered
 from tests.query.worlds import HAVINGS, aggregate, column, declare, in_every_world, shape

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 from pydantic import TypeAdapter
 
-from tasks.forms.parameters import FormParameters
-from tasks.forms.schema import DeclaredColumn
-from tasks.query.answer import Answer
-from tasks.query.help_table import help_name, help_table
-from tasks.release.declared import Declared, RowCounts
+from sfumato.tasks.declaration.terms import Declared, RowCounts
+from sfumato.tasks.forms.parameters import FormParameters
+from sfumato.tasks.query.ask import Answer
+from sfumato.tasks.query.help_tables.rows import help_name, help_table
+from sfumato.tasks.schema.published import DeclaredColumn
 
 COUNTS = RowCounts(
     read=9,

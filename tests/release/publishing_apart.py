@@ -7,7 +7,7 @@ def publish_apart(folder: Path, name: str) -> str:
     """Publish and say the version's directory, or why it was refused."""
     from small import Small
 
-    from expectations.errors import PromiseError
+    from sfumato.expectations.errors import PromiseError
 
     try:
         return str(Small(folder).publish(name).directory)

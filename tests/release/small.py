@@ -7,9 +7,9 @@ from pathlib import Path
 
 import yaml
 
-from flows.plan import Plan, plan_run
-from tasks.microdata.randomness import seeded
-from tasks.release.publication import Published
+from sfumato.flows.plan import Plan, plan_run
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.publication.line import Published
 from tests.lines import prepare, publish_prepared
 
 SPEC = {

@@ -10,21 +10,21 @@ import pyarrow.compute
 import pytest
 from small_line import SPEC, Small, people
 
-from expectations.errors import Fault, PromiseError
-from expectations.judged import require
-from expectations.suites.gate import judge
-from tasks.forms import ambiguous
-from tasks.microdata.table import Microdata, encode, load
-from tasks.query.answer import answer
-from tasks.release.canonical import canonical_json
-from tasks.release.check import check
-from tasks.release.files import write_release
-from tasks.release.manifest import manifest
-from tasks.release.opened import MANIFEST, open_release
-from tasks.release.promised import promised, structure
-from tasks.release.tables import read_tables
-from tasks.release.versions import read_record
-from tasks.stages.evaluate import evaluate_release, exposures
+from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.microdata.table import Microdata, encode, load
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.query.ask import answer
+from sfumato.tasks.stages.evaluate import evaluate_release, exposures
 
 JOBS = ("cook", "clerk", "baker", "smith", "nurse", "tailor")
 ALPHA_BETA = {"model": "alpha-beta", "alpha": 0.5, "beta": 0.5}
@@ -148,7 +148,7 @@ def test_what_fits_in_no_group_is_left_out_and_counted(publish, small):
 @pytest.mark.parametrize("of", [{"shift": "z"}, {"town": "Nowhere"}, {"age": 99}])
 def test_a_version_that_does_not_cover_its_rows_is_withdrawn(publish, small, monkeypatch, of):
     """Told of other rows than it represents, evaluation does not measure on as if nothing were."""
-    monkeypatch.setattr("tasks.stages.evaluate.evaluate", lambda *_: [])
+    monkeypatch.setattr("sfumato.tasks.stages.evaluate.evaluate", lambda *_: [])
     directory, plan = publish(COVER, [ALPHA_BETA]), small.plan()
     original = load(small.folder / "one" / "deidentified")
     assert exposures(open_release(directory), original)

@@ -6,7 +6,7 @@ import json
 import duckdb
 import pytest
 
-from flows.cli import run
+from sfumato.flows.cli.main import run
 
 BY_TOWN = "SELECT town, COUNT(*) AS n, AVG(wage) FROM microdata GROUP BY town"
 MATCHED = "SELECT SUM(wage) FROM microdata WHERE wage > 500 AND age < 40"

@@ -9,14 +9,14 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from expectations.errors import InputError, PromiseError
-from tasks.forms.order import canonical_table
-from tasks.release.canonical import canonical_json
-from tasks.release.check import check
-from tasks.release.files import write_release
-from tasks.release.manifest import digest, manifest
-from tasks.release.opened import open_release
-from tasks.release.tables import read_tables, write_table
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables, write_table
+from sfumato.tasks.forms.order import canonical_table
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.manifest import digest, manifest
 
 
 @pytest.fixture

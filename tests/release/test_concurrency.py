@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_line import Small, people
 
-from tasks.release.check import check
-from tasks.release.versions import read_record
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.versions import read_record
 
 
 @pytest.fixture

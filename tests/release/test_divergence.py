@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.forms.labels import admits, reader
-from tasks.forms.registry import FORMS
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
-from tasks.release.declared import Declared
-from tasks.release.divergence import divergence
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.recoded.labels import admits, reader
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.publication.diagnostics.divergence import divergence
 from tests.query.worlds import column, shape
 
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.counting import cover
-from expectations.covering import covering
-from expectations.errors import InputError, PromiseError
-from expectations.groups import Cover, Groups
-from expectations.occurrences import occurrences
-from expectations.readings import presence_of
-from tasks.microdata.randomness import seeded
-from tasks.release import exposure_sums as module
-from tasks.release.exposure import exposure
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.groups.covering import covering
+from sfumato.expectations.groups.groups import Cover, Groups
+from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.expectations.measures.readings import presence_of
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.publication.diagnostics import exposure_sums as module
+from sfumato.tasks.publication.diagnostics.exposure import exposure
 
 READINGS = ("per_group", "one_record", "combined_or", "combined_sum")
 PEOPLE = [

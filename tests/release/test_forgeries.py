@@ -7,13 +7,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from expectations.errors import PromiseError
-from tasks.release.canonical import canonical_json
-from tasks.release.check import check
-from tasks.release.files import write_release
-from tasks.release.manifest import digest, manifest
-from tasks.release.opened import MANIFEST, open_release
-from tasks.release.tables import read_tables
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.manifest import digest, manifest
 
 
 @pytest.fixture

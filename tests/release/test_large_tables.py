@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from small_line import SPEC
 
-from tasks.query.help_table import help_table
-from tasks.release.check import check
-from tasks.release.tables import write_table
+from sfumato.tasks.declaration.tables import write_table
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.query.help_tables.rows import help_table
 
 MANY = 140_000  # a dictionary page holds 131,072 integers of 64 bits
 IDS = np.repeat(np.arange(MANY // 2), 2)

@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 from small_line import people
 
-from expectations.errors import PromiseError
-from tasks.microdata.table import load
-from tasks.private.line import represented_by, write_left_out
-from tasks.release import publication
-from tasks.release.check import check
-from tasks.release.publication import withdraw
-from tasks.release.versions import RECORD, read_record
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.private.line import represented_by, write_left_out
+from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.publish import withdraw
+from sfumato.tasks.publication.versions import RECORD, read_record
 
 
 def content(directory):

@@ -8,23 +8,23 @@ import pyarrow.parquet as pq
 import pytest
 from small_line import SPEC, people
 
-from expectations.errors import Fault, InputError, PromiseError
-from expectations.judged import require
-from expectations.suites.gate import judge
-from tasks.forms.order import canonical_table
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import load
-from tasks.query.answer import answer
-from tasks.release.canonical import canonical_json
-from tasks.release.check import check
-from tasks.release.files import write_release
-from tasks.release.manifest import digest, manifest
-from tasks.release.opened import MANIFEST, open_release
-from tasks.release.promised import promised, structure
-from tasks.release.tables import read_tables, write_tables
-from tasks.release.utility import utility
-from tasks.report.lost import lost
-from tasks.stages.evaluate import evaluate_release
+from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.declaration.tables import read_tables, write_tables
+from sfumato.tasks.declaration.utility import utility
+from sfumato.tasks.forms.order import canonical_table
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.manifest import digest, manifest
+from sfumato.tasks.query.ask import answer
+from sfumato.tasks.report.utility import lost
+from sfumato.tasks.stages.evaluate import evaluate_release
 
 K3 = {"model": "k-anonymity", "k": 3}
 L2 = {"model": "l-diversity", "variant": "distinct", "l": 2}

@@ -9,20 +9,20 @@ import pyarrow.compute as pc
 import pytest
 from small_line import Small, people
 
-from expectations.errors import InputError, PromiseError, SpecError
-from expectations.judged import require
-from expectations.suites.gate import judge
-from tasks.forms import redistributed
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import load
-from tasks.query.answer import answer
-from tasks.release.check import check
-from tasks.release.files import write_release
-from tasks.release.opened import open_release
-from tasks.release.promised import promised, structure
-from tasks.release.tables import read_tables
-from tasks.report.asking import pandas_snippet
-from tasks.stages.evaluate import evaluate_release
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.query.ask import answer
+from sfumato.tasks.report.asking import pandas_snippet
+from sfumato.tasks.stages.evaluate import evaluate_release
 from tests.report.html import Read
 
 SOURCE = {"model": "p-privacy", "target": "source"}
@@ -94,7 +94,7 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Evaluation without its plots, which are drawn elsewhere and take a second."""
-    monkeypatch.setattr("tasks.stages.evaluate.write_accuracy_report", lambda *_: None)
+    monkeypatch.setattr("sfumato.tasks.stages.evaluate.write_accuracy_report", lambda *_: None)
 
 
 def test_fakes_are_nobodys(publish):

@@ -10,24 +10,24 @@ import pyarrow.compute as pc
 import pytest
 from small_line import SPEC, Small, people
 
-from expectations.errors import PromiseError, SpecError
-from expectations.judged import require
-from expectations.suites.gate import judge
-from tasks.forms import split
-from tasks.forms.form import GROUP_ID
-from tasks.forms.order import canonical_table, canonical_with
-from tasks.forms.parameters import PermutedParameters
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import load
-from tasks.query.answer import answer
-from tasks.release.canonical import canonical_json
-from tasks.release.check import check
-from tasks.release.files import write_release
-from tasks.release.manifest import manifest
-from tasks.release.opened import MANIFEST, open_release
-from tasks.release.promised import promised, structure
-from tasks.release.tables import read_tables, write_tables
-from tasks.stages.evaluate import evaluate_release
+from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.declaration.tables import read_tables, write_tables
+from sfumato.tasks.forms import split
+from sfumato.tasks.forms.order import canonical_table, canonical_with
+from sfumato.tasks.forms.parameters import PermutedParameters
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.query.ask import answer
+from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.stages.evaluate import evaluate_release
 
 KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}
 L3 = {"model": "l-diversity", "variant": "distinct", "l": 3}
@@ -82,7 +82,7 @@ def publish(small):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Evaluation without its plots, which are drawn elsewhere and take a second."""
-    monkeypatch.setattr("tasks.stages.evaluate.write_accuracy_report", lambda *_: None)
+    monkeypatch.setattr("sfumato.tasks.stages.evaluate.write_accuracy_report", lambda *_: None)
 
 
 def tables_of(directory):

@@ -10,18 +10,22 @@ import pyarrow.parquet as pq
 import pytest
 from small_line import people
 
-from expectations.alpha_k import AlphaK
-from expectations.errors import InputError, PromiseError
-from expectations.k_anonymity import KAnonymity
-from expectations.l_diversity import DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity
-from expectations.presence import DeltaPresence
-from expectations.t_closeness import TCloseness
-from flows.plan import plan_run
-from tasks.release.declared import Terms
-from tasks.stages.deidentify import write_deidentified
-from tasks.stages.ingest import write_ingested, write_source
-from tasks.stages.stage import noted
-from tasks.stages.verify import risks, stakes
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.delta_presence import DeltaPresence
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.flows.plan import plan_run
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.stages.deidentify import write_deidentified
+from sfumato.tasks.stages.ingest import write_ingested, write_source
+from sfumato.tasks.stages.stage import noted
+from sfumato.tasks.stages.verify import risks, stakes
 
 KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}
 

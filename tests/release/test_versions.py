@@ -8,11 +8,11 @@ import shutil
 import pytest
 from small_line import SPEC, Small, people
 
-from expectations.errors import PromiseError
-from tasks.release import publication
-from tasks.release.check import check
-from tasks.release.publication import withdraw
-from tasks.release.versions import read_record
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.publish import withdraw
+from sfumato.tasks.publication.versions import read_record
 
 
 def content(directory):

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from expectations.counting import count
-from expectations.groups import Groups
-from expectations.promises import PROMISE
-from tasks.forms import ambiguous
-from tasks.forms.form import Tables
-from tasks.microdata.randomness import seeded
-from tasks.microdata.table import Microdata, encode
-from tasks.partitions.partition import Partition
-from tasks.release.declared import Declared
-from tasks.report.page import PageContent, PublishedFile
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.promises import PROMISE
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.report.page import PageContent, PublishedFile
 
 FILES = (
     PublishedFile("data/microdata.csv", 81_234),

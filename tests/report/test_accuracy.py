@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.report.accuracy import summarize, write_accuracy_report
+from sfumato.tasks.report.accuracy import summarize, write_accuracy_report
 from tests.report.html import Read
 
 
@@ -104,5 +104,5 @@ def test_no_query_is_said(tmp_path):
 
 
 def test_plots_are_loaded_only_to_draw():
-    program = "import sys, tasks.report.accuracy; sys.exit('matplotlib' in sys.modules)"
+    program = "import sys, sfumato.tasks.report.accuracy; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from expectations.model import Verdict
-from tasks.query.question import read_question
-from tasks.report.asking import example_query, pandas_snippet
-from tasks.report.page import page
+from sfumato.expectations.models.model import Verdict
+from sfumato.tasks.query.question.question import read_question
+from sfumato.tasks.report.asking import example_query, pandas_snippet
+from sfumato.tasks.report.page import page
 from tests.report.content import ambiguous_tables, ambiguously
 from tests.report.test_page import HOSTILE, read
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from expectations.errors import SpecError
-from flows.spec import json_schema, read_overrides, read_spec
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.spec import json_schema, read_overrides, read_spec
 
 ADULT = Path(__file__).parents[2] / "deployments" / "releases" / "adult-capital-loss.yaml"
 

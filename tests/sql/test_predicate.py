@@ -5,9 +5,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from expectations.errors import QueryError
-from tasks.sql.predicate import MAX_LIST, check_predicate, parse_predicate
-from tasks.sql.session import fetch, session
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.sql.predicate import MAX_LIST, check_predicate, parse_predicate
+from sfumato.tasks.sql.session import fetch, session
 
 COLUMNS = {
     "age": "integer",

@@ -5,8 +5,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from expectations.errors import InputError, QueryError
-from tasks.sql.session import fetch, session
+from sfumato.expectations.errors import InputError, QueryError
+from sfumato.tasks.sql.session import fetch, session
 
 ROWS = pa.table({"x": [1, 2], "y": ["secret", "other"]})
 

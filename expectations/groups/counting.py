@@ -1,0 +1,180 @@
+"""Groups by counting: once, over packed integer keys, and from then on by adding up counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.exact import Exact, exact, is_ordered
+from sfumato.expectations.groups.groups import Counts, Cover, Groups, Joint, Population, Subdomains
+
+_INT64 = 2**63 - 1
+
+
+class Coded(NamedTuple):
+    """A sensitive attribute's codes (ascending in the value, one per row), and what they stand for.
+
+    See `Counts` for the meaning of the rest.
+    """
+
+    codes: np.ndarray
+    values: int
+    numbers: Exact | None = None
+    labels: pa.Array | None = None
+    ancestors: np.ndarray | None = None
+
+
+def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.ndarray, int]:
+    """One int64 key per row that tells any two different code vectors apart, and its bound.
+
+    `codes` are parallel arrays with values in [0, cardinality). Where the product of the
+    cardinalities exceeds 2^63 the key is made dense between columns: it never wraps.
+    """
+    if not codes:
+        raise ValueError("a key needs at least one column")
+    key = codes[0].astype(np.int64)
+    bound = max(cardinalities[0], 1)
+    for column, cardinality in zip(codes[1:], cardinalities[1:], strict=True):
+        next_, values = column, max(cardinality, 1)
+        if bound * values > _INT64:
+            key, bound = dense(key)
+        if bound * values > _INT64:
+            next_, values = dense(column)
+        key *= values
+        key += next_
+        bound *= values
+    return key, bound
+
+
+def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
+    """Renumber keys as 0, 1, … in ascending order, and say how many there are."""
+    ordered = np.sort(key)
+    distinct = ordered[_starts(ordered)]
+    return np.searchsorted(distinct, key).astype(np.int64), len(distinct)
+
+
+def count(
+    key: np.ndarray,
+    bound: int,
+    sensitive: Mapping[str, Coded],
+    times: np.ndarray | None = None,
+) -> Groups:
+    """Count rows by group key and sensitive value.
+
+    Args:
+        key: one int64 per row in [0, bound): rows with equal keys are one group.
+        bound: above every key.
+        sensitive: the sensitive attributes by name.
+        times: how many rows each key and value stands for, where that is not one.
+    """
+    if not sensitive:
+        ordered = np.sort(key)
+        sizes = np.diff(np.append(_starts(ordered), len(ordered)))
+        return Groups(sizes if times is None else _added([key], times)[-1], {})
+    if bound * max(max(coded.values, 1) for coded in sensitive.values()) > _INT64:
+        key, bound = dense(key)
+    counted = {name: _counts(key, coded, times) for name, coded in sensitive.items()}
+    first = next(iter(counted.values()))
+    sizes = np.add.reduceat(first.count, first.starts) if len(first.group) else first.count
+    return Groups(sizes, counted)
+
+
+def _counts(key: np.ndarray, coded: Coded, times: np.ndarray | None) -> Counts:
+    values = max(coded.values, 1)
+    pairs = key * values
+    pairs += coded.codes
+    if times is None:
+        pairs.sort()
+        starts = _starts(pairs)
+        distinct, count = pairs[starts], np.diff(np.append(starts, len(pairs)))
+    else:
+        distinct, count = _added([pairs], times)
+    group_key, value = np.divmod(distinct, values)
+    group = np.cumsum(np.diff(group_key, prepend=group_key[:1]) != 0)
+    return Counts(group, value, count, coded.values, coded.numbers, coded.labels, coded.ancestors)
+
+
+def _starts(ordered: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
+
+
+def cover(group: np.ndarray, codes: np.ndarray, values: int) -> Cover:
+    """The values (codes below `values`) that the rows of each group have, each once."""
+    values = max(values, 1)
+    pairs = np.sort(group.astype(np.int64) * values + codes)
+    groups, admitted = np.divmod(pairs[_starts(pairs)], values)
+    return Cover(groups, admitted, values)
+
+
+def numbers_of(values: pa.Array, has_null: bool, name: str) -> Exact | None:
+    """The distinct values of an attribute as exact numbers, None where they have no order."""
+    return None if has_null or not is_ordered(values.type) else exact(values, name)
+
+
+def merge(groups: Groups, into: np.ndarray) -> Groups:
+    """Groups made of groups: `into` numbers for each the one that it becomes part of, from 0.
+
+    Every number below the largest occurs. What is admitted of a quasi-identifier is united; a
+    merged group keeps the target distribution that its parts share.
+    """
+    number = int(into.max()) + 1 if len(into) else 0
+
+    def total(numbers: np.ndarray) -> np.ndarray:
+        return _sums(into, numbers, number)
+
+    return Groups(
+        total(groups.sizes),
+        {name: _merged_counts(counts, into) for name, counts in groups.sensitive.items()},
+        {name: cover(into[c.group], c.value, c.values) for name, c in groups.covers.items()},
+        None if groups.population is None else _merged_population(groups.population, into, number),
+        {name: _merged_subdomains(s, into, number) for name, s in groups.subdomains.items()},
+    )
+
+
+def merge_values(counts: Counts, into: np.ndarray) -> Counts:
+    """The counts of generalized values: `into` numbers for each value the one that it becomes."""
+    group, value, count = _added([counts.group, into[counts.value]], counts.count)
+    return Counts(group, value, count, int(into.max(initial=-1)) + 1, None)
+
+
+def _sums(key: np.ndarray, numbers: np.ndarray, length: int) -> np.ndarray:
+    totals = np.zeros(length, dtype=np.int64)
+    np.add.at(totals, key, numbers)
+    return totals
+
+
+def _added(columns: Sequence[np.ndarray], numbers: np.ndarray) -> list[np.ndarray]:
+    """Equal rows of `columns` once, in ascending order, and the sum of their numbers."""
+    key, _ = pack(columns, [int(c.max(initial=0)) + 1 for c in columns])
+    order = np.argsort(key, kind="stable")
+    starts = _starts(key[order])
+    sums = np.add.reduceat(numbers[order], starts) if len(order) else numbers
+    return [*(column[order][starts] for column in columns), sums]
+
+
+def _merged_counts(counts: Counts, into: np.ndarray) -> Counts:
+    group, value, count = _added([into[counts.group], counts.value], counts.count)
+    return Counts(
+        group, value, count, counts.values, counts.numbers, counts.labels, counts.ancestors
+    )
+
+
+def _merged_population(population: Population, into: np.ndarray, number: int) -> Population:
+    joint = {name: _merged_joint(one, into) for name, one in population.joint.items()}
+    return Population(_sums(into, population.sizes, number), population.elsewhere, joint)
+
+
+def _merged_joint(joint: Joint, into: np.ndarray) -> Joint:
+    """Cells of different groups stay apart, whatever their numbers."""
+    most = int(joint.cell.max(initial=0)) + 1
+    cell, _ = dense(joint.group * most + joint.cell)
+    return Joint(*_added([into[joint.group], cell, joint.value], joint.count))
+
+
+def _merged_subdomains(subdomains: Subdomains, into: np.ndarray, number: int) -> Subdomains:
+    group, node, count = _added([into[subdomains.group], subdomains.node], subdomains.count)
+    target = np.zeros(number, dtype=np.int64)
+    target[into] = subdomains.target
+    return replace(subdomains, group=group, node=node, count=count, target=target)

@@ -1,0 +1,100 @@
+"""Presence in groups that show of each quasi-identifier only which values they admit.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss. A group j of |G_j| rows covers every vector of the values that it admits; there are
+N_j = Π_i m_ij of them, and one of them is present with probability p_j = |G_j| / N_j. A vector may
+be covered by many groups: then the sum of p_j is the expected number of its records, and bounds
+the probability that there is one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from sfumato.expectations.groups.groups import Cover, Groups
+
+
+@dataclass(frozen=True, eq=False)
+class Covering:
+    """The groups with the admitted values of some quasi-identifiers; each group admits some."""
+
+    sizes: np.ndarray
+    covers: tuple[Cover, ...]
+
+    def presence(self, group: int) -> Fraction:
+        """p_j, at most 1."""
+        presence: Fraction = self.presences[self.kinds[group]]
+        return presence
+
+    @cached_property
+    def presences(self) -> tuple[Fraction, ...]:
+        """The different p_j, each once."""
+        return self._kinds[0]
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """Which of `presences` is that of each group."""
+        return self._kinds[1]
+
+    @cached_property
+    def admitted(self) -> np.ndarray:
+        """m_ij: how many values of each quasi-identifier (rows) each group (columns) admits."""
+        return np.array([cover.sizes(len(self.sizes)) for cover in self.covers])
+
+    @cached_property
+    def _kinds(self) -> tuple[tuple[Fraction, ...], np.ndarray]:
+        shapes = np.column_stack([self.sizes, np.sort(self.admitted, axis=0).T])
+        distinct, shape = np.unique(shapes, axis=0, return_inverse=True)
+        numbers: dict[Fraction, int] = {}
+        kinds = [
+            numbers.setdefault(min(Fraction(1), Fraction(rows, prod(admitted))), len(numbers))
+            for rows, *admitted in distinct.tolist()
+        ]
+        return tuple(numbers), np.array(kinds)[shape.reshape(-1)]
+
+    def least_presence(self, group: int) -> Fraction:
+        """The least presence that any group made of rows of this one has by itself.
+
+        g rows admit at most min(g, m_i) values: g / Π min(g, m_i) falls until g is the largest m_i.
+        """
+        admitted = self.admitted[:, group].tolist()
+        g = min(max(admitted), int(self.sizes[group]))
+        return Fraction(g, prod(min(g, m) for m in admitted))
+
+    def rounded(self) -> np.ndarray:
+        """p_j of every group, rounded to float64."""
+        rounded: np.ndarray = np.array([float(p) for p in self.presences])[self.kinds]
+        return rounded
+
+    def above(self, alpha: Fraction) -> np.ndarray:
+        """Which groups have a p_j of more than α, decided exactly."""
+        over: np.ndarray = np.array([p > alpha for p in self.presences])[self.kinds]
+        return over
+
+
+@dataclass(frozen=True)
+class Presence:
+    """The largest presence of any vector, and the groups that cover it."""
+
+    largest: Fraction
+    groups: tuple[int, ...]
+
+
+def covering(groups: Groups, quasi_identifiers: Sequence[str] | None) -> Covering | None:
+    """The groups as they cover vectors; None where a quasi-identifier's values are not shown."""
+    names = list(groups.covers) if quasi_identifiers is None else list(quasi_identifiers)
+    if not names or not len(groups) or any(name not in groups.covers for name in names):
+        return None
+    shown = Covering(groups.sizes, tuple(groups.covers[name] for name in names))
+    return shown if shown.admitted.all() else None
+
+
+def single(shown: Covering) -> Presence:
+    """The largest presence in any one group."""
+    largest = max(shown.presences)
+    kind = shown.presences.index(largest)
+    return Presence(largest, (int(np.argmax(shown.kinds == kind)),))

@@ -1,0 +1,214 @@
+"""What is seen of each group: how many rows, which values how often, whom they stand for.
+
+Groups hold counts, never rows, and every privacy model is computed from them alone. They are made
+by `expectations.groups.counting` from dictionary codes, or by a form from published tables.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import Exact
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each group shows each value of one sensitive attribute, sparse.
+
+    `group`, `value` and `count` are parallel, sorted by group and then value, one entry for each
+    pair that occurs; `value` numbers the attribute's `values` distinct values in ascending order,
+    the null first where there is one. `numbers` are those values as exact integers, None where the
+    attribute has no order or holds nulls; `labels` are the values themselves; `ancestors[level]`
+    numbers the node above each value at each level of its hierarchy, from the value itself (level
+    0) to the root, None where it has no hierarchy.
+    """
+
+    group: np.ndarray
+    value: np.ndarray
+    count: np.ndarray
+    values: int
+    numbers: Exact | None
+    labels: pa.Array | None = None
+    ancestors: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "starts", np.flatnonzero(np.diff(self.group, prepend=-1)))
+
+    starts: np.ndarray = field(init=False)
+
+    @cached_property
+    def distinct(self) -> np.ndarray:
+        """How many different values each group shows."""
+        return np.diff(np.append(self.starts, len(self.group)))
+
+    @cached_property
+    def largest(self) -> np.ndarray:
+        """How often each group shows its most frequent value."""
+        return np.maximum.reduceat(self.count, self.starts) if len(self.group) else self.count
+
+    def tail(self, rank: int) -> np.ndarray:
+        """How many rows of each group show its `rank`-th most frequent value or a rarer one."""
+        before, ends = self._cumulated, self.starts + self.distinct
+        sums: np.ndarray = before[ends] - before[np.minimum(self.starts + rank - 1, ends)]
+        return sums
+
+    @cached_property
+    def _cumulated(self) -> np.ndarray:
+        """The running total of the counts, from the largest of each group on."""
+        ranked = self.count[np.lexsort((-self.count, self.group))]
+        return np.concatenate(([0], np.cumsum(ranked)))
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """How often each value is shown by all groups together (int64, one per value)."""
+        return np.bincount(self.value, self.count, self.values).astype(np.int64)
+
+    def numbered(self, texts: Sequence[str]) -> np.ndarray:
+        """The numbers of the values that these texts write; a text that none writes has none.
+
+        Numbers are compared as numbers, everything else as text.
+
+        Raises:
+            PromiseError: where the values themselves are not known.
+        """
+        if not self.values:
+            return np.array([], dtype=np.int64)
+        if self.labels is None:
+            raise PromiseError("the values are not known, only how often they occur")
+        if self.numbers is not None and self.labels.type not in _TEXTS:
+            wanted = [n for n in map(_number, texts) if n is not None]
+            units = {Fraction(n) * 10**self.numbers.digits for n in wanted}
+            known = [i for i, unit in enumerate(self.numbers.units.tolist()) if unit in units]
+            if known or wanted:
+                return np.array(known, dtype=np.int64)
+        written = pc.cast(self.labels, pa.string())
+        found = pc.is_in(written, value_set=pa.array(list(texts), pa.string()))
+        return np.flatnonzero(found.to_numpy(zero_copy_only=False))
+
+
+_TEXTS = (pa.string(), pa.large_string())
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        return Decimal(text) if Decimal(text).is_finite() else None
+    except InvalidOperation:
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Which values of one quasi-identifier each group admits.
+
+    `group` and `value` are parallel, sorted, each pair once; `value` is below `values`.
+    """
+
+    group: np.ndarray
+    value: np.ndarray
+    values: int
+
+    def sizes(self, groups: int) -> np.ndarray:
+        """How many values each of so many groups admits."""
+        return np.bincount(self.group, minlength=groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """How a population's sensitive values are spread over the exact quasi-identifiers of groups.
+
+    Parallel and sorted by group, cell, value: `count` people of the population have the exact
+    quasi-identifiers that are the group's `cell` (numbered anew in each group), and the sensitive
+    value `value` (numbered as in `Counts`, and from there on where no group shows it).
+    """
+
+    group: np.ndarray
+    cell: np.ndarray
+    value: np.ndarray
+    count: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Whom the groups are drawn from.
+
+    `sizes` are the people of the population that each group could be about, and `elsewhere` counts
+    the people who match no group; `joint` has the sensitive attributes that the population tells.
+    """
+
+    sizes: np.ndarray
+    elsewhere: int
+    joint: Mapping[str, Joint] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A hierarchy annotated with a distribution: nodes 0 (the root), 1, …, parents before children.
+
+    `parent[node]` is the node above (-1 for the root); `weight[node]` is the node's whole-number
+    share of what is below its parent.
+    """
+
+    parent: np.ndarray
+    weight: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Subdomains:
+    """The nodes that are published for each group: `count` copies of `node` in `group`.
+
+    `target[group]` says which of the `targets` the group's distribution is to be. All targets have
+    the same values as their leaves, in the order of the domain by the numbers of their nodes:
+    `ordered` says whether that order means something, and `ancestors[level]` numbers the node above
+    each of these values at each level of the attribute's hierarchy, None where it has none.
+    """
+
+    group: np.ndarray
+    node: np.ndarray
+    count: np.ndarray
+    target: np.ndarray
+    targets: tuple[Target, ...]
+    ordered: bool = False
+    ancestors: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The sizes of the groups (int64, one per group, in group order) and what is seen of them.
+
+    `sensitive` has the counts of sensitive values by attribute, `covers` what is admitted of each
+    quasi-identifier, `subdomains` what is published in the place of sensitive values. A part is
+    there where the form shows it and somebody asked for it.
+    """
+
+    sizes: np.ndarray
+    sensitive: Mapping[str, Counts]
+    covers: Mapping[str, Cover] = field(default_factory=dict)
+    population: Population | None = None
+    subdomains: Mapping[str, Subdomains] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in all groups."""
+        return int(self.sizes.sum())
+
+    def of(self, sensitive: str | None) -> Counts:
+        """The counts of an attribute; of the only one, where none is named.
+
+        Raises:
+            PromiseError: where that attribute was not counted.
+        """
+        if sensitive is None and len(self.sensitive) == 1:
+            return next(iter(self.sensitive.values()))
+        if sensitive is None or sensitive not in self.sensitive:
+            raise PromiseError(f"the sensitive attribute {sensitive!r} was not counted")
+        return self.sensitive[sensitive]

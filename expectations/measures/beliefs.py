@@ -1,0 +1,169 @@
+"""Bayes-optimal privacy: what an adversary who knows the population's distribution believes.
+
+Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006), Theorem 3.1,
+and Evfimievski, Gehrke, Srikant, Limiting privacy breaches in privacy preserving data mining (PODS
+2003), for (ρ1,ρ2)-breaches.
+
+A person with exact quasi-identifiers q is known to be in the group q*, of which the release shows
+n(q*,s) rows with each value s. Given that the person has s, being one of these rows has the chance
+n(q*,s) / (N(q*) f(s|q*)): so many of the people with s in the population are in the release. Times
+the prior f(s|q), and N(q*) cancels:
+
+    β(q,s) = n(q*,s) f(s|q)/f(s|q*) / Σ_s' n(q*,s') f(s'|q)/f(s'|q*)
+
+f(s|q*) is the mean of f(s|q) over the population's people in q*. Where f(s|q) is the same for all
+q of q*, β(q,s) is n(q*,s) / |q*|. Where no value that anybody of q has is shown for q*, nobody of q
+is in the release, and there is no belief about them.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Counts, Joint
+
+_INT64 = 2**63 - 1
+NEAR = 1e-9  # of a threshold: what floats leave open is decided in fractions
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """The prior f(s|q) and the belief β(q,s), float64, of people with q about the value s.
+
+    All arrays are parallel and sorted by group, cell, value, one entry for each pair of a cell (the
+    exact quasi-identifiers q, numbered in all groups together) and a value that has a prior above
+    0. Cells of which nobody can be in the release are left out. The prior is exactly
+    `weight / total`; `people` of the population are in the cell, and the group shows the value in
+    `rows` rows.
+    """
+
+    group: np.ndarray
+    cell: np.ndarray
+    value: np.ndarray
+    weight: np.ndarray
+    total: np.ndarray
+    people: np.ndarray
+    rows: np.ndarray
+    prior: np.ndarray
+    posterior: np.ndarray
+    _known: dict[tuple[int, int], Fraction] = field(default_factory=dict, init=False)
+
+    def exact(self, entry: int) -> tuple[Fraction, Fraction]:
+        """The prior and the belief of one entry as fractions."""
+        start, end = np.searchsorted(self.cell, [self.cell[entry], self.cell[entry] + 1]).tolist()
+        terms = {i: self._term(i) for i in range(start, end) if self.rows[i]}
+        prior = Fraction(int(self.weight[entry]), int(self.total[entry]))
+        return prior, terms.get(entry, Fraction(0)) / sum(terms.values())
+
+    def positive(self, delta: Fraction) -> np.ndarray:
+        """Which entries are positive disclosures: a belief above 1 - δ, decided exactly."""
+        return self._beyond(self.posterior > float(1 - delta), 1 - delta, above=True)
+
+    def negative(self, epsilon: Fraction) -> np.ndarray:
+        """Which entries are negative disclosures: a belief below ε, decided exactly."""
+        return self._beyond(self.posterior < float(epsilon), epsilon, above=False)
+
+    def _beyond(self, rounded: np.ndarray, limit: Fraction, *, above: bool) -> np.ndarray:
+        for entry in np.flatnonzero(abs(self.posterior - float(limit)) <= NEAR).tolist():
+            belief = self.exact(entry)[1]
+            rounded[entry] = belief > limit if above else belief < limit
+        return rounded
+
+    def _term(self, entry: int) -> Fraction:
+        group, value = int(self.group[entry]), int(self.value[entry])
+        if (group, value) not in self._known:
+            self._known[group, value] = self._alike(group, value)
+        return int(self.rows[entry]) * int(self.weight[entry]) / self._known[group, value]
+
+    def _alike(self, group: int, value: int) -> Fraction:
+        """How many of the population's people in the group have the value, as the priors say."""
+        start, end = np.searchsorted(self.group, [group, group + 1])
+        mine = start + np.flatnonzero(self.value[start:end] == value)
+        sums: dict[int, int] = defaultdict(int)
+        parts = (self.people[mine], self.weight[mine], self.total[mine])
+        for people, weight, total in zip(*(part.tolist() for part in parts), strict=True):
+            sums[total] += people * weight
+        return sum((Fraction(n, total) for total, n in sums.items()), Fraction(0))
+
+
+def beliefs(counts: Counts, joint: Joint, smoothing: Fraction = Fraction(0)) -> Beliefs:
+    """What an adversary believes of each person's value, before and after seeing the groups.
+
+    Without smoothing this takes time and memory in proportion to the entries of `joint`, with it
+    to the cells times the values.
+
+    Args:
+        counts: the sensitive values of each group.
+        joint: the population's people by group, exact quasi-identifiers and sensitive value.
+        smoothing: what is added to each cell's count of each value that a group shows or one of
+            its people has (Laplace); 0, or at least 1e-12.
+
+    Raises:
+        PromiseError: where the population has nobody like a group, or nobody like it with a value
+            that it shows; groups are numbered from 0.
+    """
+    values = np.union1d(counts.value, joint.value)
+    spread = _everywhere(joint, values) if smoothing else joint
+    rows, kind = _shown(counts, spread)
+    cell = _numbered(spread)
+    people = np.bincount(cell, spread.count).astype(np.int64)[cell]
+    weight = _scaled(spread.count, smoothing.denominator, smoothing.numerator)
+    total = _scaled(people, smoothing.denominator, smoothing.numerator * len(values))
+    prior = (weight / total).astype(np.float64)
+    terms = rows * prior / np.bincount(kind, people * prior)[kind]
+    sums = np.bincount(cell, terms)[cell]
+    kept = np.flatnonzero(sums)
+    return Beliefs(
+        group=spread.group[kept],
+        cell=cell[kept],
+        value=spread.value[kept],
+        weight=weight[kept],
+        total=total[kept],
+        people=people[kept],
+        rows=rows[kept],
+        prior=prior[kept],
+        posterior=terms[kept] / sums[kept],
+    )
+
+
+def _everywhere(joint: Joint, values: np.ndarray) -> Joint:
+    """The same people, with an entry for each of the values in each cell, however few have it."""
+    number = _numbered(joint)
+    first = np.flatnonzero(np.diff(number, prepend=-1))
+    count = np.zeros(len(first) * len(values), dtype=np.int64)
+    count[number * len(values) + np.searchsorted(values, joint.value)] = joint.count
+    group, cell = (np.repeat(c[first], len(values)) for c in (joint.group, joint.cell))
+    return Joint(group, cell, np.tile(values, len(first)), count)
+
+
+def _numbered(joint: Joint) -> np.ndarray:
+    """The number of each entry's cell, in all groups together."""
+    new = (np.diff(joint.group, prepend=-1) != 0) | (np.diff(joint.cell, prepend=-1) != 0)
+    return np.cumsum(new) - 1
+
+
+def _shown(counts: Counts, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+    """How many rows show each entry's value in its group, and a number for that group and value."""
+    most = max(int(counts.value.max(initial=0)), int(joint.value.max(initial=0))) + 1
+    wanted, told = counts.group * most + counts.value, joint.group * most + joint.value
+    _refuse(counts.group[~np.isin(counts.group, joint.group)], "the population has nobody like it")
+    _refuse(counts.group[~np.isin(wanted, told)], "shows a value that nobody like it has")
+    kinds, kind = np.unique(told, return_inverse=True)
+    rows = np.zeros(len(kinds), dtype=np.int64)
+    rows[np.searchsorted(kinds, wanted)] = counts.count
+    return rows[kind], kind
+
+
+def _refuse(groups: np.ndarray, why: str) -> None:
+    if len(groups):
+        raise PromiseError(f"group {groups[0]}: {why}")
+
+
+def _scaled(numbers: np.ndarray, factor: int, plus: int) -> np.ndarray:
+    """Whole numbers times a factor, plus a number, in Python integers where int64 overflows."""
+    if int(numbers.max(initial=1)) * factor + plus > _INT64:
+        numbers = numbers.astype(object)
+    return numbers * factor + plus

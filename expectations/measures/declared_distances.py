@@ -1,0 +1,88 @@
+"""Earth mover's distances between the distributions that groups are declared to have, exact.
+
+Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity (ICDE
+2007). Where a group's values are spread as a target says, the distribution of all rows is the
+mixture of the targets, each as heavy as the rows of its groups.
+"""
+
+from math import lcm
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Subdomains
+from sfumato.expectations.groups.subdomains import leaves, probabilities
+from sfumato.expectations.measures.emd import Distances
+
+
+def declared_equal_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
+    """Half the sum of the differences of chances: all values are equally far apart.
+
+    Raises:
+        PromiseError: where a target is no distribution, or targets have not the same values.
+    """
+    apart, whole = _apart(shown, sizes)
+    return _of_groups(shown, np.abs(apart).sum(axis=1), 2 * int(whole.sum()))
+
+
+def declared_ordered_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
+    """Values are as far apart as their ranks among the m that some group can have: 1/(m - 1) each.
+
+    Raises:
+        PromiseError: where the attribute has no order, or for the reasons of the equal distance.
+    """
+    if not shown.ordered:
+        raise PromiseError("the ordered distance needs ordered values without nulls")
+    apart, whole = _apart(shown, sizes)
+    possible = apart[:, whole > 0]
+    moved = np.abs(np.cumsum(possible, axis=1)).sum(axis=1)
+    return _of_groups(shown, moved, max(possible.shape[1] - 1, 1) * int(whole.sum()))
+
+
+def declared_hierarchical_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
+    """Values are as far apart as the level of their lowest common ancestor, over the height.
+
+    The mean of the equal distances of the values generalized to the levels below the root.
+
+    Raises:
+        PromiseError: where there is no hierarchy of them, or for the reasons of the equal distance.
+    """
+    if shown.ancestors is None:
+        raise PromiseError("the hierarchical distance needs a hierarchy")
+    apart, whole = _apart(shown, sizes)
+    if shown.ancestors.shape[1] != apart.shape[1]:
+        raise PromiseError("the hierarchy has not the values of the targets")
+    moved = np.zeros(len(apart), dtype=object)
+    for nodes in shown.ancestors[:-1]:
+        above = np.zeros((int(nodes.max()) + 1, len(apart)), dtype=object)
+        np.add.at(above, nodes, apart.T)
+        moved += np.abs(above).sum(axis=0)
+    return _of_groups(shown, moved, 2 * (len(shown.ancestors) - 1) * int(whole.sum()))
+
+
+def _apart(shown: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What each target's chances (rows) differ from all rows', and these, in a common unit."""
+    chances = _chances(shown)
+    rows = np.zeros(len(shown.targets), dtype=np.int64)
+    np.add.at(rows, shown.target, sizes)
+    weight = rows.astype(object)
+    whole = (chances * weight[:, None]).sum(axis=0)
+    return chances * weight.sum() - whole, whole
+
+
+def _chances(shown: Subdomains) -> np.ndarray:
+    """The probabilities of the values (columns) in each target, in parts of a common unit."""
+    found = []
+    for target in shown.targets:
+        chance = probabilities(target)
+        found.append([chance[leaf] for leaf in leaves(target)])
+    if len({len(chances) for chances in found}) != 1:
+        raise PromiseError("the targets have not the same values")
+    unit = lcm(*(p.denominator for chances in found for p in chances))
+    parts = [[p.numerator * (unit // p.denominator) for p in chances] for chances in found]
+    return np.array(parts, dtype=object)
+
+
+def _of_groups(shown: Subdomains, moved: np.ndarray, parts: int) -> Distances:
+    """The distances of the targets as those of the groups that have them."""
+    return Distances(moved[shown.target], np.full(len(shown.target), parts, dtype=object))

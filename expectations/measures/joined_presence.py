@@ -1,0 +1,221 @@
+"""The largest presence of any vector when all groups that cover it are joined.
+
+Source: see `expectations.groups.covering`. Branch and bound over the quasi-identifiers, in floats
+rounded outwards; what they leave open is decided in fractions, and a search that grows too large is
+given up, so that nothing unproven is promised.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.groups.covering import Covering, Presence, single
+
+_TINY = Fraction(1, 2**900)  # below it floats lose digits
+_UNIT = 2.0**-52
+_NODES = 500_000  # of the search tree, before it is given up
+_RECORDS = 1_000_000  # vectors that rounding cannot tell from the best
+_TIES = 20_000  # different sums that rounding cannot tell from the largest
+_CELLS = 1_000_000  # of a dense matrix
+_CHOICES = 512  # values of a quasi-identifier that are compared pairwise
+
+
+def combined(shown: Covering) -> Presence | None:
+    """The largest sum of p_j, at most 1, over the groups that cover any one vector.
+
+    All vectors that the tables admit are searched, by branch and bound over the quasi-identifiers.
+    Sums are compared in floats rounded outwards; those that rounding cannot tell from the largest
+    are computed exactly. None where the search was too large to be finished.
+    """
+    alone = single(shown)
+    if alone.largest >= 1:
+        return alone
+    return None if alone.largest < _TINY else _Search(shown, float(alone.largest)).run()
+
+
+class _Admitted(NamedTuple):
+    """The values of one quasi-identifier that candidates admit: parallel, sorted by group."""
+
+    group: np.ndarray
+    value: np.ndarray
+
+    def of(self, chosen: np.ndarray) -> "_Admitted":
+        """What the chosen groups (ascending) admit, the groups numbered anew."""
+        first = np.searchsorted(self.group, chosen, "left")
+        counts = np.searchsorted(self.group, chosen, "right") - first
+        skipped = np.repeat(first - np.cumsum(counts) + counts, counts)
+        value = self.value[skipped + np.arange(len(skipped))]
+        return _Admitted(np.repeat(np.arange(len(chosen)), counts), value)
+
+    def by_value(self, groups: int) -> np.ndarray:
+        """A row for each value that is admitted, a column for each group."""
+        values, row = np.unique(self.value, return_inverse=True)
+        matrix = np.zeros((len(values), groups), dtype=bool)
+        matrix[row, self.group] = True
+        return matrix
+
+    def choices(self, groups: int) -> list[np.ndarray]:
+        """The groups that admit a value, for every value that is not worse than another one."""
+        values = int(np.count_nonzero(np.bincount(self.value)))
+        if values <= _CHOICES and values * groups <= _CELLS:
+            return [np.flatnonzero(row) for row in _undominated(self.by_value(groups))]
+        order = np.argsort(self.value, kind="stable")
+        return np.split(self.group[order], np.flatnonzero(np.diff(self.value[order])) + 1)
+
+
+class _Candidates(NamedTuple):
+    """Groups that admit what was chosen so far, and what they admit of what is left to choose."""
+
+    groups: np.ndarray
+    weights: np.ndarray
+    left: tuple[_Admitted, ...]
+
+    def only(self, chosen: np.ndarray, left: Sequence[_Admitted]) -> "_Candidates":
+        """The chosen ones of the candidates."""
+        return _Candidates(
+            self.groups[chosen], self.weights[chosen], tuple(part.of(chosen) for part in left)
+        )
+
+
+@dataclass(eq=False)
+class _Search:
+    """A depth-first search that keeps the best sum so far and the sets that may attain it.
+
+    `tied` has one set of groups for each multiset of their presences, with its rounded sum.
+    """
+
+    shown: Covering
+    best: float
+    nodes: int = 0
+    records: int = 0
+    certain: bool = False
+    tied: dict[bytes, tuple[float, np.ndarray]] = field(default_factory=dict)
+
+    def run(self) -> Presence | None:
+        """Search everything; None where that is too much."""
+        groups = len(self.shown.sizes)
+        left = tuple(_Admitted(cover.group, cover.value) for cover in self.shown.covers)
+        self._visit(_Candidates(np.arange(groups), self.shown.rounded(), left))
+        if self._given_up and not self.certain:
+            return None
+        winners = [found for total, found in self.tied.values() if self._may_win(total)]
+        best = max(winners, key=self._total)
+        return Presence(min(Fraction(1), self._total(best)), tuple(best.tolist()))
+
+    @cached_property
+    def _slack(self) -> float:
+        """Above the relative error of a rounded sum."""
+        return (len(self.shown.sizes) + 64) * _UNIT
+
+    @property
+    def _given_up(self) -> bool:
+        return self.nodes > _NODES or self.records > _RECORDS or len(self.tied) > _TIES
+
+    @property
+    def _least(self) -> float:
+        """Rounded sums below this cannot exceed or tie the best."""
+        return self.best * (1 - self._slack) / (1 + self._slack) * (1 - 4 * _UNIT)
+
+    def _may_win(self, bound: float) -> bool:
+        return bound >= self._least
+
+    def _total(self, groups: np.ndarray) -> Fraction:
+        """The exact sum of the presences."""
+        kinds, counts = np.unique(self.shown.kinds[groups], return_counts=True)
+        presences = self.shown.presences
+        pairs = zip(kinds.tolist(), counts.tolist(), strict=True)
+        return sum((presences[kind] * count for kind, count in pairs), Fraction(0))
+
+    def _visit(self, candidates: _Candidates) -> None:
+        """Search the vectors whose chosen values all candidates admit."""
+        self.nodes += 1
+        reduced = self._reduced(candidates)
+        if reduced is None:
+            return
+        if not reduced.left:
+            self._record(reduced.groups, float(reduced.weights.sum()))
+        elif len(reduced.left) == 2 and _is_small(reduced):
+            self._finish(reduced)
+        else:
+            self._branch(reduced)
+
+    def _reduced(self, candidates: _Candidates) -> _Candidates | None:
+        """The candidates without what cannot win; None where nothing can.
+
+        A quasi-identifier of which all candidates admit one value is chosen already.
+        """
+        while True:
+            left, able = [], np.ones(len(candidates.groups), dtype=bool)
+            for part in candidates.left:
+                totals = np.bincount(part.value, candidates.weights[part.group])
+                wins = totals >= self._least
+                if not wins.any():
+                    return None
+                if np.bincount(part.value).max() < len(able):
+                    keep = wins[part.value]
+                    left.append(_Admitted(part.group[keep], part.value[keep]))
+                    able &= np.bincount(left[-1].group, minlength=len(able)) > 0
+            if able.all():
+                return candidates._replace(left=tuple(left))
+            candidates = candidates.only(np.flatnonzero(able), left)
+
+    def _branch(self, candidates: _Candidates) -> None:
+        """Choose the values of one quasi-identifier, one after the other."""
+        bounds = [
+            float(np.bincount(part.value, candidates.weights[part.group]).max())
+            for part in candidates.left
+        ]
+        at = int(np.argmin(bounds))
+        rest = candidates.left[:at] + candidates.left[at + 1 :]
+        choices = candidates.left[at].choices(len(candidates.groups))
+        totals = np.array([candidates.weights[choice].sum() for choice in choices])
+        for number in np.argsort(-totals, kind="stable").tolist():
+            if self.certain or self._given_up or not self._may_win(float(totals[number])):
+                return
+            self._visit(candidates.only(choices[number], rest))
+
+    def _finish(self, candidates: _Candidates) -> None:
+        """The last two quasi-identifiers at once, as a product of matrices."""
+        groups = len(candidates.groups)
+        first, second = (_undominated(part.by_value(groups)) for part in candidates.left)
+        sums = (first * candidates.weights) @ second.T.astype(np.float64)
+        least = max(self._least, float(sums.max()) * (1 - 2 * self._slack))
+        near = np.argwhere(sums >= least)
+        for one, other in near[np.argsort(-sums[near[:, 0], near[:, 1]], kind="stable")]:
+            if self.certain or self._given_up:
+                return
+            self._record(candidates.groups[first[one] & second[other]], float(sums[one, other]))
+
+    def _record(self, groups: np.ndarray, total: float) -> None:
+        """Note a set of groups that cover a vector, unless others are surely more present."""
+        self.records += 1
+        key = np.sort(self.shown.kinds[groups]).tobytes()
+        if key in self.tied or not self._may_win(total):
+            return
+        if self.best < total * (1 - 4 * self._slack):
+            self.tied.clear()
+        self.best = max(self.best, total)
+        self.tied[key] = (total, groups)
+        self.certain = total * (1 + self._slack) >= 1 and self._total(groups) >= 1
+
+
+def _is_small(candidates: _Candidates) -> bool:
+    """Whether the product of the two matrices that are left is."""
+    one, other = (int(np.count_nonzero(np.bincount(part.value))) for part in candidates.left)
+    cells = max(one * other, max(one, other) * len(candidates.groups))
+    return max(one, other) <= _CHOICES and cells <= _CELLS
+
+
+def _undominated(admitted: np.ndarray) -> np.ndarray:
+    """The rows but those of which all groups admit another row, too."""
+    together = admitted.astype(np.float32) @ admitted.T.astype(np.float32)
+    alone = together.diagonal()
+    within = together == alone[:, None]
+    smaller = alone[:, None] < alone[None, :]
+    later = np.arange(len(admitted))[:, None] > np.arange(len(admitted))[None, :]
+    dominated = (within & (smaller | ((alone[:, None] == alone[None, :]) & later))).any(axis=1)
+    return np.asarray(admitted[~dominated])

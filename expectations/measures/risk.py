@@ -1,0 +1,155 @@
+"""Re-identification risk of groups, and how many rows the homogeneity attack reaches.
+
+Prosecutor, journalist and marketer risk as in El Emam, Guide to the De-Identification of Personal
+Health Information (2013); the homogeneity attack as in Machanavajjhala et al., l-diversity (ICDE
+2006). Everything is counts and shares: nothing here tells of a person.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import InputError
+from sfumato.expectations.groups.groups import Counts, Groups, Population
+from sfumato.expectations.measures.ratios import below
+
+SMALL = (2, 3, 5, 10, 20)
+NEAR = Fraction(95, 100)
+
+
+@dataclass(frozen=True)
+class Homogeneity:
+    """The groups in which the most frequent value has at least a share of the rows.
+
+    `revealed` counts the rows whose own value it is: the others are guessed wrongly.
+    """
+
+    share: Fraction
+    groups: int
+    rows: int
+    revealed: int
+
+
+@dataclass(frozen=True)
+class Journalist:
+    """The risk of rows whose people are somewhere in a population, at its highest and average.
+
+    The average is the larger of the classes per person and of `marketer`, the share of rows linked
+    correctly when each is linked to one of the people whom it could be about; `elsewhere` counts
+    the people whom no row could be about.
+    """
+
+    highest: Fraction
+    average: Fraction
+    marketer: Fraction
+    elsewhere: int
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What could be learnt if the table were published as it is.
+
+    `alone` counts the rows that no other row looks like, `smaller` the rows in groups of fewer
+    rows than each size; `highest` and `average` are the prosecutor's risk, the latter also the
+    marketer's share of rows linked correctly among people known to be in the table.
+    """
+
+    rows: int
+    alone: int
+    smaller: Mapping[int, int]
+    highest: Fraction
+    average: Fraction
+    journalist: Journalist | None
+    homogeneity: Mapping[str, tuple[Homogeneity, ...]]
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON: counts, and shares to six digits."""
+        document: dict[str, Any] = {
+            "rows_alone": self.alone,
+            "share_alone": _share(Fraction(self.alone, self.rows)),
+            "rows_in_groups_smaller_than": {str(k): n for k, n in self.smaller.items()},
+            "prosecutor": {"highest": _share(self.highest), "average": _share(self.average)},
+            "marketer": _share(self.average),
+        }
+        if self.journalist is not None:
+            document["journalist"] = {
+                "highest": _share(self.journalist.highest),
+                "average": _share(self.journalist.average),
+                "elsewhere": self.journalist.elsewhere,
+            }
+            document["marketer"] = _share(self.journalist.marketer)
+        document["homogeneity"] = {
+            name: {
+                str(float(found.share)): {
+                    "groups": found.groups,
+                    "rows": found.rows,
+                    "revealed": found.revealed,
+                }
+                for found in shares
+            }
+            for name, shares in self.homogeneity.items()
+        }
+        return document
+
+
+def risk(groups: Groups, near: Fraction = NEAR) -> Risk | None:
+    """The risk of groups, None where there is no row.
+
+    Args:
+        groups: the groups, with a population where the journalist's risk is asked for.
+        near: from which share of one value on a group counts as nearly homogeneous.
+
+    Raises:
+        InputError: where a population has fewer people like a group than the group has rows.
+    """
+    if not len(groups):
+        return None
+    sizes = groups.sizes
+    drawn = groups.population
+    return Risk(
+        rows=groups.rows,
+        alone=int((sizes == 1).sum()),
+        smaller={k: int(sizes[sizes < k].sum()) for k in SMALL},
+        highest=Fraction(1, int(sizes.min())),
+        average=Fraction(len(groups), groups.rows),
+        journalist=None if drawn is None else _journalist(sizes, drawn),
+        homogeneity={
+            name: tuple(_homogeneity(counts, sizes, share) for share in (Fraction(1), near))
+            for name, counts in groups.sensitive.items()
+        },
+    )
+
+
+def _journalist(sizes: np.ndarray, population: Population) -> Journalist:
+    people = population.sizes
+    if short := int((people < sizes).sum()):
+        raise InputError(f"the population has too few people for {short} of the groups")
+    pairs, times = np.unique(np.stack([sizes, people], axis=1), axis=0, return_counts=True)
+    linked = Fraction(0)
+    for (rows, whom), groups in zip(pairs.tolist(), times.tolist(), strict=True):
+        linked += Fraction(rows * groups, whom)
+    marketer = linked / int(sizes.sum())
+    return Journalist(
+        highest=Fraction(1, int(people.min())),
+        average=max(marketer, Fraction(len(people), int(people.sum()))),
+        marketer=marketer,
+        elsewhere=population.elsewhere,
+    )
+
+
+def _homogeneity(counts: Counts, sizes: np.ndarray, share: Fraction) -> Homogeneity:
+    reached = ~below(counts.largest, sizes, share)
+    return Homogeneity(
+        share,
+        groups=int(reached.sum()),
+        rows=int(sizes[reached].sum()),
+        revealed=int(counts.largest[reached].sum()),
+    )
+
+
+def _share(number: Fraction) -> float:
+    """To six significant digits: only what is nothing is 0."""
+    return float(f"{float(number):.6g}")

@@ -1,0 +1,127 @@
+"""(α,β)-privacy: neither the presence of a person nor the person's sensitive value is likely.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss. Presence is |G| / Π m_i with |G| the rows of a group (Theorem 5.1), not with its number of
+distinct sensitive values. Several groups may cover a person: `combined` adds their presences up,
+for every vector of quasi-identifiers that the tables admit; `per-group` is the paper's reading.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.covering import Covering, Presence, covering, single
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.ratios import above, largest
+from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Verdict, plain
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaBeta(PrivacyModel):
+    """No vector of quasi-identifiers is more present than α, no value more associated than β.
+
+    Merging groups that admit the same values doubles the rows and not the vectors: α-presence is
+    not monotone.
+    """
+
+    name: ClassVar[str] = "alpha-beta"
+    monotone: ClassVar[bool] = False
+    forms: ClassVar[frozenset[str]] = frozenset({"ambiguous"})
+    protects: ClassVar[bool] = True
+    joins: ClassVar[bool] = True
+
+    model: Literal["alpha-beta"] = "alpha-beta"
+    alpha: Annotated[ExactNumber, Field(gt=0, le=1, description="largest presence of a vector")]
+    beta: Annotated[ExactNumber, Field(gt=0, le=1, description="largest share of a value")]
+    presence: Literal["combined", "per-group"] = "combined"
+
+    @property
+    def across(self) -> bool:
+        """Whether presence is that of all groups that cover a vector."""
+        return self.presence == "combined"
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`alpha`: the presence in each group by itself, `beta`: its largest share (float64).
+
+        Raises:
+            PromiseError: where the values that groups admit are not shown.
+        """
+        shown = covering(groups, self.quasi_identifiers)
+        if shown is None:
+            raise PromiseError("(α,β)-privacy needs the values that groups admit")
+        return {"alpha": shown.rounded(), "beta": groups.of(self.sensitive).largest / groups.sizes}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups exceed α or β by themselves."""
+        shown = covering(groups, self.quasi_identifiers)
+        if shown is None:
+            return np.ones(len(groups), dtype=bool)
+        over = above(groups.of(self.sensitive).largest, groups.sizes, Fraction(self.beta))
+        return np.asarray(over | shown.above(Fraction(self.alpha)))
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether presence and association are bounded, decided exactly.
+
+        What fails is counted in groups: those of more than β, those of more than α by themselves,
+        and those that together cover the vector of largest presence where it is more than α.
+        """
+        shown = covering(groups, self.quasi_identifiers)
+        found = None if shown is None else self._present(shown)
+        counts = groups.of(self.sensitive)
+        failing = self.failing(groups)
+        if found is None:
+            failing[:] = True
+        elif found.largest > Fraction(self.alpha):
+            failing[list(found.groups)] = True
+        return Verdict(
+            required=self._required(),
+            observed={
+                "alpha": None if found is None else found.largest,
+                "beta": largest(counts.largest, groups.sizes),
+            },
+            groups=len(groups),
+            failing=int(failing.sum()),
+        )
+
+    def feasible(self, coarsest: Groups) -> Verdict | None:
+        """What any grouping must show at least in its worst stratum.
+
+        No grouping's β is below its stratum's, by the mediant. The combined presence, averaged over
+        the vectors of a stratum, is that of the stratum as one group. For the other reading, a
+        group of g rows has a presence of at least g / Π min(g, m_i).
+        """
+        shown = covering(coarsest, self.quasi_identifiers)
+        if shown is None:
+            return self.check(coarsest)
+        least = shown.presence if self.presence == "combined" else shown.least_presence
+        presences = [least(group) for group in range(len(coarsest))]
+        most = coarsest.of(self.sensitive).largest
+        over = above(most, coarsest.sizes, Fraction(self.beta))
+        over |= np.array([presence > Fraction(self.alpha) for presence in presences])
+        return Verdict(
+            required=self._required(),
+            observed={"alpha": max(presences), "beta": largest(most, coarsest.sizes)},
+            groups=len(coarsest),
+            failing=int(over.sum()),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        across = "all tables together" if self.presence == "combined" else "any one group"
+        return (
+            f"by {across}, no combination of quasi-identifiers is there with a probability of more "
+            f"than {plain(self.alpha)}, all combinations that a group admits being equally likely; "
+            f"and no value of {self.sensitive} is more than a share {plain(self.beta)} of a group"
+        )
+
+    def _required(self) -> Mapping[str, Number]:
+        return {"alpha": Fraction(self.alpha), "beta": Fraction(self.beta)}
+
+    def _present(self, shown: Covering) -> Presence | None:
+        return combined(shown) if self.presence == "combined" else single(shown)

@@ -1,0 +1,77 @@
+"""(α,k)-anonymity: groups of k rows in which no sensitive value is more than a share α.
+
+Source: Wong, Li, Fu, Wang, (α,k)-anonymity: an enhanced k-anonymity model for privacy-preserving
+data publishing (KDD 2006).
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.ratios import above, largest
+from sfumato.expectations.models.l_diversity import entries_of
+from sfumato.expectations.models.model import RECODED, ExactNumber, PrivacyModel, Verdict, plain
+from sfumato.expectations.texts import Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaK(PrivacyModel):
+    """Each group has at least k rows, and at most a share α of them shows any one value.
+
+    With `values`, only these are so bounded.
+    """
+
+    name: ClassVar[str] = "alpha-k"
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = RECODED
+    protects: ClassVar[bool] = True
+
+    model: Literal["alpha-k"] = "alpha-k"
+    alpha: Annotated[ExactNumber, Field(gt=0, le=1, description="largest share of a value")]
+    k: Annotated[int, Field(ge=1, description="smallest number of rows in a group")]
+    values: Annotated[
+        tuple[Value, ...] | None,
+        Field(min_length=1, description="the values that α bounds; all where none is named"),
+    ] = None
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`k`: each group's size; `most`: how often it shows its most frequent bounded value."""
+        counts = groups.of(self.sensitive)
+        if self.values is None:
+            return {"k": groups.sizes, "most": counts.largest}
+        bounded = np.where(entries_of(counts, self.values), counts.count, 0)
+        most = np.maximum.reduceat(bounded, counts.starts) if len(bounded) else bounded
+        return {"k": groups.sizes, "most": most}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have fewer than k rows, or too many of one value."""
+        scores = self.measure(groups)
+        sizes, most = scores["k"], scores["most"]
+        return np.asarray((sizes < self.k) | above(most, sizes, Fraction(self.alpha)))
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether every group has k rows and no value exceeds α, decided in integers."""
+        scores = self.measure(groups)
+        sizes, most = scores["k"], scores["most"]
+        return Verdict(
+            required={"alpha": Fraction(self.alpha), "k": self.k},
+            observed={
+                "alpha": largest(most, sizes),
+                "k": int(sizes.min()) if len(sizes) else None,
+            },
+            groups=len(groups),
+            failing=int(self.failing(groups).sum()),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        which = "no value" if self.values is None else f"none of {', '.join(self.values)}"
+        return (
+            f"every combination of quasi-identifiers is shown by at least {self.k} rows, and "
+            f"{which} of {self.sensitive} by more than a share {plain(self.alpha)} of them"
+        )

@@ -1,0 +1,139 @@
+"""Bayes-optimal privacy: seeing the groups turns no unlikely value into a likely one, nor back.
+
+Source: Evfimievski, Gehrke, Srikant, Limiting privacy breaches in privacy preserving data mining
+(PODS 2003), on the beliefs of Machanavajjhala et al., l-diversity (ICDE 2006).
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.beliefs import NEAR, Beliefs, beliefs
+from sfumato.expectations.measures.ratios import above, below
+from sfumato.expectations.models.model import RECODED, ExactNumber, PrivacyModel, Verdict, plain
+
+
+class _Surprise(NamedTuple):
+    """Belief in what was unlikely, disbelief in what was likely: `size`, float64, else 0."""
+
+    unlikely: np.ndarray
+    likely: np.ndarray
+    size: np.ndarray
+
+    def exact(self, found: Beliefs, entry: int) -> Fraction:
+        """The size of one entry as a fraction."""
+        _, posterior = found.exact(entry)
+        unlikely = posterior if self.unlikely[entry] else Fraction(0)
+        return max(unlikely, 1 - posterior) if self.likely[entry] else unlikely
+
+
+@dataclass(frozen=True, kw_only=True)
+class BayesOptimal(PrivacyModel):
+    """No (ρ1,ρ2)-breach: what was unlikely does not become likely, nor what was likely unlikely.
+
+    A breach is positive where a prior below ρ1 becomes a belief above ρ2, and negative where a
+    prior above 1 - ρ1 becomes a belief below 1 - ρ2. Merging groups can make one: a value may be
+    much more common among some of the people of the merged group.
+    """
+
+    name: ClassVar[str] = "bayes-optimal"
+    monotone: ClassVar[bool] = False
+    forms: ClassVar[frozenset[str]] = RECODED
+    protects: ClassVar[bool] = True
+
+    model: Literal["bayes-optimal"] = "bayes-optimal"
+    rho1: Annotated[ExactNumber, Field(gt=0, lt=1, description="below it, a prior is unlikely")]
+    rho2: Annotated[ExactNumber, Field(gt=0, lt=1, description="above it, a belief is likely")]
+    population: Annotated[str, Field(min_length=1, description="where the population's table is")]
+    smoothing: Annotated[
+        ExactNumber,
+        Field(ge=0, decimal_places=12, description="what Laplace's smoothing adds to each count"),
+    ] = Decimal(0)
+
+    @model_validator(mode="after")
+    def _thresholds_are_in_order(self) -> Self:
+        if self.rho1 >= self.rho2:
+            raise ValueError("rho1: is not smaller than rho2")
+        return self
+
+    @property
+    def drawn_from(self) -> str:
+        """The population's address."""
+        return self.population
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`rho2`: the largest belief of each group that a breach would have to exceed (float64).
+
+        Of values with a prior below ρ1 it is the belief, of those above 1 - ρ1 the disbelief; 0
+        where there are none.
+
+        Raises:
+            PromiseError: where there is no population, or it contradicts the groups.
+        """
+        found = self._beliefs(groups)
+        worst = np.zeros(len(groups))
+        np.maximum.at(worst, found.group, self._surprise(found).size)
+        return {"rho2": worst}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have a breach."""
+        return self._judged(groups)[0]
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether there is no breach; what floats leave open is decided in fractions."""
+        failing, worst = self._judged(groups)
+        required = {"rho2": Fraction(self.rho2)}
+        return Verdict(required, {"rho2": worst}, len(groups), int(failing.sum()))
+
+    def _judged(self, groups: Groups) -> tuple[np.ndarray, Fraction | None]:
+        """Which groups have a breach, and the largest belief that a breach would have to exceed."""
+        try:
+            found = self._beliefs(groups)
+        except PromiseError:
+            return np.ones(len(groups), dtype=bool), None
+        surprise, limit = self._surprise(found), float(self.rho2)
+        judged = surprise.unlikely | surprise.likely
+        near = abs(surprise.size - limit) <= NEAR
+        largest = surprise.size >= surprise.size.max(initial=0.0) - NEAR
+        unsure = np.flatnonzero(judged & (near | largest)).tolist()
+        exact = {entry: surprise.exact(found, entry) for entry in unsure}
+        breached = surprise.size > limit
+        breached[unsure] = [size > Fraction(self.rho2) for size in exact.values()]
+        failing = np.zeros(len(groups), dtype=bool)
+        failing[found.group[breached]] = True
+        return failing, max(exact.values(), default=Fraction(0))
+
+    def feasible(self, coarsest: Groups) -> None:
+        """Only trying can tell: merging may break the promise and may mend it."""
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return (
+            f"whoever knows how {self.sensitive} is distributed in the population, and thinks a "
+            f"person's value less likely than {plain(self.rho1)}, does not come to think it "
+            f"likelier than {plain(self.rho2)}; nor the other way round"
+        )
+
+    def _beliefs(self, groups: Groups) -> Beliefs:
+        drawn, name = groups.population, self.sensitive
+        if drawn is None or not len(groups):
+            raise PromiseError("Bayes-optimal privacy needs groups and a population")
+        if name is None and len(drawn.joint) == 1:
+            name = next(iter(drawn.joint))
+        if name is None or name not in drawn.joint:
+            raise PromiseError(f"the population does not tell {name!r}")
+        return beliefs(groups.of(name), drawn.joint[name], Fraction(self.smoothing))
+
+    def _surprise(self, found: Beliefs) -> _Surprise:
+        rho1 = Fraction(self.rho1)
+        unlikely = below(found.weight, found.total, rho1)
+        likely = above(found.weight, found.total, 1 - rho1)
+        size = np.maximum(unlikely * found.posterior, likely * (1 - found.posterior))
+        return _Surprise(unlikely, likely, size)

@@ -1,0 +1,107 @@
+"""δ-presence: from the release nobody learns much about who of a population is in the table.
+
+Source: Nergiz, Atzori, Clifton, Hiding the presence of individuals from shared databases (SIGMOD
+2007). The population is a public table that holds everybody of the microdata, generalized alike.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.ratios import above, below, largest, smallest
+from sfumato.expectations.models.model import (
+    RECODED,
+    ExactNumber,
+    Number,
+    PrivacyModel,
+    Verdict,
+    plain,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaPresence(PrivacyModel):
+    """Of the people who look like a group, a share between `min` and `max` is in the table.
+
+    People of the population who look like no group are surely absent: their share is 0.
+    """
+
+    name: ClassVar[str] = "delta-presence"
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = RECODED
+    protects: ClassVar[bool] = False
+
+    model: Literal["delta-presence"] = "delta-presence"
+    min: Annotated[ExactNumber, Field(ge=0, le=1, description="smallest chance of presence")]
+    max: Annotated[ExactNumber, Field(ge=0, le=1, description="largest chance of presence")]
+    population: Annotated[str, Field(min_length=1, description="where the population's table is")]
+
+    @model_validator(mode="after")
+    def _ends_are_in_order(self) -> Self:
+        if self.min > self.max:
+            raise ValueError("min: is larger than max")
+        return self
+
+    @property
+    def drawn_from(self) -> str:
+        """The population's address."""
+        return self.population
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`rows` of each group and `people` of the population who look like it.
+
+        Raises:
+            PromiseError: where there is no population, or it has fewer people than a group.
+        """
+        drawn = groups.population
+        if drawn is None:
+            raise PromiseError("δ-presence needs a population")
+        if short := int((drawn.sizes < groups.sizes).sum()):
+            raise PromiseError(f"the population has too few people for {short} of the groups")
+        return {"rows": groups.sizes, "people": drawn.sizes}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have too small or too large a share of the people who look like them."""
+        drawn = groups.population
+        if drawn is None or (drawn.sizes < groups.sizes).any():
+            return np.ones(len(groups), dtype=bool)
+        low, high = Fraction(self.min), Fraction(self.max)
+        rows, people = groups.sizes, drawn.sizes
+        return np.asarray(below(rows, people, low) | above(rows, people, high))
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether every class's share of people in the table is between the ends, exactly.
+
+        A class of people who look like no group counts as one group that fails, if `min` is not 0.
+        """
+        drawn = groups.population
+        if not len(groups) or drawn is None or (drawn.sizes < groups.sizes).any():
+            unknown: dict[str, Number] = {"min": None, "max": None}
+            return Verdict(self._required(), unknown, len(groups), len(groups))
+        rows, people = groups.sizes, drawn.sizes
+        absent = drawn.elsewhere > 0
+        return Verdict(
+            required=self._required(),
+            observed={
+                "min": Fraction(0) if absent else smallest(rows, people),
+                "max": largest(rows, people),
+            },
+            groups=len(groups),
+            failing=int(self.failing(groups).sum()) + int(absent and self.min > 0),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return (
+            f"of any people of the population who look alike, a share between {plain(self.min)} "
+            f"and {plain(self.max)} is in the table"
+        )
+
+    def _required(self) -> Mapping[str, Number]:
+        return {"min": Fraction(self.min), "max": Fraction(self.max)}

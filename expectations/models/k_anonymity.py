@@ -1,0 +1,49 @@
+"""k-anonymity: nobody can be told apart from at least k - 1 others by the quasi-identifiers.
+
+Source: Samarati and Sweeney, as used by Aggarwal et al. and Machanavajjhala et al.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import RECODED, PrivacyModel, Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAnonymity(PrivacyModel):
+    """Each group, the rows that show one vector of quasi-identifiers, has at least k rows."""
+
+    name: ClassVar[str] = "k-anonymity"
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = RECODED
+    protects: ClassVar[bool] = False
+
+    model: Literal["k-anonymity"] = "k-anonymity"
+    k: Annotated[int, Field(ge=1, description="smallest number of rows in a group")]
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`k`: the size of each group."""
+        return {"k": groups.sizes}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have fewer than k rows."""
+        return np.asarray(groups.sizes < self.k)
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether the smallest group has k rows."""
+        sizes = self.measure(groups)["k"]
+        return Verdict(
+            required={"k": self.k},
+            observed={"k": int(sizes.min()) if len(sizes) else None},
+            groups=len(groups),
+            failing=int(self.failing(groups).sum()),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return f"every combination of quasi-identifiers is shown by at least {self.k} rows"

@@ -1,0 +1,97 @@
+"""(k,e)-anonymity: a group hides its members among k different sensitive values spanning e.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import (
+    EXACT,
+    RECODED,
+    ExactNumber,
+    Number,
+    PrivacyModel,
+    Verdict,
+    plain,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KEAnonymity(PrivacyModel):
+    """Each group has at least k distinct sensitive values, and their range is at least e.
+
+    e has the unit of the sensitive attribute: days for dates, seconds for timestamps.
+    """
+
+    name: ClassVar[str] = "ke-anonymity"
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = RECODED | EXACT | {"ambiguous"}
+    protects: ClassVar[bool] = True
+
+    model: Literal["ke-anonymity"] = "ke-anonymity"
+    k: Annotated[int, Field(ge=1, description="smallest number of distinct sensitive values")]
+    e: Annotated[ExactNumber, Field(ge=0, description="smallest range of the sensitive values")]
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`k`: distinct sensitive values of each group; `e`: their range in exact units.
+
+        Raises:
+            PromiseError: where the sensitive attribute has no order or holds nulls.
+        """
+        counts = groups.of(self.sensitive)
+        if counts.numbers is None:
+            raise PromiseError(f"{self._title()} needs ordered values without nulls")
+        ends = np.append(counts.starts[1:], len(counts.group)) - 1
+        units = counts.numbers.units
+        lowest, highest = units[counts.value[counts.starts]], units[counts.value[ends]]
+        return {"k": counts.distinct, "e": highest - lowest}
+
+    def distinct(self, groups: Groups) -> int | None:
+        """The fewest distinct sensitive values of any group, ordered or not."""
+        return int(groups.of(self.sensitive).distinct.min()) if len(groups) else None
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have too few values, or too small a range."""
+        numbers = groups.of(self.sensitive).numbers
+        if numbers is None:
+            return np.ones(len(groups), dtype=bool)
+        scores = self.measure(groups)
+        short = (scores["k"] < self.k) | (scores["e"] < numbers.at_least(self.e))
+        return np.asarray(short, dtype=bool)
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether every group has k distinct values and a range of e."""
+        counts = groups.of(self.sensitive)
+        if counts.numbers is None or not len(groups):
+            return Verdict(self._required(), {"k": None, "e": None}, len(groups), len(groups))
+        scores = self.measure(groups)
+        return Verdict(
+            required=self._required(),
+            observed={
+                "k": int(scores["k"].min()),
+                "e": counts.numbers.fraction(scores["e"].min()),
+            },
+            groups=len(groups),
+            failing=int(self.failing(groups).sum()),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return (
+            f"whoever finds a person's group still faces at least {self.k} different values of "
+            f"{self.sensitive}, at least {plain(self.e)} apart from lowest to highest"
+        )
+
+    def _required(self) -> Mapping[str, Number]:
+        return {"k": self.k, "e": Fraction(self.e)}
+
+    def _title(self) -> str:
+        return f"({self.k},{plain(self.e)})-anonymity of {self.sensitive!r}"

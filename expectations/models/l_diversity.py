@@ -1,0 +1,287 @@
+"""l-diversity: sensitive values are well represented in every group, by one of three measures.
+
+Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity: privacy beyond k-anonymity
+(ICDE 2006): distinct, entropy and recursive (c,l)-diversity; with don't-care values the entropy is
+the adjusted one and the recursive variant is positive disclosure-recursive; with `negative` it is
+negative/positive disclosure-recursive; with `known` it is multi-attribute l-diversity.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.measures.entropy import adjusted_entropy, entropy
+from sfumato.expectations.measures.ratios import below, largest, smallest
+from sfumato.expectations.models.model import (
+    EXACT,
+    RECODED,
+    ExactNumber,
+    Number,
+    PrivacyModel,
+    Verdict,
+    plain,
+)
+from sfumato.expectations.texts import Value
+
+_LENIENT = 1e-9  # in entropy: logarithms are not exact
+
+
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
+class Negative:
+    """Values whose absence must not be learnt: each is at least `percent` of every group."""
+
+    values: Annotated[tuple[Value, ...], Field(min_length=1)]
+    percent: Annotated[ExactNumber, Field(gt=0, le=100)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LDiversity(PrivacyModel):
+    """What the variants share: they are block-local, and merging groups cannot break them."""
+
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = RECODED | EXACT | {"ambiguous"}
+    protects: ClassVar[bool] = True
+
+    model: Literal["l-diversity"] = "l-diversity"
+    known: Annotated[
+        tuple[str, ...] | None,
+        Field(min_length=1, description="other sensitive attributes that an adversary may know"),
+    ] = None
+
+    @property
+    def told_apart_by(self) -> tuple[str, ...]:
+        """The quasi-identifiers, and the sensitive attributes that an adversary may know."""
+        return (*(self.quasi_identifiers or ()), *(self.known or ()))
+
+    def _whose(self) -> str:
+        known = f", and knows {' and '.join(self.known)}," if self.known else ""
+        return f"whoever finds a person's group{known}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctLDiversity(_LDiversity):
+    """Each group shows at least l different sensitive values."""
+
+    name: ClassVar[str] = "distinct-l-diversity"
+
+    variant: Literal["distinct"] = "distinct"
+    l: Annotated[int, Field(ge=1, description="smallest number of different sensitive values")]
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`l`: the number of different sensitive values of each group."""
+        return {"l": groups.of(self.sensitive).distinct}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups show fewer than l different values."""
+        return np.asarray(self.measure(groups)["l"] < self.l)
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether every group shows l different values."""
+        distinct = self.measure(groups)["l"]
+        return Verdict(
+            required={"l": self.l},
+            observed={"l": int(distinct.min()) if len(distinct) else None},
+            groups=len(groups),
+            failing=int(self.failing(groups).sum()),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return f"{self._whose()} still faces at least {self.l} different values of {self.sensitive}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntropyLDiversity(_LDiversity):
+    """The entropy of the sensitive values of each group is at least ln l.
+
+    With don't-care values it is the adjusted entropy: the largest that lowering their counts can
+    reach. l is a real number; scores are exp(entropy), compared with a tolerance of 1e-9.
+    """
+
+    name: ClassVar[str] = "entropy-l-diversity"
+
+    variant: Literal["entropy"] = "entropy"
+    l: Annotated[ExactNumber, Field(ge=1, description="smallest exp(entropy) of a group")]
+    dont_care: Annotated[
+        tuple[Value, ...] | None,
+        Field(min_length=1, description="values that may be disclosed"),
+    ] = None
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`l`: exp(entropy) of each group (float64), infinite where only don't-care values are."""
+        return {"l": np.exp(self._entropy(groups))}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups have an entropy below ln l - 1e-9."""
+        return self._below(self._entropy(groups))
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether every group's entropy is at least ln l - 1e-9."""
+        found = self._entropy(groups)
+        return Verdict(
+            required={"l": Fraction(self.l)},
+            observed={"l": _rounded(float(np.exp(found.min()))) if len(found) else None},
+            groups=len(groups),
+            failing=int(self._below(found).sum()),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return (
+            f"{self._whose()} is as uncertain about {self.sensitive} as among {plain(self.l)} "
+            f"equally likely values{_besides(self.dont_care)}"
+        )
+
+    def _below(self, found: np.ndarray) -> np.ndarray:
+        return np.asarray(~(found >= np.log(float(self.l)) - _LENIENT))
+
+    def _entropy(self, groups: Groups) -> np.ndarray:
+        counts = groups.of(self.sensitive)
+        if self.dont_care is None:
+            return entropy(counts, groups.sizes)
+        return adjusted_entropy(counts, entries_of(counts, self.dont_care))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecursiveLDiversity(_LDiversity):
+    """In each group r_1 < c (r_l + … + r_m), where r_1 ≥ … ≥ r_m are its counts of values.
+
+    With don't-care values only the most frequent other value s_y must be so bounded: by
+    c (r_l + … + r_m) where y < l, and else by c (r_{l-1} + … + r_m - r_y). With `negative`, values
+    that must not be excluded either are frequent enough in every group.
+    """
+
+    name: ClassVar[str] = "recursive-l-diversity"
+
+    variant: Literal["recursive"] = "recursive"
+    l: Annotated[int, Field(ge=1, description="from which rank on values count as rare")]
+    c: Annotated[ExactNumber, Field(gt=0, description="how much the most frequent may outweigh")]
+    dont_care: Annotated[
+        tuple[Value, ...] | None,
+        Field(min_length=1, description="values that may be disclosed"),
+    ] = None
+    negative: Negative | None = None
+
+    @model_validator(mode="after")
+    def _rank_is_defined(self) -> Self:
+        if self.dont_care is not None and self.l < 2:
+            raise ValueError("l: with dont-care values, l is at least 2")
+        return self
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`most`, `rest`: each group's two sides of most < c * rest; `l`: its different values.
+
+        With `negative`, `least`: how often it shows the rarest of those values.
+        """
+        counts = groups.of(self.sensitive)
+        most, rest = self._sides(counts)
+        scores = {"most": most, "rest": rest, "l": counts.distinct}
+        return scores | ({"least": _least(counts, self.negative)} if self.negative else {})
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups break r < c * tail, or show too little of a negative value."""
+        return self._broken(self.measure(groups), groups.sizes)
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether every group keeps r < c * tail, and shows enough of each negative value.
+
+        `c` as observed is the smallest for which r ≤ c * tail in all groups.
+        """
+        scores = self.measure(groups)
+        most, rest = scores["most"], scores["rest"]
+        bounded = not ((rest == 0) & (most > 0)).any()
+        observed: dict[str, Number] = {
+            "c": largest(most, np.maximum(rest, 1)) if bounded else None,
+            "l": int(scores["l"].min()) if len(groups) else None,
+        }
+        required: dict[str, Number] = {"c": Fraction(self.c), "l": self.l}
+        if self.negative is not None:
+            seen = smallest(scores["least"], groups.sizes)
+            observed["percent"] = None if seen is None else 100 * seen
+            required["percent"] = Fraction(self.negative.percent)
+        failing = int(self._broken(scores, groups.sizes).sum())
+        return Verdict(required, observed, len(groups), failing)
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        least = ""
+        if self.negative is not None:
+            least = (
+                f"; and {_listed(self.negative.values)} cannot be ruled out: each is at least "
+                f"{plain(self.negative.percent)} percent of every group"
+            )
+        return (
+            f"in every group the most frequent value of {self.sensitive}"
+            f"{_besides(self.dont_care)} is rarer than {plain(self.c)} times all values from the "
+            f"{_ordinal(self.l)} most frequent on, together{least}"
+        )
+
+    def _broken(self, scores: Mapping[str, np.ndarray], sizes: np.ndarray) -> np.ndarray:
+        most, rest = scores["most"], scores["rest"]
+        broken = ~(below(most, rest, Fraction(self.c)) | (most == 0))
+        if self.negative is not None:
+            broken |= below(scores["least"], sizes, Fraction(self.negative.percent) / 100)
+        return np.asarray(broken)
+
+    def _sides(self, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+        if self.dont_care is None:
+            return counts.largest, counts.tail(self.l)
+        ignored = entries_of(counts, self.dont_care)
+        cared_for = np.where(ignored, 0, counts.count)
+        most = np.maximum.reduceat(cared_for, counts.starts) if len(cared_for) else cared_for
+        more_frequent = ignored & (counts.count > np.repeat(most, counts.distinct))
+        rank = np.add.reduceat(more_frequent, counts.starts, dtype=np.int64) + 1
+        return most, np.where(rank < self.l, counts.tail(self.l), counts.tail(self.l - 1) - most)
+
+
+def eligible(groups: Groups, sensitive: str | None) -> int | None:
+    """The largest l for which the rows can be grouped so that no value exceeds 1/l of a group.
+
+    The eligibility condition: no value is more than 1/l of all rows.
+    """
+    totals = groups.of(sensitive).totals
+    return groups.rows // int(totals.max()) if groups.rows else None
+
+
+def entries_of(counts: Counts, values: tuple[str, ...]) -> np.ndarray:
+    """Which entries of the counts are of these values."""
+    if not values:
+        return np.zeros(len(counts.value), dtype=bool)
+    named = np.zeros(counts.values, dtype=bool)
+    named[counts.numbered(values)] = True
+    return np.asarray(named[counts.value])
+
+
+def _least(counts: Counts, negative: Negative) -> np.ndarray:
+    """How often each group shows the rarest of the negative values; 0 where one is missing."""
+    groups = len(counts.starts)
+    least = np.full(groups, np.iinfo(np.int64).max)
+    for value in negative.values:
+        shown = np.zeros(groups, dtype=np.int64)
+        of_value = entries_of(counts, (value,))
+        shown[counts.group[of_value]] = counts.count[of_value]
+        least = np.minimum(least, shown)
+    return least
+
+
+def _rounded(number: float) -> Number:
+    """To six decimals, so that the same groups give the same number on every machine."""
+    return number if np.isinf(number) else Fraction(str(round(number, 6)))
+
+
+def _besides(dont_care: tuple[str, ...] | None) -> str:
+    return f" (other than {_listed(dont_care)}, which may be known)" if dont_care else ""
+
+
+def _listed(values: tuple[str, ...]) -> str:
+    return ", ".join(values)
+
+
+def _ordinal(rank: int) -> str:
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    return f"{rank}{'th' if rank % 100 in (11, 12, 13) else endings.get(rank % 10, 'th')}"

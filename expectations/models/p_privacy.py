@@ -1,0 +1,181 @@
+"""P-privacy: the values shown for a group are spread as a target distribution P says.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups, Subdomains
+from sfumato.expectations.groups.subdomains import imbalances
+from sfumato.expectations.models.model import ExactNumber, PrivacyModel, Verdict, plain
+
+_STRICT = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Parameters:
+    """The mean and the variance of a normal distribution, in the units of the attribute."""
+
+    mean: ExactNumber
+    variance: Annotated[ExactNumber, Field(gt=0)]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Normal:
+    """A normal distribution over the attribute's domain."""
+
+    normal: Parameters
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Zipf:
+    """Zipf's distribution with exponent s over the values in ascending order."""
+
+    zipf: Annotated[ExactNumber, Field(ge=0)]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class File:
+    """A distribution that a file gives: values with their weights."""
+
+    file: Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True, config=_STRICT)
+class Given:
+    """The same with the lines of the file: a header with `value`, `probability` and strata."""
+
+    given: tuple[tuple[str, ...], ...]
+
+
+def _kind(aim: Any) -> str:
+    if isinstance(aim, Mapping):
+        return next((str(name) for name in aim if name in ("normal", "zipf", "file", "given")), "")
+    return "word" if isinstance(aim, str) else type(aim).__name__.lower()
+
+
+Aim = Annotated[
+    Annotated[Literal["source", "uniform"], Tag("word")]
+    | Annotated[Normal, Tag("normal")]
+    | Annotated[Zipf, Tag("zipf")]
+    | Annotated[File, Tag("file")]
+    | Annotated[Given, Tag("given")],
+    Discriminator(_kind),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PPrivacy(PrivacyModel):
+    """The subdomains shown for each group are balanced as P says, up to `tolerance`.
+
+    The tolerance is relative to the number of subdomains. Merging groups that have the same target
+    adds their equations up and cannot unbalance them.
+    """
+
+    name: ClassVar[str] = "p-privacy"
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = frozenset({"redistributed"})
+    protects: ClassVar[bool] = True
+
+    model: Literal["p-privacy"] = "p-privacy"
+    target: Aim
+    per: Annotated[
+        Literal["stratum", "table"],
+        Field(description="whose own distribution `source` is: each stratum's, or all rows'"),
+    ] = "stratum"
+    tolerance: Annotated[
+        ExactNumber, Field(ge=0, lt=1, description="largest imbalance, relative to a group's size")
+    ] = Decimal(0)
+
+    @model_validator(mode="after")
+    def _only_a_source_is_of_something(self) -> Self:
+        if self.per == "table" and self.target != "source":
+            raise ValueError("per: only the target `source` is that of the strata or of the table")
+        return self
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`tolerance`: the imbalance of each group (Fractions, infinity where a node has no P).
+
+        Raises:
+            PromiseError: where no subdomains of a group are shown, or a target is no distribution.
+        """
+        shown = _by_group(self._subdomains(groups))
+        scores = np.full(len(groups), np.inf, dtype=object)
+        for number, target in enumerate(shown.targets):
+            members = np.flatnonzero(shown.target[: len(groups)] == number)
+            found = imbalances(target, _multisets(shown, members, len(target.parent)))
+            for group, score in zip(members.tolist(), found, strict=True):
+                scores[group] = np.inf if score is None else score
+        return {"tolerance": scores}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups are less balanced than the tolerance allows."""
+        try:
+            scores = self.measure(groups)["tolerance"].tolist()
+        except PromiseError:
+            return np.ones(len(groups), dtype=bool)
+        return self._over(scores)
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether no group's imbalance exceeds the tolerance, in fractions."""
+        required = {"tolerance": Fraction(self.tolerance)}
+        try:
+            scores = self.measure(groups)["tolerance"].tolist()
+        except PromiseError:
+            return Verdict(required, {"tolerance": None}, len(groups), len(groups))
+        worst = max(scores, default=None)
+        return Verdict(
+            required=required,
+            observed={"tolerance": worst},
+            groups=len(groups),
+            failing=int(self._over(scores).sum()),
+        )
+
+    def feasible(self, coarsest: Groups) -> Verdict | None:
+        """None before subdomains are chosen; the root alone, as often as needed, is balanced."""
+        return self.check(coarsest) if coarsest.subdomains else None
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        within = f", up to a share {plain(self.tolerance)}" if self.tolerance else ""
+        return (
+            f"from what is shown of a group, each value of {self.sensitive} is as likely as the "
+            f"published target distribution says{within}"
+        )
+
+    def _over(self, scores: list[Fraction]) -> np.ndarray:
+        return np.array([score > Fraction(self.tolerance) for score in scores], dtype=bool)
+
+    def _subdomains(self, groups: Groups) -> Subdomains:
+        name = self.sensitive
+        if name is None and len(groups.subdomains) == 1:
+            name = next(iter(groups.subdomains))
+        if name is None or name not in groups.subdomains:
+            raise PromiseError(f"no subdomains of {name!r} are shown")
+        return groups.subdomains[name]
+
+
+def _by_group(shown: Subdomains) -> Subdomains:
+    order = np.argsort(shown.group, kind="stable")
+    return replace(
+        shown, group=shown.group[order], node=shown.node[order], count=shown.count[order]
+    )
+
+
+def _multisets(shown: Subdomains, groups: np.ndarray, nodes: int) -> Iterator[np.ndarray]:
+    """The copies of each of a target's nodes in each of the groups; entries are in group order."""
+    starts = np.searchsorted(shown.group, groups)
+    ends = np.searchsorted(shown.group, groups, side="right")
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        copies = np.zeros(nodes, dtype=np.int64)
+        np.add.at(copies, shown.node[start:end], shown.count[start:end])
+        yield copies

@@ -1,0 +1,141 @@
+"""t-closeness: the sensitive values of each group are distributed much like those of all rows.
+
+Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and l-diversity (ICDE
+2007). The distance is the earth mover's; all rows are the published ones. Where subdomains stand
+for values, a group's distribution is the one that is declared for it.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Counts, Groups, Subdomains
+from sfumato.expectations.measures.declared_distances import (
+    declared_equal_distance,
+    declared_hierarchical_distance,
+    declared_ordered_distance,
+)
+from sfumato.expectations.measures.emd import (
+    Distances,
+    equal_distance,
+    hierarchical_distance,
+    ordered_distance,
+)
+from sfumato.expectations.measures.ratios import above, largest
+from sfumato.expectations.models.model import (
+    EXACT,
+    RECODED,
+    ExactNumber,
+    PrivacyModel,
+    Verdict,
+    plain,
+)
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TCloseness(PrivacyModel):
+    """The distance between each group's distribution and that of all rows is at most t.
+
+    Distances: `equal` (variational), `ordered` (by rank among the different values, for attributes
+    with an order), `hierarchical` (by the levels of the attribute's hierarchy).
+    """
+
+    name: ClassVar[str] = "t-closeness"
+    monotone: ClassVar[bool] = True
+    forms: ClassVar[frozenset[str]] = RECODED | EXACT | {"redistributed"}
+    protects: ClassVar[bool] = True
+
+    model: Literal["t-closeness"] = "t-closeness"
+    t: Annotated[ExactNumber, Field(ge=0, le=1, description="largest distance of a group")]
+    distance: Distance
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`t`: the distance of each group as float64.
+
+        Raises:
+            PromiseError: where the attribute has no such distance.
+        """
+        distances = self._distances(groups)
+        return {"t": (distances.numerators / distances.denominators).astype(np.float64)}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups are farther than t from the distribution of all rows."""
+        distances = self._measured(groups)
+        if distances is None:
+            return np.ones(len(groups), dtype=bool)
+        return self._farther(distances)
+
+    def check(self, groups: Groups) -> Verdict:
+        """Whether no group's distance exceeds t, decided in integers."""
+        required = {"t": Fraction(self.t)}
+        distances = self._measured(groups)
+        if distances is None:
+            return Verdict(required, {"t": None}, len(groups), len(groups))
+        return Verdict(
+            required=required,
+            observed={"t": largest(distances.numerators, distances.denominators)},
+            groups=len(groups),
+            failing=int(self._farther(distances).sum()),
+        )
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return (
+            f"the values of {self.sensitive} in every group are distributed like those of all "
+            f"published rows, up to {plain(self.t)} (earth mover's distance, {self.distance})"
+        )
+
+    def _farther(self, distances: Distances) -> np.ndarray:
+        return above(distances.numerators, distances.denominators, Fraction(self.t))
+
+    def _measured(self, groups: Groups) -> Distances | None:
+        """The distances, None where there are no groups, or no such distance."""
+        if not len(groups):
+            return None
+        if self._declared(groups) is None:
+            whether = measurable(groups.of(self.sensitive), self.distance)
+            return self._distances(groups) if whether else None
+        try:
+            return self._distances(groups)
+        except PromiseError:
+            return None
+
+    def _distances(self, groups: Groups) -> Distances:
+        declared = self._declared(groups)
+        if declared is not None:
+            return DECLARED[self.distance](declared, groups.sizes)
+        return DISTANCES[self.distance](groups.of(self.sensitive), groups.sizes)
+
+    def _declared(self, groups: Groups) -> Subdomains | None:
+        """What stands for the attribute's values, or for those of the only one, where it does."""
+        name = self.sensitive
+        if name is None and len(groups.subdomains) == 1 and not groups.sensitive:
+            name = next(iter(groups.subdomains))
+        return groups.subdomains.get(name) if name else None
+
+
+DISTANCES: Mapping[Distance, Callable[[Counts, np.ndarray], Distances]] = {
+    "equal": equal_distance,
+    "ordered": ordered_distance,
+    "hierarchical": hierarchical_distance,
+}
+
+DECLARED: Mapping[Distance, Callable[[Subdomains, np.ndarray], Distances]] = {
+    "equal": declared_equal_distance,
+    "ordered": declared_ordered_distance,
+    "hierarchical": declared_hierarchical_distance,
+}
+
+
+def measurable(counts: Counts, distance: Distance) -> bool:
+    """Whether the attribute has such a distance: an order, or a hierarchy."""
+    if distance == "ordered":
+        return counts.numbers is not None
+    return distance == "equal" or counts.ancestors is not None

@@ -1,0 +1,168 @@
+"""What was expected of a release and what was seen: the rows of its validation report.
+
+`judge` of `expectations.suites.gate` makes these rows with Great Expectations, when a release is
+made; `examine` makes the same rows without it, from the same rules and models, when it is checked.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel, Verdict, plain
+from sfumato.expectations.rules.structure import Rule
+
+GROUPS = "groups"  # what promises are judged on stands in the report where a table's name does
+Promised = tuple[PrivacyModel, Groups]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """An expectation by its type, and what it asks for."""
+
+    type: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """The expectation as text, the same for equal expectations."""
+        parameters = {name.replace("-", "_"): value for name, value in self.parameters.items()}
+        return f"{self.type} {json.dumps(parameters, sort_keys=True)}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a validator tells of one expectation, believed only once `admitted`."""
+
+    expected: Expected
+    raised: bool
+    passed: bool | None
+    observed: Mapping[str, Any] | int | None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One expectation of one table: whether it passed, and what was counted (aggregates only)."""
+
+    table: str
+    type: str
+    parameters: Mapping[str, Any]
+    passed: bool
+    observed: Mapping[str, int | str | None] | int | None
+
+    def __str__(self) -> str:
+        asked = json.dumps(self.parameters, sort_keys=True)
+        seen = "" if self.observed is None else f", observed {json.dumps(self.observed)}"
+        kept = "holds" if self.passed else "is broken"
+        return f"{self.table}: {self.type} {kept}: required {asked}{seen}"
+
+
+def expected(rule: Rule | PrivacyModel) -> Expected:
+    """A rule or a promise as an expectation."""
+    if isinstance(rule, PrivacyModel):
+        return Expected(f"expect_{rule.name.replace('-', '_')}", rule.parameters())
+    return Expected(rule.type, rule.parameters())
+
+
+def observed(verdict: Verdict) -> dict[str, int | str | None]:
+    """A verdict's observation: the promise's parameters as observed, and how many groups fail."""
+    seen = {name: plain(value) for name, value in verdict.observed.items()}
+    return seen | {"groups": verdict.groups, "failing": verdict.failing}
+
+
+def examine(
+    tables: Mapping[str, pa.Table],
+    structure: Mapping[str, Sequence[Rule]],
+    promises: Sequence[Promised],
+) -> tuple[Judged, ...]:
+    """The rows that `judge` makes, without Great Expectations.
+
+    Raises:
+        PromiseError: where a table has no rules, rules have no table, or nothing is promised.
+    """
+    refuse_unexpected(tables, structure, promises)
+    rows = [
+        Judged(name, rule.type, rule.parameters(), rule.holds(table), rule.observed(table))
+        for name, table in tables.items()
+        for rule in structure[name]
+    ]
+    for model, groups in promises:
+        wanted, verdict = expected(model), model.check(groups)
+        rows.append(
+            Judged(GROUPS, wanted.type, wanted.parameters, verdict.holds, observed(verdict))
+        )
+    return tuple(rows)
+
+
+def admitted(
+    table: str, wanted: Sequence[Expected], outcomes: Sequence[Outcome]
+) -> tuple[Judged, ...]:
+    """The outcomes as rows in the order of what was wanted, where all of it was evaluated.
+
+    Raises:
+        PromiseError: where nothing was wanted, or something was dropped, added, raised, passed
+            neither nor failed, or passed without having been measured.
+    """
+    if not wanted:
+        raise PromiseError(f"{table}: nothing is expected of it")
+    for outcome in outcomes:
+        if outcome.raised or not isinstance(outcome.passed, bool) or _unmeasured(outcome):
+            raise PromiseError(f"{table}: {outcome.expected.type} could not be evaluated")
+    by_key = {outcome.expected.key: outcome for outcome in outcomes}
+    differing = Counter(e.key for e in wanted)
+    differing.subtract(outcome.expected.key for outcome in outcomes)
+    if wrong := sorted({key.partition(" ")[0] for key, times in differing.items() if times}):
+        raise PromiseError(f"{table}: not evaluated exactly as expected: {', '.join(wrong)}")
+    found = [(e, by_key[e.key]) for e in wanted]
+    return tuple(
+        Judged(table, e.type, e.parameters, outcome.passed is True, outcome.observed)
+        for e, outcome in found
+    )
+
+
+def _unmeasured(outcome: Outcome) -> bool:
+    """Whether a promise is said to hold although it was not measured."""
+    if not outcome.passed or "model" not in outcome.expected.parameters:
+        return False
+    seen = outcome.observed
+    return not isinstance(seen, Mapping) or not all(
+        isinstance(value, int | str) for value in (seen or {"": None}).values()
+    )
+
+
+def refuse_unexpected(
+    tables: Mapping[str, pa.Table],
+    structure: Mapping[str, Sequence[Rule]],
+    promises: Sequence[Promised],
+) -> None:
+    """Refuse what nothing is expected of, and expectations of what is not there.
+
+    Raises:
+        PromiseError: for a table without rules, rules without a table, or no promise at all.
+    """
+    for name in sorted(tables.keys() ^ structure.keys()):
+        where = "is not expected" if name in tables else "is expected and missing"
+        raise PromiseError(f"table {name!r} {where}")
+    for name, rules in structure.items():
+        if not rules:
+            raise PromiseError(f"table {name!r}: nothing is expected of it")
+    if not promises:
+        raise PromiseError("nothing is promised")
+
+
+def require(judged: Iterable[Judged]) -> None:
+    """Refuse a release of which any expectation failed, or none was judged.
+
+    Raises:
+        PromiseError: with each broken expectation, what it requires and what was observed.
+    """
+    rows = list(judged)
+    if not rows:
+        raise PromiseError("nothing was judged")
+    if broken := [str(row) for row in rows if row.passed is not True]:
+        raise PromiseError("; ".join(broken))

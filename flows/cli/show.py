@@ -1,0 +1,161 @@
+"""What the command line shows: progress and messages on stderr, answers on stdout."""
+
+import csv
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from sfumato.tasks.private.progress import Listener
+    from sfumato.tasks.query.ask import Answer
+
+
+def failure(message: str) -> None:
+    """One line that says what went wrong."""
+    click.echo(f"sfumato: {' '.join(message.split())}", err=True)
+
+
+def say(message: str) -> None:
+    """A line for whoever watches."""
+    click.echo(message, err=True)
+
+
+def document(content: Mapping[str, Any], format_: str) -> None:
+    """A document as JSON, or as lines of dotted names."""
+    if format_ == "json":
+        click.echo(json.dumps(content, ensure_ascii=False))
+        return
+    lines = list(_flat(content))
+    width = max((len(name) for name, _ in lines), default=0)
+    for name, value in lines:
+        click.echo(f"{name:<{width}}  {'-' if value is None else value}")
+
+
+def answered_as(answer: "Answer", format_: str) -> None:
+    """An answer as a table, as JSON, or as CSV with its bounds in columns of their own."""
+    from sfumato.tasks.query.ask import document as as_document
+
+    if format_ == "json":
+        document(as_document(answer), "json")
+    elif format_ == "csv":
+        _as_csv(as_document(answer))
+    else:
+        answered(answer)
+
+
+def _as_csv(answer: Mapping[str, Any]) -> None:
+    """A header even where there are no rows; sides of bounds are called `x_lower` and so on."""
+    rows = [dict(_sides(row)) for row in answer["rows"]]
+    header = list(rows[0]) if rows else answer["columns"]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow(["" if row[name] is None else row[name] for name in header])
+
+
+def _sides(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            for side in ("lower", "upper", "estimate"):
+                yield f"{name}_{side}", value[side]
+        else:
+            yield name, value
+
+
+def answered(answer: "Answer") -> None:
+    """An answer as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for column in answer.columns:
+        table.add_column(column)
+    for row in answer.rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console().print(table)
+    rows = [v for row in answer.rows for v in row.values() if hasattr(v, "estimate")]
+    if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
+        click.echo("≈ is an estimate, without guarantee")
+    kind = "guaranteed bounds" if answer.guaranteed else "estimates without guarantee"
+    left_out = ", ".join(f"{n} {why}" for why, n in answer.not_represented.items() if n)
+    click.echo(
+        f"{kind} over the represented rows{f'; not represented: {left_out}' if left_out else ''}"
+    )
+
+
+@contextmanager
+def stages() -> Iterator["Listener"]:
+    """A listener that shows a run's stages: live on a terminal, as plain lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield _plain()
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        waiting = progress.add_task("starting Prefect", total=1)
+        running: dict[str, Any] = {}
+
+        def listen(stage: str, event: str) -> None:
+            progress.update(waiting, completed=1)
+            if event == "started":
+                running[stage] = progress.add_task(stage, total=1)
+            elif event == "finished":
+                progress.update(running[stage], completed=1)
+            else:
+                progress.update(running[stage], description=f"{stage}: failed")
+
+        yield listen
+
+
+def _plain() -> "Listener":
+    started: dict[str, float] = {}
+
+    def listen(stage: str, event: str) -> None:
+        if event == "started":
+            started[stage] = time.monotonic()
+        else:
+            say(f"{stage}: {event} after {time.monotonic() - started[stage]:.1f} s")
+
+    return listen
+
+
+def _cell(value: Any) -> str:
+    if not hasattr(value, "lower") or isinstance(value, str):
+        return "null" if value is None else str(value)
+    if value.lower is None:
+        return "none selected"
+    empty = " or null" if value.may_be_empty else ""
+    if value.lower == value.upper:
+        return f"{_number(value.lower)}{empty}"
+    expected = "" if value.estimate is None else f" (≈ {_number(value.estimate)})"
+    return f"{_number(value.lower)} … {_number(value.upper)}{expected}{empty}"
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, int) or not hasattr(value, "__float__"):
+        return str(value)
+    return f"{float(value):,.2f}"
+
+
+def _flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in content.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            numbered = {str(number): one for number, one in enumerate(value, start=1)}
+            yield from _flat(numbered, f"{prefix}{name}.")
+        elif isinstance(value, list):
+            yield f"{prefix}{name}", ", ".join(map(str, value)) or None
+        else:
+            yield f"{prefix}{name}", value

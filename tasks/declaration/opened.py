@@ -1,0 +1,50 @@
+"""A release directory, opened for reading: nothing in it is trusted here beyond its declaration."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.terms import Declared
+
+MANIFEST = "datapackage.json"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release on disk and what it declares."""
+
+    directory: Path
+    declared: Declared
+    manifest: dict[str, Any]
+
+    def path(self, name: str) -> Path:
+        """A published table's Parquet file."""
+        return self.directory / "data" / f"{name}.parquet"
+
+    def table(self, name: str) -> pa.Table:
+        """A published table, read whole."""
+        return pq.read_table(self.path(name))
+
+
+def open_release(directory: Path) -> Release:
+    """Read a release's manifest.
+
+    Raises:
+        InputError: where there is no release, or its manifest declares nothing that is understood.
+    """
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        declaration = {k: v for k, v in manifest["sfumato"].items() if k in Declared.model_fields}
+        return Release(directory, Declared.model_validate(declaration), manifest)
+    except FileNotFoundError:
+        raise InputError(f"{directory}: no release here ({MANIFEST} is missing)") from None
+    except (ValueError, KeyError, TypeError, AttributeError, ValidationError, OSError) as error:
+        raise InputError(
+            f"{directory}: {MANIFEST} is not a release's ({type(error).__name__})"
+        ) from None

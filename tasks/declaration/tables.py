@@ -1,0 +1,96 @@
+"""Published tables as files: written canonically, read back strictly.
+
+Parquet holds neither Arrow nor pandas metadata, and its dictionaries and statistics are made from
+the published values. Equal tables give equal bytes, under one version of PyArrow.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.terms import Declared, Format
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.registry import FORMS
+
+_ROWS_PER_GROUP = 1 << 20
+
+
+def schemas(declared: Declared) -> Mapping[str, pa.Schema]:
+    """The schema of every published table by its name; nullable where nulls are a category."""
+    return FORMS[declared.form.method].schemas(declared.columns, declared.form)
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write one table; the ending of the path, .parquet or .csv, says how.
+
+    Where a dictionary outgrows its page, the bytes of Parquet depend on how the columns are cut
+    into chunks in memory: so each column is one chunk.
+    """
+    if path.suffix == ".csv":
+        pa.csv.write_csv(table, path)
+        return
+    pq.write_table(
+        table.combine_chunks().replace_schema_metadata(None),
+        path,
+        version="2.6",
+        data_page_version="1.0",
+        compression="zstd",
+        compression_level=3,
+        row_group_size=_ROWS_PER_GROUP,
+        store_schema=False,
+    )
+
+
+def write_tables(tables: Tables, declared: Declared, directory: Path) -> None:
+    """Write every published table in every format into `directory`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, schema in schemas(declared).items():
+        for format_ in declared.formats:
+            write_table(tables[name].cast(schema), directory / f"{name}.{format_}")
+
+
+def read_tables(declared: Declared, directory: Path, format_: Format = "parquet") -> Tables:
+    """Read every published table back.
+
+    Raises:
+        PromiseError: where a file is missing, is no such table, or its columns, types or nulls are
+            not as declared.
+    """
+    return {
+        name: _read(directory / f"{name}.{format_}", schema)
+        for name, schema in schemas(declared).items()
+    }
+
+
+def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    try:
+        table = _read_csv(path, schema) if path.suffix == ".csv" else pq.read_table(path)
+    except (OSError, pa.ArrowException, ValueError):
+        raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
+    if table.schema.metadata is not None:
+        raise PromiseError(f"{path.name}: holds schema metadata")
+    if table.column_names != schema.names or table.schema.types != schema.types:
+        raise PromiseError(f"{path.name}: columns or types are not the declared ones")
+    for field in schema:
+        if table[field.name].null_count and not field.nullable:
+            raise PromiseError(f"{path.name}: column {field.name!r} has nulls")
+    return table.cast(schema)
+
+
+def _read_csv(path: Path, schema: pa.Schema) -> pa.Table:
+    return pa.csv.read_csv(
+        path,
+        convert_options=pa.csv.ConvertOptions(
+            column_types={field.name: field.type for field in schema},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            true_values=["true"],
+            false_values=["false"],
+        ),
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+    )

@@ -1,0 +1,95 @@
+"""What a release declares of itself: the allow-listed part of its spec, and its row counts.
+
+Everything else in a release is a function of the published tables and of this.
+"""
+
+import hashlib
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from sfumato.expectations.models.promises import Promise
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.forms.parameters import FormParameters
+from sfumato.tasks.partitions.parameters import PartitionParameters
+from sfumato.tasks.schema.hierarchy_rules import Declared as Hierarchy
+from sfumato.tasks.schema.published import DeclaredColumn, named
+from sfumato.tasks.schema.strata import Stratum
+
+Format = Literal["parquet", "csv"]
+LineName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
+Title = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$")]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class RowCounts(_Frozen):
+    """How many rows were read, and what became of them."""
+
+    read: int
+    dropped_by_filter: int
+    dropped_for_nulls: int
+    dropped_as_repeats: int
+    suppressed: int
+    published: int
+    fakes: int
+
+
+def _listed(columns: dict[str, DeclaredColumn]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, **column.model_dump(mode="json", by_alias=True, exclude_none=True)}
+        for name, column in columns.items()
+    ]
+
+
+def _by_name(columns: Any) -> Any:
+    if not isinstance(columns, list):
+        return columns
+    return {column["name"]: {k: v for k, v in column.items() if k != "name"} for column in columns}
+
+
+class Terms(_Frozen):
+    """What a spec says that may be published: the same for every version of an unchanged spec."""
+
+    name: str
+    title: str
+    unit: Annotated[Literal["row", "identifier"], Field(description="whom a row is about")]
+    versions: Literal["disjoint", "accepted-risk"]
+    columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
+        dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_listed)
+    ]
+    strata: tuple[Stratum, ...]
+    promises: tuple[Promise, ...]
+    partition: PartitionParameters
+    form: FormParameters
+    formats: tuple[Format, ...]
+
+    @property
+    def recoded(self) -> bool:
+        """Whether labels stand in the place of quasi-identifiers, and all else is as it was."""
+        return self.form.shows == "labels"
+
+    @property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """The declared hierarchies by column."""
+        known = {name: column.hierarchy for name, column in self.columns.items()}
+        return {name: hierarchy for name, hierarchy in known.items() if hierarchy is not None}
+
+    def named(self, *roles: str) -> list[str]:
+        """The published columns that have one of these roles, in order."""
+        return named(self.columns, *roles)
+
+    def digest(self) -> str:
+        """What tells these terms from others."""
+        terms = self.model_dump(mode="json", by_alias=True, include=set(Terms.model_fields))
+        return hashlib.sha256(canonical_json(terms)).hexdigest()
+
+
+class Declared(Terms):
+    """The terms of a release, and what it knows of its own making."""
+
+    rows: RowCounts
+    software: dict[str, str]

@@ -1,0 +1,147 @@
+"""How much a recoded table has lost, told by the published table alone.
+
+The measures are those of the literature (see `tasks.partitions.full_domain.metrics`, which measures
+the same before publication, on the domains of the original). Here a domain is what the published
+labels span: the hull of an ordered column's labels, the leaves of a hierarchy, the values in all
+sets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.recoded.labels import STAR, Admitted, Between, Prefixed, Values, levels
+from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of, reader_for
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.schema.published import DeclaredColumn
+
+
+@dataclass(frozen=True)
+class Utility:
+    """The measures of a recoded table; shares are of all represented rows or cells.
+
+    Attributes:
+        classes: different vectors of labels.
+        average_class_size: rows per class.
+        c_avg: the same over the largest k that is promised, None where none is.
+        discernibility: each published row counts the rows of its class, a suppressed one all rows.
+        height: the sum of the highest level that each column's labels have.
+        imprecision: the mean over all cells of the level over the height (1 - Prec).
+        ncp: the mean over all cells of the normalized certainty penalty.
+        starred_cells: the share of the cells that tell nothing, suppressed rows included.
+        starred_rows: how many published rows have no cell that tells anything.
+        suppressed_rows: how many rows are not published.
+    """
+
+    classes: int
+    average_class_size: Fraction
+    c_avg: Fraction | None
+    discernibility: int
+    height: int
+    imprecision: Fraction
+    ncp: Fraction
+    starred_cells: Fraction
+    starred_rows: int
+    suppressed_rows: int
+
+
+def utility(tables: Tables, declared: Declared) -> Utility | None:
+    """The measures; None for forms that do not recode, and where nothing is published."""
+    table = tables[TABLE] if declared.recoded else None
+    if table is None or not table.num_rows:
+        return None
+    names = declared.named("quasi-identifier")
+    groups = FORMS[declared.form.method].groups(tables, declared.columns, names, [])
+    lost = declared.rows.suppressed
+    rows = table.num_rows + lost
+    columns = [_column(table, name, declared) for name in names]
+    cells = rows * len(names)
+    ks = [promise.k for promise in declared.promises if isinstance(promise, KAnonymity)]
+    size = Fraction(table.num_rows, len(groups))
+    sizes = groups.sizes.astype(object)
+    return Utility(
+        classes=len(groups),
+        average_class_size=size,
+        c_avg=size / max(ks) if ks else None,
+        discernibility=int((sizes * sizes).sum()) + rows * lost,
+        height=sum(column.highest for column in columns),
+        imprecision=_mean([column.steps for column in columns], lost, cells),
+        ncp=_mean([column.penalty for column in columns], lost, cells),
+        starred_cells=_mean([Fraction(int(c.starred.sum())) for c in columns], lost, cells),
+        starred_rows=int(np.logical_and.reduce([column.starred for column in columns]).sum()),
+        suppressed_rows=lost,
+    )
+
+
+def _mean(of_published: Sequence[Fraction], suppressed: int, cells: int) -> Fraction:
+    """Over all cells, those of suppressed rows counting 1."""
+    return Fraction(sum(of_published) + suppressed * len(of_published)) / cells
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """Sums over the published cells of a column, and which of them are stars."""
+
+    steps: Fraction
+    penalty: Fraction
+    highest: int
+    starred: np.ndarray
+
+
+def _column(table: Any, name: str, declared: Declared) -> _Column:
+    labels, codes = labels_of(table, name)
+    column = declared.columns[name]
+    read = reader_for(declared.form.method)(name, column)
+    rows = np.bincount(codes, minlength=len(labels)).tolist()
+    level, height = levels(column, read)
+    reached = [level(label) for label in labels]
+    penalties = _penalties(labels, [read(label) for label in labels], column)
+    stars = np.array([label == STAR for label in labels], dtype=bool)
+    return _Column(
+        steps=Fraction(sum(n * at for n, at in zip(rows, reached, strict=True)), height),
+        penalty=sum((n * p for n, p in zip(rows, penalties, strict=True)), Fraction(0)),
+        highest=max(reached),
+        starred=stars[codes],
+    )
+
+
+def _penalties(
+    labels: Sequence[str | None], admitted: Sequence[Admitted], column: DeclaredColumn
+) -> list[Fraction]:
+    known = [a for label, a in zip(labels, admitted, strict=True) if label != STAR]
+    ends = [end for a in known if isinstance(a, Between) for end in (a.low, a.high)]
+    singles = [v for a in known if isinstance(a, Values) for v in a.values]
+    ordered = bool(ends)
+    span = _length(min([*ends, *singles]), max([*ends, *singles])) if ordered else Fraction(0)
+    leaves = column.hierarchy if isinstance(column.hierarchy, tuple) else set(singles)
+    return [
+        Fraction(1) if label == STAR else _penalty(a, span, len(leaves))
+        for label, a in zip(labels, admitted, strict=True)
+    ]
+
+
+def _penalty(admitted: Admitted, span: Fraction, leaves: int) -> Fraction:
+    if isinstance(admitted, Between):
+        return _length(admitted.low, admitted.high) / span
+    if isinstance(admitted, Prefixed):
+        return Fraction(admitted.length - len(admitted.kept), admitted.length)
+    if isinstance(admitted, Values):
+        number = len(admitted.values) + admitted.null
+        return Fraction(number, max(leaves, number)) if number > 1 else Fraction(0)
+    return Fraction(1)
+
+
+def _length(low: Any, high: Any) -> Fraction:
+    """What lies between two ordered values: numbers, or days and seconds."""
+    difference = high - low
+    if hasattr(difference, "total_seconds"):
+        return Fraction(difference.days * 86_400 + difference.seconds) + Fraction(
+            difference.microseconds, 10**6
+        )
+    return Fraction(difference)

@@ -1,0 +1,130 @@
+"""The table ST of the papers: every sensitive value of each group, with its count.
+
+Several sensitive attributes stand in one such table, their association surviving, or in one each
+(`st_<name>`). A form that has one shows something else of the groups in other tables, joined to
+this one by group_id.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.counting import count, dense
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.rules.structure import Rule, TotalCount, published
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.order import is_sorted
+from sfumato.tasks.forms.recoded.recoded import counted
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.schema.names import GROUP_ID, safe_name
+from sfumato.tasks.schema.published import Schema, named
+
+ST, COUNT = "st", "count"
+
+
+def names_of_tables(sensitive: Sequence[str], together: bool) -> dict[str, list[str]]:
+    """Which sensitive attributes stand in which table."""
+    if len(sensitive) == 1 or together:
+        return {ST: list(sensitive)}
+    return {f"{ST}_{safe_name(name)}": [name] for name in sensitive}
+
+
+def tables_of(shown: Microdata, group: np.ndarray, together: bool) -> dict[str, pa.Table]:
+    """Every value of each group (one number per row) with its count, in any order."""
+    names = [column.name for column in shown.with_roles("sensitive")]
+    tables = {}
+    for name, attributes in names_of_tables(names, together).items():
+        columns = {column: shown[column].array() for column in attributes}
+        tables[name] = _with_counts(pa.table({GROUP_ID: group, **columns}))
+    return tables
+
+
+def _with_counts(values: pa.Table) -> pa.Table:
+    """Every different row once, and how often it occurs."""
+    columns = [encode(name, "sensitive", values[name]) for name in values.column_names]
+    keys, _ = key(columns, values.num_rows)
+    _, first, times = np.unique(keys, return_index=True, return_counts=True)
+    return values.take(pa.array(first)).append_column(COUNT, pa.array(times.astype(np.int64)))
+
+
+def schemas(schema: Schema, together: bool) -> dict[str, pa.Schema]:
+    """The group's number, columns of their own types, and counts."""
+    group = pa.field(GROUP_ID, pa.int64(), nullable=False)
+    times = pa.field(COUNT, pa.int64(), nullable=False)
+    return {
+        name: pa.schema([group, *(field(column, schema) for column in attributes), times])
+        for name, attributes in names_of_tables(named(schema, "sensitive"), together).items()
+    }
+
+
+def field(name: str, schema: Schema) -> pa.Field:
+    """A published column as it is."""
+    return pa.field(name, schema[name].arrow_type, schema[name].nulls)
+
+
+def groups(
+    tables: Tables, schema: Schema, known: Sequence[str], sensitive: Sequence[str]
+) -> Groups:
+    """Counts of sensitive values per group_id, and per value of other attributes that are known.
+
+    Args:
+        tables: those that `tables_of` made, whose counts are known to add up.
+        schema: as declared.
+        known: the sensitive attributes that an adversary knows.
+        sensitive: the attributes whose values are counted.
+    """
+    tables_with = {name: _table_with(tables, [name, *known]) for name in sensitive}
+    seen = [_groups(table, schema, known, [name]) for name, table in tables_with.items()]
+    if not seen:
+        return _groups(_table_with(tables, known), schema, known, [])
+    counts = {name: counts for groups in seen for name, counts in groups.sensitive.items()}
+    return Groups(seen[0].sizes, counts)
+
+
+def _groups(
+    table: pa.Table, schema: Schema, known: Sequence[str], sensitive: Sequence[str]
+) -> Groups:
+    """What an adversary tells apart in one table."""
+    by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
+    by += [encode(name, "sensitive", table[name]) for name in known]
+    keys, bound = dense(key(by, table.num_rows)[0])
+    coded = {name: counted(table, schema, name).coded() for name in sensitive}
+    return count(keys, bound, coded, table[COUNT].to_numpy())
+
+
+def _table_with(tables: Tables, columns: Sequence[str]) -> pa.Table:
+    """The table that has these columns."""
+    return next(table for table in tables.values() if set(columns) <= set(table.column_names))
+
+
+def totals(table: pa.Table, groups: int) -> np.ndarray | None:
+    """How many rows the counts say that each of the groups 0, 1, … has; None where they cannot."""
+    of, times = table[GROUP_ID].to_numpy(), table[COUNT].to_numpy()
+    rows = np.zeros(groups, dtype=np.int64)
+    if not len(of) or of.min() < 0 or of.max() >= groups or times.min() < 1:
+        return None
+    if times.astype(np.float64).sum() >= 2**62:
+        return None
+    np.add.at(rows, of, times)
+    return rows
+
+
+def rules(
+    schema: Schema, together: bool, rows: int, withheld: Sequence[str]
+) -> dict[str, tuple[Rule, ...]]:
+    """Every combination of values stands once in a group; the counts add up to so many rows."""
+    return {
+        name: (
+            *published(arrow, None, _is_counted, withheld, (GROUP_ID, COUNT)),
+            TotalCount(COUNT, rows),
+        )
+        for name, arrow in schemas(schema, together).items()
+    }
+
+
+def _is_counted(table: pa.Table) -> bool:
+    """Whether the rows are sorted, and every combination of values stands once in a group."""
+    by = [encode(name, "sensitive", table[name]) for name in table.column_names if name != COUNT]
+    keys, _ = key(by, table.num_rows)
+    return is_sorted(table) and len(np.unique(keys)) == table.num_rows

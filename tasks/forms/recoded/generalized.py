@@ -1,0 +1,146 @@
+"""Generalization: of each group one label per quasi-identifier, which admits all its values.
+
+The label is the node of the hierarchy that the partition chose, or the lowest one above the group;
+without a hierarchy it is the interval from the least to the greatest value, or the set of values.
+
+Source: Samarati and Sweeney, Protecting privacy when disclosing information (1998); for intervals
+and sets per group, LeFevre, DeWitt, Ramakrishnan, Mondrian (ICDE 2006).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.exact import is_ordered
+from sfumato.expectations.rules.structure import Rule
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.parameters import GeneralizedParameters
+from sfumato.tasks.forms.recoded.labels import STAR, interval, reader, value_set
+from sfumato.tasks.forms.recoded.recoded import (
+    by_group,
+    canonical,
+    groups,
+    rules_of_labels,
+    schemas,
+    table_of,
+)
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.published import Schema
+
+__all__ = ["canonical", "groups", "publish", "rules", "schemas"]
+
+
+def publish(
+    microdata: Microdata,
+    partition: Partition,
+    parameters: GeneralizedParameters,
+    randomness: Randomness,
+) -> Tables:
+    """Replace quasi-identifiers by labels and publish in canonical order."""
+    kept, group, order = by_group(partition)
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    labels = {}
+    for column in microdata.with_roles("quasi-identifier"):
+        categories = column.category()[0][kept]
+        recoding = partition.recoding.get(column.name)
+        shown = _labels(column, categories[order], starts, recoding)
+        labels[column.name] = shown.take(pa.array(group))
+    return table_of(microdata, kept, labels)
+
+
+def rules(
+    schema: Schema, parameters: GeneralizedParameters, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
+    """Every label is one of its column."""
+    return rules_of_labels(schema, reader, rows, withheld)
+
+
+def _labels(
+    column: Column, categories: np.ndarray, starts: np.ndarray, recoding: np.ndarray | None
+) -> pa.Array:
+    """The label of each group: a run of `categories` from each of `starts` on."""
+    if column.ancestors is not None or recoding is not None:
+        return _nodes(column, categories, starts, recoding)
+    if is_ordered(column.values.type):
+        return _intervals(column, categories, starts)
+    return _sets(column, categories, starts)
+
+
+def _nodes(
+    column: Column, categories: np.ndarray, starts: np.ndarray, recoding: np.ndarray | None
+) -> pa.Array:
+    """The node at the level of each group, by default the lowest at which its rows agree."""
+    levels = column.levels()
+    level = _lowest_common(levels, categories, starts) if recoding is None else recoding
+    node = levels[level, categories[starts]]
+    texts = [_texts(column, number, nodes) for number, nodes in enumerate(levels)]
+    offsets = np.cumsum([0, *(len(of_level) for of_level in texts)])
+    return pa.concat_arrays(texts).take(pa.array(offsets[level] + node))
+
+
+def _lowest_common(levels: np.ndarray, categories: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    lowest = np.zeros(len(starts), dtype=np.int64)
+    for nodes in levels[:-1]:
+        above = nodes[categories]
+        differ = np.minimum.reduceat(above, starts) != np.maximum.reduceat(above, starts)
+        if not differ.any():
+            break
+        lowest += differ
+    return lowest
+
+
+def _texts(column: Column, level: int, nodes: np.ndarray) -> pa.Array:
+    """The label of each node of a level, null for the null's own."""
+    number = int(nodes.max(initial=-1)) + 1
+    if column.labels is not None:
+        known = column.labels[level]
+        return pa.concat_arrays([known, pa.nulls(number - len(known), pa.string())])
+    if level > 0:
+        return pa.array([STAR])
+    values = _written(column)
+    return pa.concat_arrays([pa.nulls(number - len(values), pa.string()), values])
+
+
+def _written(column: Column) -> pa.Array:
+    """The label of each value alone."""
+    texts = pc.cast(column.values, pa.string())
+    if is_ordered(column.values.type):
+        return texts
+    return pa.array([value_set([text]) for text in texts.to_pylist()], pa.string())
+
+
+def _intervals(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa.Array:
+    """From the least to the greatest value of each group; a null is the lowest category."""
+    null = int(column.has_null)
+    high = np.maximum.reduceat(categories, starts)
+    known = np.where(categories >= null, categories, np.iinfo(categories.dtype).max)
+    low = np.minimum(np.minimum.reduceat(known, starts), high)
+    some = np.minimum.reduceat(categories, starts) < null
+    texts = [None] * null + pc.cast(column.values, pa.string()).to_pylist()
+    shape = low.astype(np.int64) * len(texts) + high
+    pairs, place = np.unique(shape * 2 + some, return_inverse=True)
+    labels = []
+    for pair in pairs.tolist():
+        (first, last), with_null = divmod(pair // 2, len(texts)), bool(pair % 2)
+        alone = texts[last] is None
+        labels.append(None if alone else interval(texts[first], texts[last], with_null))
+    return pa.array(labels, pa.string()).take(pa.array(place))
+
+
+def _sets(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa.Array:
+    """The values of each group, in ascending order."""
+    null = int(column.has_null)
+    texts = pc.cast(column.values, pa.string()).to_pylist()
+    seen: dict[tuple[int, ...], str | None] = {}
+    labels = []
+    for run in np.split(categories, starts[1:]):
+        members = tuple(np.unique(run).tolist())
+        if members not in seen:
+            known = [texts[member - null] for member in members if member >= null]
+            seen[members] = value_set(known, len(known) < len(members)) if known else None
+        labels.append(seen[members])
+    return pa.array(labels, pa.string())

@@ -1,0 +1,136 @@
+"""What forms with recoded quasi-identifiers have in common: who looks alike is one group.
+
+One table, `microdata`: labels in the place of quasi-identifiers, beside them the insensitive and
+sensitive columns as they are.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.rules.structure import ReadableLabels, Rule, published
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.order import canonical_table, is_canonical
+from sfumato.tasks.forms.recoded.labels import Admitted, Reader, reader, reader_of_suppressed
+from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
+from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.published import DeclaredColumn, Schema, named
+
+TABLE = "microdata"
+ReaderOf = Callable[[str, DeclaredColumn], Reader]
+
+
+def schemas(schema: Schema, parameters: Any = None) -> Mapping[str, pa.Schema]:
+    """Quasi-identifiers are strings, all other columns of their own types."""
+    fields = [
+        pa.field(
+            name,
+            pa.string() if column.role == "quasi-identifier" else column.arrow_type,
+            column.nulls,
+        )
+        for name, column in schema.items()
+    ]
+    return {TABLE: pa.schema(fields)}
+
+
+def canonical(tables: Tables) -> Tables:
+    """The same table in canonical order."""
+    return {TABLE: canonical_table(tables[TABLE])}
+
+
+def table_of(microdata: Microdata, kept: np.ndarray, labels: Mapping[str, pa.Array]) -> Tables:
+    """The table of the rows `kept`, whose quasi-identifiers have these labels (one per row)."""
+    shown = microdata.take(kept)
+    columns = {
+        column.name: labels[column.name] if column.name in labels else column.array()
+        for column in shown.columns
+    }
+    return canonical({TABLE: pa.table(columns)})
+
+
+def groups(
+    tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
+) -> Groups:
+    """Sizes and sensitive values of rows that look alike in the columns `told_apart_by`."""
+    table = tables[TABLE]
+    by = [encode(name, "quasi-identifier", table[name]) for name in told_apart_by]
+    keys, bound = key(by, table.num_rows)
+    return count(keys, bound, {name: counted(table, schema, name).coded() for name in sensitive})
+
+
+def counted(table: pa.Table, schema: Schema, name: str) -> Column:
+    """A published sensitive column, with the hierarchy that is declared for it."""
+    column = encode(name, "sensitive", table[name])
+    known = schema[name].hierarchy
+    return column if known is None else with_ancestors(column, hierarchy_of(column, known))
+
+
+def labels_of(table: pa.Table, name: str) -> tuple[list[str | None], np.ndarray]:
+    """The different labels of a column, and for each row the position of its own."""
+    encoded = pc.dictionary_encode(table[name].combine_chunks(), null_encoding="encode")
+    return encoded.dictionary.to_pylist(), as_numpy(encoded.indices)
+
+
+def reader_for(form: str) -> ReaderOf:
+    """How the labels of a form are read."""
+    return reader_of_suppressed if form == "suppressed" else reader
+
+
+def read_labels(
+    table: pa.Table, schema: Schema, reader_of: ReaderOf
+) -> dict[str, tuple[list[Admitted], np.ndarray]]:
+    """What the labels of each quasi-identifier admit, and for each row which of them it has.
+
+    Raises:
+        PromiseError: naming the column that has a label without meaning.
+    """
+    found = {}
+    for name in named(schema, "quasi-identifier"):
+        labels, codes = labels_of(table, name)
+        read = reader_of(name, schema[name])
+        found[name] = [read(label) for label in labels], codes
+    return found
+
+
+def rules_of_labels(
+    schema: Schema, reader_of: ReaderOf, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
+    """What must hold of any table, and every label of every quasi-identifier means something."""
+
+    def unreadable(table: pa.Table, name: str) -> int:
+        read = reader_of(name, schema[name])
+        return sum(not _is_read(read, label) for label in labels_of(table, name)[0])
+
+    labels = (
+        ReadableLabels(name, partial(unreadable, name=name))
+        for name in named(schema, "quasi-identifier")
+    )
+    of_any = published(schemas(schema)[TABLE], rows, is_canonical, withheld)
+    return {TABLE: (*of_any, *labels)}
+
+
+def _is_read(read: Reader, label: str | None) -> bool:
+    try:
+        read(label)
+    except PromiseError:
+        return False
+    return True
+
+
+def by_group(partition: Partition) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows that are kept (ascending), their groups, and an order of them in which groups run.
+
+    Groups are dense from 0.
+    """
+    kept = np.flatnonzero(partition.group >= 0)
+    group = partition.group[kept]
+    return kept, group, np.argsort(group, kind="stable")

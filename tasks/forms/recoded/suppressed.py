@@ -1,0 +1,89 @@
+"""Cell suppression: what all rows of a group share is shown as it is, all else is a star.
+
+Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizing tables (ICDT
+2005). Columns that are linked are suppressed together: where one of them is a star, all are.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.errors import InputError
+from sfumato.expectations.rules.structure import Rule
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.parameters import SuppressedParameters
+from sfumato.tasks.forms.recoded.labels import STAR, reader_of_suppressed
+from sfumato.tasks.forms.recoded.recoded import (
+    by_group,
+    canonical,
+    groups,
+    rules_of_labels,
+    schemas,
+    table_of,
+)
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.published import Schema
+
+__all__ = ["canonical", "groups", "publish", "rules", "schemas"]
+
+
+def publish(
+    microdata: Microdata,
+    partition: Partition,
+    parameters: SuppressedParameters,
+    randomness: Randomness,
+) -> Tables:
+    """Star the cells that differ within their group and publish in canonical order.
+
+    Raises:
+        InputError: where a value reads like a suppressed cell.
+    """
+    kept, group, order = by_group(partition)
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    columns = microdata.with_roles("quasi-identifier")
+    starred = {}
+    for column in columns:
+        cells = column.category()[0][kept][order]
+        starred[column.name] = _differ(cells, starts) | _at_root(column, partition, len(starts))
+    for linked in parameters.linked:
+        together = np.logical_or.reduce([starred[name] for name in linked])
+        starred |= dict.fromkeys(linked, together)
+    cells = {c.name: _cells(c, kept, starred[c.name][group]) for c in columns}
+    return table_of(microdata, kept, cells)
+
+
+def rules(
+    schema: Schema, parameters: SuppressedParameters, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
+    """Every cell is a star or a value of its column."""
+    return rules_of_labels(schema, reader_of_suppressed, rows, withheld)
+
+
+def _differ(cells: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """In which runs of `cells` not all are equal."""
+    if not len(starts):
+        return np.zeros(0, dtype=bool)
+    differ: np.ndarray = np.minimum.reduceat(cells, starts) != np.maximum.reduceat(cells, starts)
+    return differ
+
+
+def _at_root(column: Column, partition: Partition, groups: int) -> np.ndarray:
+    """In which groups the partition wishes the column to be no longer told."""
+    recoding = partition.recoding.get(column.name)
+    if recoding is None:
+        return np.zeros(groups, dtype=bool)
+    at_root: np.ndarray = recoding == len(column.levels()) - 1
+    return at_root
+
+
+def _cells(column: Column, kept: np.ndarray, starred: np.ndarray) -> pa.Array:
+    texts = pc.cast(column.values, pa.string())
+    if STAR in texts.to_pylist():
+        raise InputError(f"column {column.name!r}: a value reads like a suppressed cell")
+    star = len(texts)
+    codes = np.where(starred, star, column.codes[kept])
+    return pa.concat_arrays([texts, pa.array([STAR])]).take(pa.array(codes, mask=codes < 0))

@@ -1,0 +1,251 @@
+"""The form of distribution-based anonymization: subdomains in the place of sensitive values.
+
+`qit` has the quasi-identifiers as they are and group_id; `st` the subdomains of each group, from
+`lower` to `upper`, with their counts; `aims` the target of each group; `targets` the nodes of each
+target (see `tasks.forms.redistributed.targets`). A group may have more subdomains than rows: some
+then stand for no row at all, and nothing tells which.
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups, Subdomains
+from sfumato.expectations.models.model import Number, plain
+from sfumato.expectations.rules.structure import Rule, TotalCount, published
+from sfumato.tasks.forms import counts_table as st
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted
+from sfumato.tasks.forms.parameters import RedistributedParameters
+from sfumato.tasks.forms.redistributed.domain import domain_of
+from sfumato.tasks.forms.redistributed.subdomains import annotated, chosen
+from sfumato.tasks.forms.redistributed.targets import (
+    LOWER,
+    TARGET,
+    TARGETS,
+    UPPER,
+    Told,
+    are_numbered,
+    located,
+    numbered,
+    read,
+    runs,
+    schema_of,
+    table_of,
+)
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.partitions.partition import Aims, Partition
+from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.schema.published import Schema, named
+
+QIT, AIMS = "qit", "aims"
+
+
+def publish(
+    microdata: Microdata,
+    partition: Partition,
+    parameters: RedistributedParameters,
+    randomness: Randomness,
+) -> Tables:
+    """Spread the values of each group as its target says, publish in canonical order.
+
+    Raises:
+        PromiseError: where the partition aims at no distribution.
+        SpecError: where the form's tree or denominator do not suit the values.
+    """
+    aims = _aims(partition)
+    kept = np.flatnonzero(partition.group >= 0)
+    group, column = partition.group[kept], microdata[aims.name]
+    domain = domain_of(column)
+    trees = [(tree, of.target) for tree, of in annotated(aims, domain, parameters)]
+    place = domain.place[column.codes[kept]]
+    shown = chosen(trees, aims.target, group, place, domain, parameters)
+    exact = microdata.take(kept).with_roles("quasi-identifier")
+    bounds = runs(domain, shown.first, shown.last)
+    tables = {
+        QIT: {**{c.name: c.array() for c in exact}, GROUP_ID: group},
+        st.ST: {GROUP_ID: shown.group, **bounds, st.COUNT: shown.count},
+        AIMS: {GROUP_ID: np.arange(len(aims.target)), TARGET: aims.target},
+    }
+    whole = {name: pa.table(columns) for name, columns in tables.items()}
+    return canonical({**whole, TARGETS: table_of(domain, trees)})
+
+
+def _aims(partition: Partition) -> Aims:
+    if partition.aims is None:
+        raise PromiseError(
+            "form redistributed needs the partition stratum or exact-qi: others aim at no target"
+        )
+    return partition.aims
+
+
+def rounding(
+    microdata: Microdata, partition: Partition, parameters: RedistributedParameters
+) -> list[Fraction]:
+    """How far each declared distribution is from the one asked for: their total variation."""
+    aims = _aims(partition)
+    trees = annotated(aims, domain_of(microdata[aims.name]), parameters)
+    return [of.distance for _, of in trees]
+
+
+def canonical(tables: Tables) -> Tables:
+    """The same tables in canonical order: targets by their contents, then as any others.
+
+    Raises:
+        PromiseError: where a group aims at a target that is not there.
+    """
+    targets, old, new = numbered(tables[TARGETS])
+    aims = tables[AIMS]
+    asked = aims[TARGET].to_numpy()
+    at = np.searchsorted(old, asked)
+    if not len(old) or (old[np.minimum(at, len(old) - 1)] != asked).any():
+        raise PromiseError(f"{AIMS}: a group aims at a target that {TARGETS} has not")
+    where = aims.column_names.index(TARGET)
+    renamed = aims.set_column(where, aims.schema.field(TARGET), pa.array(new[at]))
+    ordered = canonical_with({QIT: tables[QIT], st.ST: tables[st.ST], AIMS: renamed}, QIT)
+    return {**ordered, TARGETS: targets}
+
+
+def schemas(schema: Schema, parameters: RedistributedParameters) -> Mapping[str, pa.Schema]:
+    """Quasi-identifiers and bounds of their own types, numbers of groups and targets, counts."""
+    group = pa.field(GROUP_ID, pa.int64(), nullable=False)
+    targets = schema_of(schema[_sensitive(schema)].arrow_type)
+    bounds = [targets.field(LOWER), targets.field(UPPER)]
+    exact = [st.field(name, schema) for name in named(schema, "quasi-identifier")]
+    return {
+        QIT: pa.schema([*exact, group]),
+        st.ST: pa.schema([group, *bounds, pa.field(st.COUNT, pa.int64(), nullable=False)]),
+        AIMS: pa.schema([group, targets.field(TARGET)]),
+        TARGETS: targets,
+    }
+
+
+def _sensitive(schema: Schema) -> str:
+    """The one sensitive column; a spec with others is refused."""
+    return named(schema, "sensitive")[0]
+
+
+def groups(
+    tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
+) -> Groups:
+    """The subdomains shown per group_id, and the target of each.
+
+    Raises:
+        PromiseError: where the tables contradict each other.
+    """
+    seen = _seen(tables, schema)
+    name = _sensitive(schema)
+    return Groups(seen.sizes, {}, subdomains={name: seen.shown} if name in sensitive else {})
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The rows of groups, the targets, and the node among theirs that each row of `st` shows."""
+
+    sizes: np.ndarray
+    told: Told
+    row: np.ndarray
+    shown: Subdomains
+
+
+def _seen(tables: Tables, schema: Schema) -> _Seen:
+    name = _sensitive(schema)
+    told = read(tables[TARGETS], name, schema[name])
+    sizes = _sizes(tables)
+    aim = _aim(tables[AIMS], len(sizes), len(told.targets))
+    table = tables[st.ST]
+    group, count = table[GROUP_ID].to_numpy(), table[st.COUNT].to_numpy()
+    row = located(told, aim[group], table[LOWER], table[UPPER])
+    ordered, ancestors = told.domain.numbers is not None, told.domain.ancestors
+    shown = Subdomains(group, told.node[row], count, aim, told.targets, ordered, ancestors)
+    return _Seen(sizes, told, row, shown)
+
+
+def _sizes(tables: Tables) -> np.ndarray:
+    """The rows of each group, none of which has fewer subdomains."""
+    known, sizes = np.unique(tables[QIT][GROUP_ID].to_numpy(), return_counts=True)
+    subdomains = st.totals(tables[st.ST], len(known))
+    if not np.array_equal(known, np.arange(len(known))) or subdomains is None:
+        raise PromiseError(f"{st.ST}: its groups are not those of {QIT}, 0, 1, …, or count nothing")
+    if (subdomains < sizes).any():
+        raise PromiseError(f"{st.ST}: a group has fewer subdomains than rows in {QIT}")
+    return sizes
+
+
+def _aim(table: pa.Table, groups: int, targets: int) -> np.ndarray:
+    """The target of each group, where every target is some group's."""
+    order = np.argsort(table[GROUP_ID].to_numpy(), kind="stable")
+    target: np.ndarray = table[TARGET].to_numpy()[order]
+    if not np.array_equal(table[GROUP_ID].to_numpy()[order], np.arange(groups)):
+        raise PromiseError(f"{AIMS}: not every group of {QIT} has one target")
+    if not np.array_equal(np.unique(target), np.arange(targets)):
+        raise PromiseError(f"{AIMS}: its targets are not those of {TARGETS}")
+    return target
+
+
+def rules(
+    schema: Schema, parameters: RedistributedParameters, rows: int, withheld: Sequence[str]
+) -> Mapping[str, tuple[Rule, ...]]:
+    """One row per person in `qit`; elsewhere each thing once, and no fakes where none may be."""
+    arrow = schemas(schema, parameters)
+    ordered: Mapping[str, Callable[[pa.Table], bool]] = {
+        QIT: is_canonical,
+        st.ST: _once(GROUP_ID, LOWER, UPPER),
+        AIMS: _once(GROUP_ID),
+        TARGETS: are_numbered,
+    }
+    besides = {QIT: (GROUP_ID,)} | {n: arrow[n].names for n in (st.ST, AIMS, TARGETS)}
+    found = {
+        name: published(arrow[name], rows if name == QIT else None, by, withheld, besides[name])
+        for name, by in ordered.items()
+    }
+    if not parameters.fakes:
+        found[st.ST] = (*found[st.ST], TotalCount(st.COUNT, rows))
+    return found
+
+
+def _once(*names: str) -> Callable[[pa.Table], bool]:
+    """Whether rows are sorted, and have different values in these columns."""
+
+    def holds(table: pa.Table) -> bool:
+        keys, _ = key([encode(n, "insensitive", table[n]) for n in names], table.num_rows)
+        return is_sorted(table) and len(np.unique(keys)) == table.num_rows
+
+    return holds
+
+
+def fakes(tables: Tables) -> int:
+    """How many values are made up: subdomains of this form without a row; none in other forms."""
+    if TARGETS not in tables:
+        return 0
+    return int(tables[st.ST][st.COUNT].to_numpy().sum()) - int(tables[QIT].num_rows)
+
+
+def facts(tables: Tables, schema: Schema) -> dict[str, Number | str]:
+    """What tables tell of their accuracy, exactly: ranges, what stands at the root, fakes.
+
+    `sum_of_ranges` is in the attribute's units; where values have no distance, a range is the
+    number of its values, less one.
+
+    Raises:
+        PromiseError: where the tables contradict each other.
+    """
+    seen = _seen(tables, schema)
+    domain, row, count = seen.told.domain, seen.row, seen.shown.count
+    lengths = domain.lengths(seen.told.first[row], seen.told.last[row])
+    total = sum(length * n for length, n in zip(lengths.tolist(), count.tolist(), strict=True))
+    copies = int(count.sum())
+    at_root = int(count[seen.shown.node == 0].sum())
+    exact = domain.numbers.fraction(total) if domain.numbers else total
+    return {
+        "sum_of_ranges": plain(exact),
+        "share_at_the_root": plain(Fraction(at_root, copies)),
+        "fakes": copies - int(seen.sizes.sum()),
+    }

@@ -1,0 +1,206 @@
+"""The table of targets: every node of each annotated hierarchy, with its weight.
+
+A node is the run from `lower` to `upper` in the order of the domain, and what contains it is above
+it; a leaf is one value, and every target has a leaf for each. The root weighs 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import pack
+from sfumato.expectations.groups.groups import Target
+from sfumato.tasks.forms.redistributed.domain import Domain, domain_of
+from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
+from sfumato.tasks.microdata.table import Column, encode, key
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.targets.tree import Tree
+
+TARGETS = "targets"
+TARGET, LOWER, UPPER, WEIGHT = "target", "lower", "upper", "weight"
+_NODE = (TARGET, LOWER, UPPER)
+
+
+def table_of(domain: Domain, trees: Sequence[tuple[Tree, Target]]) -> pa.Table:
+    """The nodes of targets over a domain, numbered as they come."""
+    sizes = [len(tree.parent) for tree, _ in trees]
+    first, last, weight = (
+        np.concatenate(part)
+        for part in zip(*((tree.first, tree.last, of.weight) for tree, of in trees), strict=True)
+    )
+    number, bounds = np.repeat(np.arange(len(trees)), sizes), runs(domain, first, last)
+    return pa.table({TARGET: number, **bounds, WEIGHT: weight.astype(np.int64)})
+
+
+def runs(domain: Domain, first: np.ndarray, last: np.ndarray) -> dict[str, pa.Array]:
+    """The least and the greatest values of runs, in the order of the domain."""
+    return {
+        LOWER: domain.values.take(pa.array(first)),
+        UPPER: domain.values.take(pa.array(last)),
+    }
+
+
+def schema_of(type_: pa.DataType) -> pa.Schema:
+    """A number, the ends of a run of values of this type, and a weight."""
+    types = {TARGET: pa.int64(), LOWER: type_, UPPER: type_, WEIGHT: pa.int64()}
+    return pa.schema([pa.field(name, of, nullable=False) for name, of in types.items()])
+
+
+def numbered(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+    """The same targets numbered by their contents, equal ones once; rows by number, lower, upper.
+
+    Nodes ascend in lower and descend in upper, as values, so that roots come first.
+
+    Returns:
+        The table, the targets' old numbers (ascending), and the new number of each.
+    """
+    number, ends = table[TARGET].to_numpy(), _both(table).codes
+    low, high = ends[: len(number)], ends[len(number) :]
+    order = np.lexsort((-high, low, number))
+    old, starts = np.unique(number[order], return_index=True)
+    told = np.stack([low, -high, table[WEIGHT].to_numpy()], axis=1)[order]
+    contents = [tuple(part.ravel().tolist()) for part in np.split(told, starts[1:]) if len(part)]
+    rows = dict(zip(contents, np.split(order, starts[1:]), strict=False))
+    place = {content: at for at, content in enumerate(sorted(rows))}
+    shown = [rows[content] for content in place]
+    again = np.repeat(np.arange(len(shown)), [len(part) for part in shown])
+    taken = table.take(pa.array(np.concatenate([order[:0], *shown])))
+    new = np.array([place[content] for content in contents], dtype=np.int64)
+    return taken.set_column(0, table.schema.field(TARGET), pa.array(again)), old, new
+
+
+def are_numbered(table: pa.Table) -> bool:
+    """Whether the rows and numbers are as `numbered` would have them, each node once."""
+    again, old, new = numbered(table)
+    keys, _ = key([encode(n, "insensitive", table[n]) for n in _NODE], table.num_rows)
+    once = len(np.unique(keys)) == table.num_rows
+    return once and np.array_equal(old, new) and bool(again.equals(table))
+
+
+def _both(table: pa.Table) -> Column:
+    """The lower and then the upper ends of all rows, as one column."""
+    ends = [*table[LOWER].chunks, *table[UPPER].chunks]
+    return encode(LOWER, "sensitive", pa.chunked_array(ends, table.schema.field(LOWER).type))
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Targets as published: their domain, and their nodes, sorted by target, first, last.
+
+    `node` is a node's number in its target, in this order; `first` and `last` are its positions in
+    the domain.
+    """
+
+    domain: Domain
+    target: np.ndarray
+    node: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    targets: tuple[Target, ...]
+
+
+def read(table: pa.Table, name: str, declared: DeclaredColumn) -> Told:
+    """The targets that a table tells of an attribute.
+
+    Raises:
+        PromiseError: where its rows are no hierarchies over one domain, each with all its values.
+    """
+    ends = _with_hierarchy(_both(table), declared)
+    if ends.has_null or not table.num_rows:
+        raise PromiseError(f"{TARGETS}: there are none of {name!r}, or their bounds have nulls")
+    domain = domain_of(ends)
+    number, weight = table[TARGET].to_numpy(), table[WEIGHT].to_numpy()
+    place = domain.place[ends.codes]
+    first, last = place[: len(number)], place[len(number) :]
+    order = np.lexsort((-last, first, number))
+    number, weight, first, last = number[order], weight[order], first[order], last[order]
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    leaves = np.bincount(number[first == last], minlength=len(starts)) if _dense(number) else [0]
+    if not np.array_equal(leaves, np.full(len(starts), len(domain))):
+        raise PromiseError(f"{TARGETS}: not every target, 0, 1, …, has every value once")
+    parent = np.array(_parents(number.tolist(), first.tolist(), last.tolist()), dtype=np.int64)
+    if (weight[starts] != 1).any() or (weight < 0).any():
+        raise PromiseError(f"{TARGETS}: a weight is negative, or a root's is not 1")
+    if not _are_reduced(parent, weight, starts, number):
+        raise PromiseError(f"{TARGETS}: weights of siblings have a common divisor")
+    targets = map(Target, np.split(parent, starts[1:]), np.split(weight, starts[1:]))
+    node = np.arange(len(number)) - starts[number]
+    return Told(domain, number, node, first, last, tuple(targets))
+
+
+def _are_reduced(
+    parent: np.ndarray, weight: np.ndarray, starts: np.ndarray, number: np.ndarray
+) -> bool:
+    """Whether no siblings' weights have a common divisor: there is one way to write them."""
+    below = parent >= 0
+    siblings = (parent + starts[number])[below]
+    order = np.argsort(siblings, kind="stable")
+    first = np.flatnonzero(np.diff(siblings[order], prepend=-1))
+    return not len(first) or bool((np.gcd.reduceat(weight[below][order], first) <= 1).all())
+
+
+def _with_hierarchy(column: Column, declared: DeclaredColumn) -> Column:
+    if declared.hierarchy is None or column.has_null:
+        return column
+    known = hierarchy_of(column, declared.hierarchy)
+    texts = pc.cast(column.values, pa.string()).to_pylist()
+    if any(text not in known for text in texts):
+        raise PromiseError(f"{TARGETS}: a bound is no leaf of the hierarchy")
+    return with_ancestors(column, known)
+
+
+def _dense(number: np.ndarray) -> bool:
+    """Whether ascending numbers are 0, 1, … without a gap."""
+    return bool(number[0] == 0) and bool((np.diff(number) <= 1).all())
+
+
+def _parents(number: list[int], first: list[int], last: list[int]) -> list[int]:
+    """The node above each of sorted nodes, by its number in the target; -1 for roots."""
+    parent: list[int] = []
+    above: list[int] = []
+    start = 0
+    for row, node in enumerate(zip(number, first, last, strict=True)):
+        of, low, high = node
+        if not row or of != number[row - 1]:
+            above, start = [row], row
+            parent.append(-1)
+            continue
+        while above and last[above[-1]] < low:
+            above.pop()
+        twice = (first[row - 1], last[row - 1]) == (low, high)
+        if low > high or twice or not above or high > last[above[-1]]:
+            raise PromiseError(f"{TARGETS}: subdomains of one target overlap, or stand in none")
+        parent.append(above[-1] - start)
+        above.append(row)
+    return parent
+
+
+def located(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) -> np.ndarray:
+    """The row of `told` that is each of some subdomains of targets.
+
+    Raises:
+        PromiseError: where one is none of its target's nodes.
+    """
+    first, last = (_places(told.domain, bound) for bound in (lower, upper))
+    columns = [(told.target, target), (told.first, first), (told.last, last)]
+    whole = [np.concatenate(pair) for pair in columns]
+    keys, _ = pack(whole, [int(column.max(initial=0)) + 1 for column in whole])
+    known, asked = keys[: len(told.target)], keys[len(told.target) :]
+    order = np.argsort(known)
+    at = np.minimum(np.searchsorted(known[order], asked), len(known) - 1)
+    if (known[order][at] != asked).any():
+        raise PromiseError("a subdomain of a group is none of its target's")
+    found: np.ndarray = order[at]
+    return found
+
+
+def _places(domain: Domain, values: pa.ChunkedArray) -> np.ndarray:
+    found = pc.index_in(values, value_set=domain.values)
+    if found.null_count or values.null_count:
+        raise PromiseError("a bound of a group's subdomain is no value of its target")
+    places: np.ndarray = found.to_numpy().astype(np.int64)
+    return places

@@ -1,0 +1,159 @@
+"""CSV files as columns of text, read with PyArrow: every field as it stands, nulls as nulls."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from sfumato.expectations.errors import SpecError
+from sfumato.tasks.microdata.input_error import require_distinct_names, wrong
+from sfumato.tasks.microdata.readers.distinct import Distinct, converted, distinct, refuse
+from sfumato.tasks.microdata.readers.encoding import in_utf8
+from sfumato.tasks.schema.sources import CsvDialect
+
+_QUOTED_LATE = "a quoted value after a blank"
+
+
+def read_delimited(path: Path, file: str, dialect: CsvDialect) -> dict[str, Distinct]:
+    """Read a CSV file as text. Blank lines are no rows.
+
+    Args:
+        path: the file.
+        file: what to call it in errors.
+        dialect: how it is written.
+
+    Raises:
+        SpecError: where the dialect is impossible.
+        InputError: where it is empty, ragged, wrongly encoded or no CSV.
+    """
+    if not dialect.delimiter.isascii() or dialect.delimiter in '"\r\n':
+        raise SpecError("source.csv.delimiter: must be an ASCII character other than a quote")
+    if path.stat().st_size == 0:
+        raise wrong(file, "is empty")
+    content = in_utf8(path, dialect.encoding)
+    names, skipped = _header(content, file, dialect)
+    require_distinct_names(names, file)
+    fields = [distinct(column) for column in _fields(content, file, dialect, len(names), skipped)]
+    if any(pc.any(pc.match_substring_regex(f.values, r"[\r\n]")).as_py() for f in fields):
+        _require_closed_quotes(content, file, dialect)
+    return {
+        name: _text(field, file, name, dialect) for name, field in zip(names, fields, strict=True)
+    }
+
+
+def _opened(content: Path | bytes) -> pa.NativeFile:
+    return pa.OSFile(str(content)) if isinstance(content, Path) else pa.BufferReader(content)
+
+
+def _records(content: Path | bytes, dialect: CsvDialect, *, strict: bool) -> Iterator[list[str]]:
+    """The records as Python reads them, slowly; a blank line is an empty one."""
+    stream = content.open("rb") if isinstance(content, Path) else io.BytesIO(content)
+    with io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as lines:
+        yield from csv.reader(lines, delimiter=dialect.delimiter, strict=strict)
+
+
+def _header(content: Path | bytes, file: str, dialect: CsvDialect) -> tuple[Sequence[str], int]:
+    """The names of the columns, and the number of lines to skip before the first row."""
+    if dialect.header is not None:
+        return dialect.header, 0
+    try:
+        for skipped, record in enumerate(_records(content, dialect, strict=False), start=1):
+            if record:
+                "".join(record).encode()
+                return [_without_blanks(name, dialect) for name in record], skipped
+    except (UnicodeError, csv.Error):
+        raise wrong(file, f"the header cannot be read as {dialect.encoding} CSV") from None
+    raise wrong(file, "is empty")
+
+
+def _without_blanks(name: str, dialect: CsvDialect) -> str:
+    return name.lstrip(" ") if dialect.skip_initial_space else name
+
+
+def _fields(
+    content: Path | bytes, file: str, dialect: CsvDialect, width: int, skipped: int
+) -> list[pa.ChunkedArray]:
+    """The fields as binary columns; rows with another number of fields are refused."""
+    columns, wrong_rows = _parse(content, file, dialect, width, skipped)
+    if not wrong_rows:
+        return columns
+    ragged: list[pa.csv.InvalidRow] = []
+    _parse(content, file, dialect, width, skipped, ragged)
+    first = ragged[0]
+    rule = f"{first.actual_columns} fields, {first.expected_columns} columns"
+    if dialect.skip_initial_space and re.search(rf'{re.escape(dialect.delimiter)} +"', first.text):
+        rule = _QUOTED_LATE
+    raise wrong(file, rule, row=first.number - 1 - skipped)
+
+
+def _parse(
+    content: Path | bytes,
+    file: str,
+    dialect: CsvDialect,
+    width: int,
+    skipped: int,
+    ragged: list[pa.csv.InvalidRow] | None = None,
+) -> tuple[list[pa.ChunkedArray], int]:
+    """The columns of the rows that have `width` fields, and how many rows have not.
+
+    Only a slower reader numbers those rows; it is asked for by a list to put them in.
+    """
+    wrong_rows = [] if ragged is None else ragged
+
+    def skip(row: pa.csv.InvalidRow) -> str:
+        wrong_rows.append(row)
+        return "skip"
+
+    names = [str(i) for i in range(width)]
+    binary = pa.dictionary(pa.int32(), pa.binary())
+    reading = pa.csv.ReadOptions(
+        column_names=names, skip_rows_after_names=skipped, use_threads=ragged is None
+    )
+    parsing = pa.csv.ParseOptions(
+        delimiter=dialect.delimiter,
+        newlines_in_values=True,
+        invalid_row_handler=skip,
+    )
+    converting = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, binary))
+    try:
+        table = pa.csv.read_csv(_opened(content), reading, parsing, converting)
+    except pa.ArrowInvalid:
+        raise wrong(file, _unparsable(content, dialect, skipped)) from None
+    return list(table.columns), len(wrong_rows)
+
+
+def _unparsable(content: Path | bytes, dialect: CsvDialect, skipped: int) -> str:
+    """Why PyArrow makes no table of it: where no line end follows the header, or worse."""
+    with suppress(csv.Error):
+        if not any(islice(_records(content, dialect, strict=False), skipped, None)):
+            return "has no rows"
+    return "cannot be parsed as CSV: a quote that is not closed?"
+
+
+def _require_closed_quotes(content: Path | bytes, file: str, dialect: CsvDialect) -> None:
+    """Values with line breaks may be rows swallowed by a stray quote: PyArrow would not say."""
+    row = -1 if dialect.header is None else 0
+    try:
+        for record in _records(content, dialect, strict=True):
+            row += bool(record)
+    except csv.Error:
+        raise wrong(file, "a quote that is not closed, or a value after one", row=row) from None
+
+
+def _text(field: Distinct, file: str, name: str, dialect: CsvDialect) -> Distinct:
+    rule = f"not {dialect.encoding}"
+    text = converted(field, lambda values: pc.cast(values, pa.string()), rule, file, name)
+    values = text.values
+    if dialect.skip_initial_space:
+        values = pc.utf8_ltrim(values, characters=" ")
+        quoted = pc.and_(pc.starts_with(text.values, " "), pc.starts_with(values, '"'))
+        refuse(text, quoted, _QUOTED_LATE, file, name)
+    missing = pc.is_in(values, value_set=pa.array(dialect.null_values, pa.string()))
+    return text.mapped(pc.if_else(missing, pa.scalar(None, pa.string()), values))

@@ -1,0 +1,98 @@
+"""A column while it is read: what is done to values is done once for each distinct one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.arrow import as_codes, as_indices, as_numpy
+from sfumato.tasks.microdata.input_error import wrong
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct values of a column, first met first, and for each row its value's position.
+
+    A null is -1 among the codes (int32) and is none of the values.
+    """
+
+    values: pa.Array
+    codes: np.ndarray
+
+    def first_row(self, marked: pa.Array) -> int | None:
+        """The first row whose value is marked (one flag per value), None where there is none."""
+        flags = np.zeros(len(self.values) + 1, dtype=bool)
+        flags[as_numpy(pc.indices_nonzero(marked))] = True
+        return int(np.argmax(flags[self.codes])) if flags.any() else None
+
+    def mapped(self, values: pa.Array) -> "Distinct":
+        """The same rows with another value for each; values may meet, or become null."""
+        encoded = pc.dictionary_encode(values)
+        if len(encoded.dictionary) == len(self.values):
+            return Distinct(values, self.codes)
+        codes = np.append(as_codes(encoded.indices), np.int32(-1))
+        return Distinct(encoded.dictionary, codes[self.codes])
+
+    def array(self) -> pa.DictionaryArray:
+        """The column as Arrow sees it."""
+        return pa.DictionaryArray.from_arrays(as_indices(self.codes), self.values)
+
+
+def distinct(column: pa.ChunkedArray) -> Distinct:
+    """A column by its distinct values."""
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    whole = column.unify_dictionaries().combine_chunks()
+    codes = as_codes(whole.indices)
+    first = np.full(len(whole.dictionary) + 1, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    met = np.argsort(first[:-1], kind="stable")[: int((first[:-1] < len(codes)).sum())]
+    if np.array_equal(met, np.arange(len(whole.dictionary))):
+        return Distinct(whole.dictionary, codes)
+    renumbered = np.full(len(first), -1, dtype=np.int32)
+    renumbered[met] = np.arange(len(met), dtype=np.int32)
+    return Distinct(whole.dictionary.take(pa.array(met)), renumbered[codes])
+
+
+def converted(
+    column: Distinct, convert: Callable[[pa.Array], pa.Array], rule: str, file: str, name: str
+) -> Distinct:
+    """A column with its values converted.
+
+    Raises:
+        InputError: with `rule` and the first row whose value cannot be converted.
+    """
+    try:
+        values = convert(column.values)
+    except pa.ArrowException:
+        failing = np.arange(len(column.values)) == _first_failure(column.values, convert)
+        row = column.first_row(pa.array(failing))
+        raise wrong(file, rule, row=row, column=name) from None
+    return column.mapped(values)
+
+
+def refuse(column: Distinct, marked: pa.Array, rule: str, file: str, name: str) -> None:
+    """Let no marked value pass.
+
+    Raises:
+        InputError: with `rule` and the first row whose value is marked.
+    """
+    row = column.first_row(marked)
+    if row is not None:
+        raise wrong(file, rule, row=row, column=name)
+
+
+def _first_failure(values: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> int:
+    """The position of the first value that cannot be converted, by bisection."""
+    low, high = 0, len(values)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            convert(values.slice(low, middle - low))
+        except pa.ArrowException:
+            high = middle
+        else:
+            low = middle
+    return low

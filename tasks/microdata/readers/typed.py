@@ -1,0 +1,157 @@
+"""Values of the declared types: parsed from text, or taken from typed files without loss."""
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.readers.distinct import Distinct, converted, distinct, refuse
+from sfumato.tasks.schema.columns import ColumnType
+
+Conversion = Callable[[pa.Array], pa.Array]
+
+_DIGITS: Final = 38  # what a SQL DECIMAL holds
+_NUMBER = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+_OFFSET = r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+_PATTERNS: Mapping[ColumnType, str] = {
+    "integer": r"\A[+-]?[0-9]+\z",
+    "decimal": rf"\A[+-]?{_NUMBER}\z",
+    "float": rf"\A[+-]?{_NUMBER}([eE][+-]?[0-9]+)?\z",
+    "date": rf"\A{_DATE}\z",
+    "timestamp": rf"\A{_DATE}([T ]{_TIME}{_OFFSET}?)?\z",
+    "boolean": r"(?i)\A(true|false|yes|no|1|0)\z",
+}
+_RULES: Mapping[ColumnType, str] = {
+    "integer": "not an integer of 64 bits",
+    "decimal": f"not a decimal, or more than {_DIGITS} digits at the column's decimals",
+    "float": "not a float, or not finite",
+    "date": "not a date of the years 1 to 9999 (yyyy-mm-dd)",
+    "timestamp": "not a timestamp of the years 1 to 9999 with at most microseconds (ISO 8601)",
+    "boolean": "not a boolean",
+    "string": "not a string in UTF-8",
+}
+_TARGETS: Mapping[ColumnType, pa.DataType] = {
+    "integer": pa.int64(),
+    "float": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+}
+_YEARS: Mapping[ColumnType, tuple[tuple[date, Callable[..., Any]], ...]] = {
+    "date": ((date.min, pc.less), (date.max, pc.greater)),
+    "timestamp": (
+        (datetime.min, pc.less),  # noqa: DTZ901 - naive, as the values are
+        (datetime.max, pc.greater),  # noqa: DTZ901
+    ),
+}
+_ADOPTED: Mapping[ColumnType, tuple[Callable[[pa.DataType], bool], ...]] = {
+    "integer": (pa.types.is_integer,),
+    "decimal": (pa.types.is_decimal, pa.types.is_integer),
+    "float": (pa.types.is_floating, pa.types.is_integer),
+    "date": (pa.types.is_date,),
+    "timestamp": (pa.types.is_timestamp,),
+    "string": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    "boolean": (pa.types.is_boolean,),
+}
+
+
+def type_of(values: pa.DataType) -> ColumnType | None:
+    """The type that text is parsed as to become such values, None where there is none.
+
+    >>> type_of(pa.int64()), type_of(pa.decimal128(38, 2)), type_of(pa.time32("s"))
+    ('integer', 'decimal', None)
+    """
+    if pa.types.is_decimal(values):
+        return "decimal"
+    return next((type_ for type_, target in _TARGETS.items() if target == values), None)
+
+
+def parse(text: Distinct, type_: ColumnType, file: str, name: str) -> Distinct:
+    """Text as values of a type.
+
+    Timestamps with an offset become UTC; a column has offsets throughout or not at all. Decimals
+    get as many decimals as the longest has.
+
+    Raises:
+        InputError: with the first row whose text is no such value.
+    """
+    if type_ == "string":
+        return text
+    fits = pc.match_substring_regex(text.values, _PATTERNS[type_])
+    refuse(text, pc.invert(fits), _RULES[type_], file, name)
+    return _sound(text, _parser(text, type_, file, name), type_, file, name)
+
+
+def adopt(values: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> Distinct:
+    """Typed values as values of the declared type, where that loses nothing.
+
+    Raises:
+        InputError: where the types do not fit, or with the first row whose value does not.
+    """
+    given = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if not pa.types.is_null(given) and not any(fits(given) for fits in _ADOPTED[type_]):
+        rule = f"values of type {given} (Parquet has types of its own) cannot be of type {type_}"
+        raise wrong(file, rule, column=name)
+    return _sound(distinct(values), _adopter(given, type_), type_, file, name)
+
+
+def _parser(text: Distinct, type_: ColumnType, file: str, name: str) -> Conversion:
+    if type_ == "boolean":
+        return lambda values: pc.match_substring_regex(values, r"(?i)\A(true|yes|1)\z")
+    if type_ == "timestamp":
+        return _timestamps(text, file, name)
+    if type_ == "decimal":
+        target = pa.decimal128(_DIGITS, _decimals(text, file, name))
+    else:
+        target = _TARGETS[type_]
+    return lambda values: pc.cast(pc.replace_substring_regex(values, r"\A\+", ""), target)
+
+
+def _decimals(text: Distinct, file: str, name: str) -> int:
+    lengths = pc.utf8_length(pc.replace_substring_regex(text.values, r"\A[^.]*\.?", ""))
+    refuse(text, pc.greater(lengths, _DIGITS), f"more than {_DIGITS} decimals", file, name)
+    return int(pc.max(lengths).as_py() or 0)
+
+
+def _timestamps(text: Distinct, file: str, name: str) -> Conversion:
+    has_offset = pc.match_substring_regex(text.values, rf"{_TIME}{_OFFSET}\z")
+    with_offset = bool(len(has_offset)) and has_offset[0].as_py()
+    differs = pc.not_equal(has_offset, pa.scalar(with_offset))
+    refuse(text, differs, "some timestamps have an offset and some have none", file, name)
+    if not with_offset:
+        return lambda values: pc.cast(values, pa.timestamp("us"))
+    return lambda values: pc.cast(pc.cast(values, pa.timestamp("us", "UTC")), pa.timestamp("us"))
+
+
+def _adopter(given: pa.DataType, type_: ColumnType) -> Conversion:
+    if type_ == "decimal":
+        scale = max(given.scale, 0) if pa.types.is_decimal(given) else 0
+        target = pa.decimal128(_DIGITS, min(scale, _DIGITS))
+    else:
+        target = _TARGETS[type_]
+    if type_ == "string" and not pa.types.is_null(given):  # text of a file is not known to be UTF-8
+        return lambda values: pc.cast(pc.cast(pc.cast(values, pa.binary()), pa.string()), target)
+    if pa.types.is_timestamp(given) and given.tz is not None:
+        return lambda values: pc.cast(pc.cast(values, pa.timestamp(given.unit)), target)
+    return lambda values: pc.cast(values, target)
+
+
+def _sound(
+    column: Distinct, convert: Conversion, type_: ColumnType, file: str, name: str
+) -> Distinct:
+    """The converted column, where its values are finite and its dates have years of four digits."""
+    rule = _RULES[type_]
+    values = converted(column, convert, rule, file, name)
+    if type_ == "float":
+        refuse(values, pc.invert(pc.is_finite(values.values)), rule, file, name)
+        return values.mapped(pc.add(values.values, 0.0))  # -0.0 is 0.0
+    for edge, beyond in _YEARS.get(type_, ()):
+        outside = beyond(values.values, pa.scalar(edge, values.values.type))
+        refuse(values, outside, rule, file, name)
+    return values

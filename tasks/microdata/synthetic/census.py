@@ -1,0 +1,170 @@
+"""Rows that look like a census of American adults and are about nobody, for experiments.
+
+A stand-in for the census of Wang, Ambiguity: hide the presence of individuals and their privacy
+with low information loss, which may not be passed on: its columns and how many values each has are
+the paper's, all frequencies and dependencies are invented.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import InputError
+
+CARDINALITIES = {
+    "age": 78,
+    "gender": 2,
+    "education": 17,
+    "marital": 6,
+    "race": 9,
+    "work-class": 10,
+    "country": 83,
+    "occupation": 50,
+    "salary-class": 50,
+}
+SENSITIVE = ("occupation", "salary-class")
+YOUNGEST = 17
+DENSEST = 5
+
+_AGE = np.arange(CARDINALITIES["age"])  # years above the youngest
+
+
+def census(rows: int, seed: int, density: int = 1) -> pa.Table:
+    """A table with the columns of the paper's census; 100,000 rows have all the values of each.
+
+    The paper's tables of density d have sensitive values "carried by (100/d) %"; this is read [R]
+    as: the rows show ⌈50/d⌉ of the 50 values of each sensitive attribute, the same rows otherwise.
+
+    Raises:
+        InputError: where the density is not 1, 2, 3, 4 or 5.
+    """
+    if not 1 <= density <= DENSEST:
+        raise InputError(f"density {density}: is not a whole number from 1 to {DENSEST}")
+    rng = np.random.default_rng(seed)
+    shown = -(-CARDINALITIES["occupation"] // density)
+    codes = _people(rows, rng)
+    job = codes["education"] * 2 + codes["gender"]
+    codes["occupation"] = _drawn(_occupations()[:, :shown], job, rng)
+    codes["salary-class"] = _salaries(codes, shown, rng)
+    columns = {name: _named(name, codes[name]) for name in CARDINALITIES if name != "age"}
+    return pa.table({"age": pa.array(codes["age"] + YOUNGEST), **columns})
+
+
+def _people(rows: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """What is not sensitive: all of it depends on the age, or the race on the country."""
+    anybody = np.zeros(rows, dtype=np.int64)
+    age = _drawn(_ages()[None, :], anybody, rng)
+    country = _drawn(_countries()[None, :], anybody, rng)
+    return {
+        "age": age,
+        "gender": _drawn(_genders(), age, rng),
+        "education": _drawn(_educations(), age, rng),
+        "marital": _drawn(_maritals(), age, rng),
+        "race": _drawn(_races(), country, rng),
+        "work-class": _drawn(_work_classes(), age, rng),
+        "country": country,
+    }
+
+
+def _drawn(weights: np.ndarray, given: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A value for each row, by the weights of what is given of it (given x values)."""
+    cells, values = weights.shape
+    ends = np.cumsum(weights, axis=1)
+    ends = ends / ends[:, -1:] + np.arange(cells)[:, None]
+    found = np.searchsorted(ends.ravel(), given + rng.random(len(given)), side="right")
+    drawn: np.ndarray = np.minimum(found - given * values, values - 1)
+    return drawn
+
+
+def _named(name: str, codes: np.ndarray) -> pa.Array:
+    labels = pa.array([f"{name} {number + 1:02d}" for number in range(CARDINALITIES[name])])
+    return pa.DictionaryArray.from_arrays(codes.astype(np.int32), labels).dictionary_decode()
+
+
+def _zipf(values: int, exponent: float) -> np.ndarray:
+    weights = np.arange(1, values + 1) ** -exponent
+    shares: np.ndarray = weights / weights.sum()
+    return shares
+
+
+def _near(values: int, centres: np.ndarray, spread: float) -> np.ndarray:
+    """Weights that fall with the distance from each centre (centres x values)."""
+    away = (np.arange(values) - centres[:, None]) / spread
+    weights: np.ndarray = np.exp(-away * away / 2)
+    return weights
+
+
+def _ages() -> np.ndarray:
+    """Level up to middle age, which is frequent, and falling from sixty on."""
+    middle = 1 + 0.3 * np.exp(-(((_AGE - 25) / 14) ** 2))
+    weights: np.ndarray = middle / (1 + np.exp((_AGE - 53) / 8))
+    return weights
+
+
+def _genders() -> np.ndarray:
+    """Women outlive men."""
+    women = 0.5 + 0.15 * (_AGE / len(_AGE)) ** 2
+    return np.stack([1 - women, women], axis=1)
+
+
+def _educations() -> np.ndarray:
+    """Levels in order: the young are not done, the old had less; two degrees are frequent."""
+    levels = CARDINALITIES["education"]
+    degree = np.ones(levels)
+    degree[[8, 12]] = 5, 3
+    weights: np.ndarray = degree * (
+        0.02 + _near(levels, 5 + 5 * np.exp(-((_AGE - 20) ** 2) / 900), 3)
+    )
+    return weights
+
+
+def _maritals() -> np.ndarray:
+    """Married, never married, divorced, widowed, separated, absent."""
+    never = np.exp(-_AGE / 10)
+    widowed = 0.7 / (1 + np.exp(-(_AGE - 58) / 6))
+    rarely = np.full(len(_AGE), 0.03)
+    ever = 1 - never
+    return np.stack([ever * 0.8, never, ever * 0.2, widowed, rarely, rarely / 2], axis=1)
+
+
+def _work_classes() -> np.ndarray:
+    """Each class has an age at which it is most frequent."""
+    classes = CARDINALITIES["work-class"]
+    weights: np.ndarray = _zipf(classes, 1.3) * (0.2 + _near(classes, _AGE / 8, 2.5))
+    return weights
+
+
+def _countries() -> np.ndarray:
+    """Nine in ten are from the first."""
+    return np.append(0.9, 0.1 * _zipf(CARDINALITIES["country"] - 1, 0.8))
+
+
+def _races() -> np.ndarray:
+    """One race is frequent everywhere, and each country but the first has one of its own."""
+    countries, races = CARDINALITIES["country"], CARDINALITIES["race"]
+    own = np.zeros((countries, races))
+    own[np.arange(countries), np.arange(countries) % races] = 1
+    anywhere = np.append(0.84, 0.16 * _zipf(races - 1, 1.0))
+    weights: np.ndarray = 0.3 * anywhere + 0.7 * own
+    weights[0] = anywhere
+    return weights
+
+
+def _occupations() -> np.ndarray:
+    """By education and gender: each occupation asks for an education and leans to one gender."""
+    levels, occupations = CARDINALITIES["education"], CARDINALITIES["occupation"]
+    number = np.arange(occupations)
+    asks = 0.1 + _near(levels, number * 7 % levels, 3).T
+    leans = np.stack([1 + number % 3, 3 - number % 3])
+    by_both = _zipf(occupations, 1.0) * asks[:, None, :] * leans[None, :, :]
+    return by_both.reshape(2 * levels, occupations)
+
+
+def _salaries(codes: dict[str, np.ndarray], shown: int, rng: np.random.Generator) -> np.ndarray:
+    """Ranks of what education, age, occupation and luck are worth; few have the highest."""
+    worth = 0.3 * codes["education"] - ((_AGE - 33) / 22)[codes["age"]] ** 2
+    worth += (np.arange(CARDINALITIES["occupation"]) * 11 % 13 / 4)[codes["occupation"]]
+    rows = len(worth)
+    rank = np.empty(rows, dtype=np.int64)
+    rank[np.argsort(worth + rng.normal(0, 1, rows))] = np.arange(rows)
+    ends = np.cumsum(_zipf(CARDINALITIES["salary-class"], 0.7)[:shown])
+    return np.minimum(np.searchsorted(ends / ends[-1], (rank + 0.5) / rows), shown - 1)

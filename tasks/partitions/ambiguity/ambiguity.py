@@ -1,0 +1,153 @@
+"""Groups that show which values they have, and of which many combinations could be: ambiguity.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss. Each stratum's rows are grouped by the paper's greedy, see `ambiguity_groups`, rows that are
+left over join groups, see `ambiguity_residue`, and the rest is left out or refused. The paper takes
+each group by itself; see `ambiguity_calibrated` for groups that keep α together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.covering import covering
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.ambiguity.calibrated import Grouped, calibrated, grouped
+from sfumato.tasks.partitions.ambiguity.groups import Stratum, drawn
+from sfumato.tasks.partitions.ambiguity.presence import covers_of, together
+from sfumato.tasks.partitions.ambiguity.rule import Rule, told, wanted
+from sfumato.tasks.partitions.parameters import AmbiguityParameters
+from sfumato.tasks.partitions.partition import Partition, by_stratum
+from sfumato.tasks.partitions.shared.background_knowledge import Knowing, known_columns
+from sfumato.tasks.partitions.shared.merging import Judge
+
+
+def partition(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    parameters: AmbiguityParameters,
+    randomness: Randomness,
+) -> Partition:
+    """Group each stratum's rows so that every group keeps α and β; rows that fit in none are -1.
+
+    Groups that break another promise are left out, too: merging could break α.
+
+    Raises:
+        PromiseError: where there is no (α,β) promise, where no group was found, where rows would be
+            left out and may not, or where groups do not keep a promised α together.
+    """
+    rule = wanted(promises, microdata)
+    parts = [drawn(microdata, rows, rule, randomness) for rows in by_stratum(microdata, strata)]
+    if parameters.calibrate:
+        found, stop = calibrated(microdata, parts, rule, parameters.probes)
+    else:
+        stop = rule.alpha
+        found = grouped(microdata.rows, parts, rule, stop, parameters.probes, repeats=False)
+    kept = _kept(microdata, found.group, promises)
+    _require(microdata, found.group, kept, parameters)
+    facts = _facts(parts, rule, stop, found, kept)
+    return Partition(kept, facts=facts | _together(microdata, kept, promises))
+
+
+def _kept(microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyModel]) -> np.ndarray:
+    """The groups without those that break a promise, numbered anew, until none does."""
+    for promise in promises:
+        if promise.drawn_from is not None:
+            raise PromiseError(f"{promise.name} cannot be kept by ambiguity")
+    knowing = [Knowing.of(promise, microdata) for promise in promises if known_columns(promise)]
+    judges: list[Judge] = [*(p for p in promises if not known_columns(p)), *knowing]
+    while group.max(initial=-1) >= 0:
+        groups = _seen(microdata, group, knowing)
+        failing = np.any([judge.failing(groups) for judge in judges], axis=0)
+        if not failing.any():
+            break
+        number = np.where(failing, -1, np.cumsum(~failing) - 1)
+        group = np.append(number, -1)[group]
+    return group
+
+
+def _seen(microdata: Microdata, group: np.ndarray, knowing: Sequence[Knowing]) -> Groups:
+    """What is published of groups, and what those see who know some sensitive values."""
+    inside = np.flatnonzero(group >= 0)
+    sensitive = {c.name: c.coded() for c in microdata.with_roles("sensitive")}
+    sensitive |= {one.name: one.pairs for one in knowing}
+    chosen = {name: one._replace(codes=one.codes[inside]) for name, one in sensitive.items()}
+    counted = count(group[inside], int(group.max()) + 1, chosen)
+    return replace(counted, covers=covers_of(microdata, group).covers)
+
+
+def _require(
+    microdata: Microdata, found: np.ndarray, kept: np.ndarray, parameters: AmbiguityParameters
+) -> None:
+    """Refuse to leave out all rows, or any where none may be.
+
+    Raises:
+        PromiseError: where that would be so.
+    """
+    unplaced, broken = int((found < 0).sum()), int(((found >= 0) & (kept < 0)).sum())
+    if unplaced + broken == 0 or (parameters.residue == "suppress" and kept.max() >= 0):
+        return
+    raise PromiseError(
+        f"ambiguity leaves out {unplaced + broken} of {microdata.rows} rows: {unplaced} fit in no "
+        f"group that keeps α and β, {broken} are in groups that break another promise"
+    )
+
+
+def _facts(
+    parts: Sequence[Stratum], rule: Rule, stop: Fraction, found: Grouped, kept: np.ndarray
+) -> dict[str, Any]:
+    """What only the steward may know.
+
+    `beyond_beta` counts rows that any grouping leaves out: those of a value that is more frequent
+    than β in its stratum.
+    """
+    beyond = [_beyond(part, rule.beta) for part in parts]
+    return {
+        "l": rule.least,
+        "groups": int(kept.max(initial=-1)) + 1,
+        "placed": found.placed,
+        "suppressed": int((kept < 0).sum()),
+        "suppressed_for_other_promises": int(((found.group >= 0) & (kept < 0)).sum()),
+        "strata_beyond_beta": sum(many > 0 for many in beyond),
+        "beyond_beta": sum(beyond),
+        "stop": plain(stop),
+    }
+
+
+def _beyond(part: Stratum, beta: Fraction) -> int:
+    """How many rows of the most frequent value are too many: x of n with (c - x) > β (n - x)."""
+    rows, most = len(part.rows), int(np.bincount(part.values).max(initial=0))
+    return max(0, ceil((most - beta * rows) / (1 - beta))) if beta < 1 else 0
+
+
+def _together(
+    microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyModel]
+) -> dict[str, Any]:
+    """The largest combined presence, where one is promised.
+
+    Raises:
+        PromiseError: where it is more than α, or where that could not be decided.
+    """
+    groups, largest = covers_of(microdata, group), None
+    for promise in promises:
+        if isinstance(promise, AlphaBeta) and promise.presence == "combined":
+            shown = covering(groups, told(promise, microdata))
+            found = None if shown is None else together(shown, Fraction(promise.alpha))
+            if found is None:
+                raise PromiseError(
+                    f"the groups do not keep α = {plain(promise.alpha)} together, or it cannot be "
+                    f"proven: `calibrate: true` or `disjoint-cover` may, `per-group` asks for less"
+                )
+            largest = found if largest is None else max(largest, found)
+    return {} if largest is None else {"combined": float(largest)}

@@ -1,0 +1,90 @@
+"""Groups that grow until all of them together keep α, not each by itself: calibrated ambiguity.
+
+Where many groups cover the same vectors, their presences add up. A group stops at a presence of its
+own, α' < α, the largest that a bisection of ln α' finds; what is left over joins groups as well.
+The construction is this project's own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, log
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.covering import covering
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.ambiguity.groups import Stratum, grow
+from sfumato.tasks.partitions.ambiguity.presence import covers_of, together
+from sfumato.tasks.partitions.ambiguity.residue import placed
+from sfumato.tasks.partitions.ambiguity.rule import Rule
+
+_LEAST = 1e-6
+_STEPS = 12
+_DIGITS = 10**12
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """The group of each row (-1 for none), and how many of the rows were placed when left over."""
+
+    group: np.ndarray
+    placed: int
+
+
+def grouped(
+    rows: int,
+    parts: Sequence[Stratum],
+    rule: Rule,
+    stop: Fraction,
+    probes: int,
+    repeats: bool,
+) -> Grouped:
+    """Groups of all strata, each grown until its presence is `stop`, and what is left over placed.
+
+    Args:
+        rows: how many rows there are in all strata.
+        parts: the strata.
+        rule: what a group must keep after what is left over joined.
+        stop: the presence at which a group stops to grow.
+        probes: how many rows are looked at for each that a group takes.
+        repeats: whether a sensitive value may come several times in a group.
+    """
+    group, groups, joined = np.full(rows, -1, dtype=np.int64), 0, 0
+    for part in parts:
+        many = len(part.rows)
+        grown = grow(part, rule.limits(stop, many, part.domain, repeats), probes)
+        found = placed(part, grown, rule.limits(rule.alpha, many, part.domain, repeats))
+        group[part.rows] = np.where(found >= 0, found + groups, -1)
+        groups += int(found.max(initial=-1)) + 1
+        joined += int((found >= 0).sum() - (grown >= 0).sum())
+    return Grouped(group, joined)
+
+
+def calibrated(
+    microdata: Microdata, parts: Sequence[Stratum], rule: Rule, probes: int
+) -> tuple[Grouped, Fraction]:
+    """Groups whose combined presence is α at most, and the presence at which each stopped.
+
+    Of what is found, that which leaves out the fewest rows, and then has the most groups.
+
+    Raises:
+        PromiseError: where no presence to stop at gives groups that are proven to keep α.
+    """
+    low, high = log(_LEAST), log(rule.alpha)
+    best, fewest = None, (microdata.rows, 0)
+    for _ in range(_STEPS):
+        stop = Fraction(int(exp((low + high) / 2) * _DIGITS), _DIGITS)
+        found = grouped(microdata.rows, parts, rule, stop, probes, repeats=True)
+        shown = covering(covers_of(microdata, found.group), rule.quasi_identifiers)
+        if shown is not None and together(shown, rule.alpha) is None:
+            high = (low + high) / 2
+            continue
+        low = (low + high) / 2
+        left_out = int((found.group < 0).sum())
+        if (left_out, -int(found.group.max())) < fewest:
+            best, fewest = (found, stop), (left_out, -int(found.group.max()))
+    if best is None:
+        raise PromiseError("no groups were found of which all together are proven to keep α")
+    return best

@@ -1,0 +1,224 @@
+"""Groups that cover many combinations of quasi-identifiers: the main phase of ambiguity.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss, Algorithms 2 and 4, with what they need: a group has ⌈1/β⌉ rows at least and not one more,
+its presence is that of its rows over its combinations, and the row that it takes next is the one
+that multiplies its combinations by most.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.ambiguity.rule import Limits, Rule
+
+_WORTH_COMPILING = 4000  # rows
+
+
+class Stratum(NamedTuple):
+    """The rows of a stratum by sensitive value, those of each in random order.
+
+    `rows` are their positions in the table, `values` their sensitive values (0, 1, …, ascending),
+    `cells` their quasi-identifiers (rows x columns; values of different columns have different
+    numbers, below `numbers`), `domain` how many of these there are of each column. `keys` has a
+    random number for each row that a group takes, `order` one for each sensitive value.
+    """
+
+    rows: np.ndarray
+    values: np.ndarray
+    cells: np.ndarray
+    numbers: int
+    domain: tuple[int, ...]
+    keys: np.ndarray
+    order: np.ndarray
+
+
+def drawn(microdata: Microdata, rows: np.ndarray, rule: Rule, randomness: Randomness) -> Stratum:
+    """A stratum, given the positions of its rows, in an order that is drawn."""
+    codes = microdata[rule.sensitive].category()[0][rows]
+    order = np.lexsort((randomness(len(rows)), codes))
+    values = np.cumsum(np.diff(codes[order], prepend=codes[order[:1]]) != 0)
+    chosen = rows[order]
+    parts = [_dense(microdata[name], chosen) for name in rule.quasi_identifiers]
+    domain = tuple(int(part.max(initial=-1)) + 1 for part in parts)
+    offsets = np.cumsum([0, *domain])[:-1]
+    cells = np.column_stack([part + offset for part, offset in zip(parts, offsets, strict=True)])
+    keys = (randomness(len(rows)) >> np.uint64(1)).astype(np.int64)
+    shuffled = randomness(int(values.max(initial=-1)) + 1)
+    return Stratum(chosen, values, cells.astype(np.int32), sum(domain), domain, keys, shuffled)
+
+
+def _dense(column: Column, rows: np.ndarray) -> np.ndarray:
+    """The categories of some rows, numbered without gaps."""
+    codes, size = column.category()
+    used = np.zeros(size, dtype=bool)
+    used[codes[rows]] = True
+    numbers: np.ndarray = (np.cumsum(used) - 1)[codes[rows]]
+    return numbers
+
+
+def grow(stratum: Stratum, limits: Limits, probes: int) -> np.ndarray:
+    """The group of each row of a stratum (0, 1, …), -1 where it is left over.
+
+    Each group takes one row after the other from the sensitive value that has the most left, of
+    those that it may take, and stops as soon as it keeps the limits. A group that cannot is
+    dissolved, and with it the growing ends; as where fewer values than a group needs are left.
+
+    Args:
+        stratum: the rows.
+        limits: what a group must keep.
+        probes: how many rows are looked at for each that is taken.
+    """
+    left = np.bincount(stratum.values)
+    largest = np.lexsort((stratum.order, -left))
+    group = np.full(len(stratum.rows), -1, dtype=np.int64)
+    columns, most = len(stratum.domain), len(limits.times)
+    room = _Room(
+        np.array(stratum.domain),
+        np.zeros(columns, dtype=np.int64),
+        np.full(stratum.numbers, -1, dtype=np.int64),
+        np.zeros(len(left), dtype=np.int64),
+        np.zeros(most, dtype=np.int64),
+    )
+    rows = _Left(stratum.cells.copy(), np.arange(len(group)), np.cumsum(left) - left, left, largest)
+    grown = fitting(len(group) >= _WORTH_COMPILING, _grow, _compiled)
+    grown(rows, limits, stratum.keys, probes, room, group)
+    return group
+
+
+class _Left(NamedTuple):
+    """Rows that are left, by sensitive value: those of a value begin at `first`, `left` in number.
+
+    `rows` are numbers of rows and `cells` their quasi-identifiers; `largest` are the values by the
+    number of rows that they have left, descending.
+    """
+
+    cells: Any
+    rows: Any
+    first: Any
+    left: Any
+    largest: Any
+
+
+class _Room(NamedTuple):
+    """A group that grows, in columns that have as many values as `domain` says.
+
+    How many values of each column are `admitted`; for each value the last group that `covered` it;
+    how many `times` it has each sensitive value; and its `members`.
+    """
+
+    domain: Any
+    admitted: Any
+    covered: Any
+    times: Any
+    members: Any
+
+
+def _grow(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: Any) -> None:
+    """Write the group of each row that is in one."""
+    picks, groups = 0, 0
+    while limits.least <= len(left.left) and left.left[left.largest[limits.least - 1]] > 0:
+        size = _one(left, limits, keys[picks:], probes, room, groups)
+        if size == 0:
+            return
+        for i in range(size):
+            group[room.members[i]] = groups
+        picks += size
+        groups += 1
+
+
+def _one(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: int) -> int:
+    """Grow one group; how many rows it has, 0 where it cannot keep the limits."""
+    room.admitted[:] = 0
+    room.times[:] = 0
+    size = 0
+    while size + 1 < len(limits.times):
+        at = _allowed(left, room.times, limits.times[size + 1])
+        if at < 0:
+            return 0
+        row = _best(left, left.largest[at], keys[size], probes, room, group)
+        room.members[size] = left.rows[row]
+        room.times[left.largest[at]] += 1
+        _add(left, row, room, group)
+        _shrink(left, at, row)
+        size += 1
+        if size >= limits.least and _covers(room.admitted, limits.combinations[size]):
+            return size
+    return 0
+
+
+def _allowed(left: Any, times: Any, most: int) -> int:
+    """The place of the value with the most rows left that is not yet there so often, or -1."""
+    for at in range(len(left.largest)):
+        value = left.largest[at]
+        if left.left[value] == 0:
+            return -1
+        if times[value] < most:
+            return at
+    return -1
+
+
+def _best(left: Any, value: int, key: int, probes: int, room: Any, group: int) -> int:
+    """The row, of some of a value's rows, that multiplies the group's combinations by most.
+
+    A row that is new in every column of which some value is not covered is not surpassed.
+    """
+    columns, begin, many = len(room.domain), left.first[value], left.left[value]
+    gain, open_ = np.empty(columns), 0
+    for a in range(columns):
+        gain[a] = (room.admitted[a] + 1) / max(room.admitted[a], 1)
+        open_ += room.admitted[a] < room.domain[a]
+    at, best, highest = int(begin + key % many), int(begin), 0.0
+    for _ in range(min(probes, many)):
+        score, new = 1.0, 0
+        for a in range(columns):
+            if room.covered[left.cells[at, a]] != group:
+                score *= gain[a]
+                new += 1
+        if score > highest:
+            best, highest = at, score
+        if new == open_:
+            break
+        at = at + 1 if at + 1 < begin + many else begin
+    return best
+
+
+def _add(left: Any, row: int, room: Any, group: int) -> None:
+    """Cover a row's values."""
+    for a in range(len(room.domain)):
+        cell = left.cells[row, a]
+        room.admitted[a] += room.covered[cell] != group
+        room.covered[cell] = group
+
+
+def _shrink(left: Any, at: int, row: int) -> None:
+    """Take a row away from the value at this place, and keep the values in order."""
+    value = left.largest[at]
+    last = left.first[value] + left.left[value] - 1
+    left.rows[row] = left.rows[last]
+    left.cells[row] = left.cells[last]
+    low, high = at, len(left.largest)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if left.left[left.largest[middle]] == left.left[value]:
+            low = middle
+        else:
+            high = middle
+    left.largest[at], left.largest[low] = left.largest[low], value
+    left.left[value] -= 1
+
+
+def _covers(admitted: Any, combinations: int) -> bool:
+    """Whether a product is so large, without computing it: ⌈⌈x/a⌉/b⌉ = ⌈x/ab⌉."""
+    for many in admitted:
+        combinations = (combinations + many - 1) // many
+    return bool(combinations <= 1)
+
+
+@cache
+def _compiled() -> Loop:
+    return compiled(globals(), _allowed, _best, _add, _shrink, _covers, _one, _grow)

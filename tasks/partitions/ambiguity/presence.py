@@ -1,0 +1,47 @@
+"""How present any vector of quasi-identifiers is by all groups together, decided exactly."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.groups.covering import Covering
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.joined_presence import combined
+from sfumato.tasks.microdata.table import Microdata
+
+_ROUNDS = 3
+_SURELY = 1 + 1e-9  # above what rounding adds
+
+
+def covers_of(microdata: Microdata, group: np.ndarray) -> Groups:
+    """The groups of rows (-1 for none) with what is published of their quasi-identifiers."""
+    inside = np.flatnonzero(group >= 0)
+    covers = {
+        column.name: cover(group[inside], column.category()[0][inside], column.category()[1])
+        for column in microdata.with_roles("quasi-identifier")
+    }
+    return Groups(np.bincount(group[inside]), {}, covers)
+
+
+def together(shown: Covering, alpha: Fraction) -> Fraction | None:
+    """The largest combined presence, None where it is above α or was not found."""
+    if _climbed(shown) > float(alpha) * _SURELY:
+        return None
+    found = combined(shown)
+    return None if found is None or found.largest > alpha else found.largest
+
+
+def _climbed(shown: Covering) -> float:
+    """The presence of some vector that many groups cover: each value is the best for the others."""
+    weights = shown.rounded()
+    hit = np.ones((len(shown.covers), len(weights)), dtype=bool)
+    best = 0.0
+    for _ in range(_ROUNDS):
+        for at, admitted in enumerate(shown.covers):
+            others = np.delete(hit, at, axis=0).all(axis=0)
+            totals = np.bincount(admitted.value, (weights * others)[admitted.group])
+            hit[at] = False
+            hit[at, admitted.group[admitted.value == totals.argmax()]] = True
+            best = max(best, float(totals.max()))
+    return best

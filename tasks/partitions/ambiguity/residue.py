@@ -1,0 +1,208 @@
+"""Rows that are left over join groups that stay, or become, as ambiguous as is asked.
+
+A row joins, of the groups that may have its sensitive value once more, the one whose presence is
+smallest with it, where that is no more than α. Groups are tried in the order of the presence that
+they could come to at best, until no other can be better than the best that was found.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.groups.counting import cover
+from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.partitions.ambiguity.groups import Stratum
+from sfumato.tasks.partitions.ambiguity.rule import Limits
+
+_WORTH_COMPILING = 20_000  # pairs of a row that is left over and a group
+_CELLS = 1 << 29  # of the matrices of what groups have
+_PAIRS = 1 << 26  # of a row and a group, compared in one pass where there are several
+_AT_ONCE = 128  # rows between two orderings of the groups
+
+
+class _Open(NamedTuple):
+    """Groups that rows may join: how many rows they have, how many values they cover, and which.
+
+    `admitted` is columns x groups, `covered` values x groups; `times` (sensitive values x groups)
+    is how often each has a value; `floor` is the least presence that each could come to with one
+    row more, in columns that have as many values as `domain` says.
+    """
+
+    sizes: Any
+    admitted: Any
+    covered: Any
+    times: Any
+    floor: Any
+    domain: Any
+
+
+class _Numbered(NamedTuple):
+    """The cells and the sensitive value of each row, by numbers of those that are left over.
+
+    What no row has that is left over is -1; there are so many `kinds` of cells and `many` values.
+    """
+
+    cells: np.ndarray
+    values: np.ndarray
+    kinds: int
+    many: int
+
+
+def placed(stratum: Stratum, group: np.ndarray, limits: Limits) -> np.ndarray:
+    """The group of each row of a stratum, given that of those that have one; -1 for none still.
+
+    Where a value may come once in a group, values are placed one after the other; otherwise rows
+    are placed in random order, and again for as long as others that joined make room. Where there
+    are too many pairs of a row and a group to compare, or what groups have outgrows memory, rows
+    join only those groups that could come to the smallest presences.
+    """
+    left = np.flatnonzero(group < 0)
+    if len(left) in (0, len(group)):
+        return group
+    numbered = _numbered(stratum, left)
+    order, open_ = _open(stratum, group, numbered)
+    rank = np.append(np.argsort(order), -1)[group]
+    once = int(limits.times.max()) == 1
+    left = left if once else left[np.argsort(stratum.keys[left])]
+    while len(left):
+        _place_all(left, numbered, open_, limits, rank)
+        before, left = len(left), left[rank[left] < 0]
+        if once or len(left) == before:
+            break
+    result: np.ndarray = np.append(order, -1)[rank]
+    return result
+
+
+def _numbered(stratum: Stratum, left: np.ndarray) -> _Numbered:
+    cells, kinds = _renumbered(stratum.cells, left, stratum.numbers)
+    values, many = _renumbered(stratum.values, left, int(stratum.values[-1]) + 1)
+    return _Numbered(cells, values, kinds, many)
+
+
+def _renumbered(codes: np.ndarray, left: np.ndarray, size: int) -> tuple[np.ndarray, int]:
+    used = np.zeros(size, dtype=bool)
+    used[codes[left]] = True
+    return np.where(used, np.cumsum(used) - 1, -1)[codes], int(used.sum())
+
+
+def _open(stratum: Stratum, group: np.ndarray, numbered: _Numbered) -> tuple[np.ndarray, _Open]:
+    """The groups that have rows, by floor: which they are, and what they have."""
+    inside = np.flatnonzero(group >= 0)
+    mine, domain = group[inside], np.array(stratum.domain)
+    sizes = np.bincount(mine)
+    admitted = np.array(
+        [cover(mine, cells[inside], stratum.numbers).sizes(len(sizes)) for cells in stratum.cells.T]
+    )
+    most = np.minimum(admitted + 1, domain[:, None])
+    floor = (sizes + 1) / np.prod(most.astype(np.float64), axis=0)
+    order = np.argsort(floor, kind="stable")
+    kept = order[: max(_CELLS // (numbered.kinds + 4 * numbered.many), 1)]
+    place = np.full(len(order), -1)
+    place[kept] = np.arange(len(kept))
+    covered, times = _had(numbered, inside, place[mine], len(kept))
+    return order, _Open(sizes[kept], admitted[:, kept], covered, times, floor[kept], domain)
+
+
+def _had(
+    numbered: _Numbered, inside: np.ndarray, place: np.ndarray, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which cells groups cover, and how often they have each value, given the places of rows."""
+    covered = np.zeros((numbered.kinds, groups), dtype=np.bool_)
+    for cells in numbered.cells[inside].T:
+        known = (cells >= 0) & (place >= 0)
+        covered[cells[known], place[known]] = True
+    times = np.zeros((numbered.many, groups), dtype=np.int32)
+    values = numbered.values[inside]
+    known = (values >= 0) & (place >= 0)
+    np.add.at(times, (values[known], place[known]), 1)
+    return covered, times
+
+
+def _place_all(
+    left: np.ndarray, numbered: _Numbered, open_: _Open, limits: Limits, group: np.ndarray
+) -> None:
+    """Write the groups of rows that find one, in order; the groups are ordered every so often."""
+    candidates, once = np.arange(len(open_.sizes)), int(limits.times.max()) == 1
+    ends = np.arange(_AT_ONCE, len(left), _AT_ONCE)
+    if once:
+        ends = np.union1d(ends, np.flatnonzero(np.diff(numbered.values[left])) + 1)
+    for rows in np.split(left, ends):
+        candidates = candidates[np.argsort(open_.floor[candidates], kind="stable")]
+        able = candidates[: max(_PAIRS // len(left), 1)]
+        if once:
+            able = candidates[open_.times[numbered.values[rows[0]], candidates] == 0]
+        place = fitting(len(left) * len(able) >= _WORTH_COMPILING, _place, _compiled)
+        of_rows = (rows, numbered.cells[rows], numbered.values[rows])
+        place(*of_rows, able, open_.floor[able], open_, limits, group)
+
+
+def _place(
+    rows: Any,
+    cells: Any,
+    values: Any,
+    candidates: Any,
+    floor: Any,
+    open_: Any,
+    limits: Any,
+    group: Any,
+) -> None:
+    """Write the group of each row that finds one.
+
+    The floors are those of the candidates, ascending, before any row joined: those that rows joined
+    since are tried all.
+    """
+    joined, many = np.zeros(len(rows), np.int64), 0
+    always = np.zeros(len(rows))
+    for i in range(len(rows)):
+        own, value = cells[i], values[i]
+        best, least = _best(joined[:many], always, np.inf, own, value, open_, limits.times)
+        other, less = _best(candidates, floor, least, own, value, open_, limits.times)
+        best = other if less < least else best
+        if best >= 0 and _join(best, own, value, open_, limits.combinations):
+            group[rows[i]] = best
+            joined[many] = best
+            many += 1
+
+
+def _best(
+    candidates: Any, floor: Any, least: float, own: Any, value: int, open_: Any, most: Any
+) -> Any:
+    """The group whose presence is smallest with a row, where it is less than `least`, and that."""
+    best = -1
+    for at in range(len(candidates)):
+        if floor[at] >= least:
+            break
+        one = candidates[at]
+        size = open_.sizes[one] + 1
+        if size < len(most) and open_.times[value, one] < most[size]:
+            combinations = 1.0
+            for a in range(len(own)):
+                combinations *= open_.admitted[a, one] + (not open_.covered[own[a], one])
+            if size / combinations < least:
+                best, least = one, size / combinations
+    return best, least
+
+
+def _join(one: int, row: Any, value: int, open_: Any, least: Any) -> bool:
+    """Add a row to a group, if it then has combinations enough."""
+    combinations = least[open_.sizes[one] + 1]
+    for a in range(len(row)):
+        many = open_.admitted[a, one] + (not open_.covered[row[a], one])
+        combinations = (combinations + many - 1) // many
+    if combinations > 1:
+        return False
+    open_.sizes[one] += 1
+    open_.times[value, one] += 1
+    highest = 1.0
+    for a in range(len(row)):
+        open_.admitted[a, one] += not open_.covered[row[a], one]
+        open_.covered[row[a], one] = True
+        highest *= min(open_.admitted[a, one] + 1, open_.domain[a])
+    open_.floor[one] = (open_.sizes[one] + 1) / highest
+    return True
+
+
+@cache
+def _compiled() -> Loop:
+    return compiled(globals(), _best, _join, _place)

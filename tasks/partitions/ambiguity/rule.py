@@ -1,0 +1,100 @@
+"""What (α,β)-privacy asks of a group of so many rows, in whole numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.table import Microdata
+
+_MOST = 2**62
+
+
+class Limits(NamedTuple):
+    """What a group of g rows must keep; the two arrays (int64) have an entry for each g.
+
+    `combinations[g]` is how many combinations it covers at least, `times[g]` how often it has one
+    sensitive value at most; `least` is the number of rows from which it may be a group.
+    """
+
+    combinations: np.ndarray
+    times: np.ndarray
+    least: int
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The strictest α and β that are promised of one sensitive attribute."""
+
+    alpha: Fraction
+    beta: Fraction
+    sensitive: str
+    quasi_identifiers: tuple[str, ...]
+
+    @property
+    def least(self) -> int:
+        """How many rows a group has at least: ⌈1/β⌉."""
+        return ceil(1 / self.beta)
+
+    def limits(self, alpha: Fraction, rows: int, domain: Sequence[int], repeats: bool) -> Limits:
+        """The limits where presence is `alpha` at most, up to the largest group that can keep them.
+
+        Args:
+            alpha: largest presence in one group.
+            rows: how many rows there are.
+            domain: how many values of each quasi-identifier there are.
+            repeats: whether a sensitive value may come twice as far as β allows; once, otherwise.
+        """
+        most = min(rows, int(alpha * prod(domain)))
+        sizes = np.arange(most + 1)
+        combinations = _times(sizes, alpha.denominator, alpha.numerator, up=True)
+        if not repeats:
+            return Limits(combinations, np.ones_like(sizes), self.least)
+        times = _times(sizes, self.beta.numerator, self.beta.denominator, up=False)
+        times[: self.least] = 1
+        return Limits(combinations, times, self.least)
+
+
+def _times(sizes: np.ndarray, numerator: int, denominator: int, up: bool) -> np.ndarray:
+    """Sizes times a fraction as int64, rounded up or down; at most 2^62."""
+    fits = (int(sizes[-1]) + 1) * max(numerator, denominator) <= _MOST
+    exact = sizes if fits else sizes.astype(object)
+    scaled = -(-exact * numerator // denominator) if up else exact * numerator // denominator
+    rounded: np.ndarray = np.minimum(scaled, _MOST).astype(np.int64)
+    return rounded
+
+
+def wanted(promises: Sequence[PrivacyModel], microdata: Microdata) -> Rule:
+    """The rule of the first (α,β) promise, as strict as the others about the same.
+
+    A promise about other quasi-identifiers or another sensitive attribute is not read.
+
+    Raises:
+        PromiseError: where no promise is (α,β)-privacy, or there are no quasi-identifiers.
+    """
+    found = [promise for promise in promises if isinstance(promise, AlphaBeta)]
+    if not found:
+        raise PromiseError("ambiguity needs an (α,β) promise to read α and β from")
+    names = told(found[0], microdata)
+    if not names:
+        raise PromiseError("ambiguity: there are no quasi-identifiers to cover")
+    about = [promise for promise in found if promise.sensitive == found[0].sensitive]
+    alike = [promise for promise in about if set(told(promise, microdata)) == set(names)]
+    return Rule(
+        min(Fraction(promise.alpha) for promise in alike),
+        min(Fraction(promise.beta) for promise in about),
+        str(found[0].sensitive),
+        names,
+    )
+
+
+def told(promise: AlphaBeta, microdata: Microdata) -> tuple[str, ...]:
+    """The quasi-identifiers of which a promise speaks; all, where it names none."""
+    everything = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
+    return everything if promise.quasi_identifiers is None else promise.quasi_identifiers

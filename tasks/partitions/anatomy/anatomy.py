@@ -1,0 +1,172 @@
+"""Groups of rows with different sensitive values: anatomy.
+
+Source: Xiao, Tao, Anatomy: simple and effective privacy preservation (VLDB 2006). While at least l
+values have rows left, a group takes one random row from each of the l values with the most; which
+of several values with equally many is drawn at random. Fewer than l rows are left, of different
+values, and each joins a random group that lacks its value. Every group has l rows or more, all of
+different values.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.parameters import AnatomyParameters
+from sfumato.tasks.partitions.partition import Partition, by_stratum
+from sfumato.tasks.partitions.shared.merge_in_order import merged_in_order
+
+_WORTH_COMPILING = 20_000  # rows
+
+
+def partition(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    parameters: AnatomyParameters,
+    randomness: Randomness,
+) -> Partition:
+    """Group each stratum's rows so that every group has l different sensitive values, each once.
+
+    l is the largest that any l-diversity promise about the sensitive attribute of the first one
+    asks for, rounded up. Groups that break another promise are merged.
+
+    Raises:
+        PromiseError: where there is no l-diversity promise, where a value is that of more than 1/l
+            of a stratum's rows, or where another promise cannot be kept by merging.
+    """
+    name, l = _wanted(promises)
+    codes, values = microdata[name].category()
+    parts = list(by_stratum(microdata, strata))
+    counts = [np.bincount(codes[rows], minlength=values) for rows in parts]
+    broken = sum(int(of.max(initial=0)) * l > int(of.sum()) for of in counts)
+    if broken:
+        raise PromiseError(
+            f"anatomy with l = {l} needs every value of {name!r} in at most 1/{l} of the rows of a "
+            f"stratum: {broken} of {len(parts)} strata have a more frequent one"
+        )
+    group = np.full(microdata.rows, -1, dtype=np.int64)
+    stratum = list[int]()
+    for number, rows in enumerate(parts):
+        found = of_codes(codes[rows], l, randomness)
+        group[rows] = len(stratum) + found
+        stratum += [number] * (int(found.max(initial=-1)) + 1)
+    merged = merged_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)
+    groups = int(merged.max(initial=-1)) + 1
+    facts = {"l": l, "groups": groups, "merged_for_other_promises": len(stratum) - groups}
+    return Partition(merged, facts=facts)
+
+
+def _wanted(promises: Sequence[PrivacyModel]) -> tuple[str, int]:
+    variants = (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
+    wanted = [promise for promise in promises if isinstance(promise, variants)]
+    if not wanted:
+        raise PromiseError("anatomy needs an l-diversity promise to read l from")
+    name = wanted[0].sensitive
+    return str(name), max(ceil(promise.l) for promise in wanted if promise.sensitive == name)
+
+
+def of_codes(codes: np.ndarray, l: int, randomness: Randomness) -> np.ndarray:
+    """Group rows so that each group has at least l rows, all of different codes. O(n log n).
+
+    Args:
+        codes: the sensitive value of each row, from 0; none is that of more than 1/l of the rows.
+        l: smallest size of a group.
+        randomness: where every choice comes from.
+
+    Returns:
+        The group of each row, 0, 1, ….
+    """
+    counts = np.bincount(codes)
+    order = np.argsort(-counts, kind="stable")
+    left, value = counts[order], order.copy()
+    taken = np.full(len(codes) // l * l, -1, dtype=np.int64)
+    keys = _choices(len(codes), randomness)
+    scan = _compiled() if len(codes) >= _WORTH_COMPILING else _take
+    groups = scan(left, value, l, keys, taken)
+    taken = taken[: groups * l]
+    rest = value[left > 0]  # each has one row left
+    group = np.repeat(np.arange(groups), l)
+    joined = _placed(taken, group, groups, rest, _choices(len(rest), randomness))
+    return _rows(codes, np.append(taken, rest), np.append(group, joined), randomness)
+
+
+def _choices(n: int, randomness: Randomness) -> np.ndarray:
+    return (randomness(n) >> np.uint64(1)).astype(np.int64)
+
+
+def _take(left: Any, value: Any, l: int, keys: Any, taken: Any) -> int:
+    """Write the values of each group's l rows; returns the number of groups.
+
+    `left` descends, and says how many rows of each `value` are left: where only some of equally
+    many are taken from, those are brought to the end of their equals.
+    """
+    groups = 0
+    while l <= len(left) and left[l - 1] > 0:
+        least = left[l - 1]
+        first, last = l - 1, _last(left, least, l - 1)
+        while first > 0 and left[first - 1] == least:
+            first -= 1
+        chosen = last + 1 - (l - first)
+        for at in range(last, chosen - 1, -1):
+            other = first + keys[groups * l + last - at] % (at + 1 - first)
+            value[at], value[other] = value[other], value[at]
+            left[at] -= 1
+            taken[groups * l + first + last - at] = value[at]
+        for at in range(first):
+            left[at] -= 1
+            taken[groups * l + at] = value[at]
+        groups += 1
+    return groups
+
+
+def _last(left: Any, least: int, low: int) -> int:
+    """The last place where at least so many are left, from a place where there are."""
+    high = len(left)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if left[middle] >= least:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _placed(
+    taken: np.ndarray, group: np.ndarray, groups: int, rest: np.ndarray, keys: np.ndarray
+) -> np.ndarray:
+    """A random group without the value, for each value of which a row is left."""
+    placed = np.empty(len(rest), dtype=np.int64)
+    for at, value in enumerate(rest):
+        lacks = np.ones(groups, dtype=bool)
+        lacks[group[taken == value]] = False
+        open_ = np.flatnonzero(lacks)
+        placed[at] = open_[keys[at] % len(open_)]
+    return placed
+
+
+def _rows(
+    codes: np.ndarray, taken: np.ndarray, group: np.ndarray, randomness: Randomness
+) -> np.ndarray:
+    """The group of each row, where each value's rows are taken in random order."""
+    result = np.empty(len(codes), dtype=np.int64)
+    order = np.lexsort((randomness(len(codes)), codes))
+    result[order] = group[np.argsort(taken, kind="stable")]
+    return result
+
+
+@cache
+def _compiled() -> Loop:
+    return compiled(globals(), _last, _take)

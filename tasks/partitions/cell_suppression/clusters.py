@@ -1,0 +1,132 @@
+"""Partitions by clusters of rows that differ in few cells: what their methods have in common."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.stars import constant, stars
+from sfumato.tasks.partitions.partition import Partition, by_stratum
+from sfumato.tasks.partitions.shared.merge_in_order import merged_in_order
+
+_WORTH_COMPILING = 200  # rows
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """Clusters of k rows or more, and what is known of the cost of any others.
+
+    `near` are rows near each row; `bound` is no more than any solution suppresses; `facts` are what
+    else there is to say.
+    """
+
+    cluster: np.ndarray
+    near: np.ndarray
+    bound: int
+    facts: Mapping[str, int]
+
+
+Method = Callable[[np.ndarray, int, bool], Clustering]
+"""Clusters rows (codes, rows x columns; k; whether the data are large enough to compile for)."""
+
+
+def clustered(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    k: int,
+    method: Method,
+) -> Partition:
+    """Cluster each stratum, better the clusters, and merge those that break another promise.
+
+    Raises:
+        PromiseError: where a stratum has fewer than k rows, or a promise cannot be kept by merging.
+    """
+    columns = [column.category()[0] for column in microdata.with_roles("quasi-identifier")]
+    codes = np.stack(columns, axis=1)
+    group = np.full(microdata.rows, -1, dtype=np.int64)
+    stratum, totals = list[int](), Counter[str]()
+    for number, rows in enumerate(by_stratum(microdata, strata)):
+        if len(rows) < k:
+            raise PromiseError(f"{k}-anonymity cannot be kept: a stratum has {len(rows)} rows")
+        large = microdata.rows >= _WORTH_COMPILING
+        of_stratum = codes[rows]
+        made = method(of_stratum, k, large)
+        cluster = bettered(of_stratum, made.cluster, made.near, k, large)
+        group[rows] = len(stratum) + cluster
+        stratum += [number] * (int(cluster.max()) + 1)
+        totals.update(made.facts)
+        totals["stars_before_local_search"] += stars(of_stratum, made.cluster)
+        totals["stars_before_merging"] += stars(of_stratum, cluster)
+        totals["lower_bound"] += made.bound
+    merged = _merged(microdata, codes, group, np.array(stratum, dtype=np.int64), promises)
+    return Partition(merged, facts=_facts(k, codes, merged, len(stratum), totals))
+
+
+def _merged(
+    microdata: Microdata,
+    codes: np.ndarray,
+    group: np.ndarray,
+    stratum: np.ndarray,
+    promises: Sequence[PrivacyModel],
+) -> np.ndarray:
+    """Clusters that break a promise merged with others of their stratum that are like them."""
+    others = [promise for promise in promises if not isinstance(promise, KAnonymity)]
+    if not others:
+        return group
+    rank, order = _in_order(codes, group, stratum)
+    return merged_in_order(microdata, rank[group], stratum[order], others)
+
+
+def _in_order(
+    codes: np.ndarray, group: np.ndarray, stratum: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Clusters ordered by stratum and the codes that all their rows share: ranks, and the order.
+
+    Columns that most clusters share come first; what a cluster does not share comes before all.
+    """
+    same, sizes = constant(codes, group)
+    one = np.empty(len(sizes), dtype=np.int64)
+    one[group] = np.arange(len(group))
+    shared = np.where(same, codes[one], -1)
+    columns = np.argsort(same.sum(axis=0), kind="stable")  # lexsort: the last key is the first
+    order = np.lexsort((*shared.T[columns], stratum))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank, order
+
+
+def _facts(
+    k: int, codes: np.ndarray, group: np.ndarray, clusters: int, totals: Mapping[str, int]
+) -> dict[str, Any]:
+    """What was reached; the ratio is proven for k-anonymity alone, before any merging."""
+    groups, bound = int(group.max(initial=-1)) + 1, totals.get("lower_bound", 0)
+    reached = totals.get("stars_before_merging", 0)
+    return {
+        "k": k,
+        "stars": stars(codes, group),
+        **totals,
+        "proven_ratio": str(plain(Fraction(reached, bound))) if bound else "1",
+        "groups": groups,
+        "merged_for_other_promises": clusters - groups,
+    }
+
+
+def largest_k(promises: Sequence[PrivacyModel], method: str) -> int:
+    """The largest k that a k-anonymity promise asks for.
+
+    Raises:
+        PromiseError: where there is no such promise.
+    """
+    wanted = [promise.k for promise in promises if isinstance(promise, KAnonymity)]
+    if not wanted:
+        raise PromiseError(f"{method} needs a k-anonymity promise to read k from")
+    return max(wanted)

@@ -1,0 +1,200 @@
+"""k-anonymity by suppressing cells, for k = 2 and 3: clusters from factors of least weight.
+
+Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Approximation algorithms for
+k-anonymity (2005). For k = 2 every row is tied to one or two others ([1,2]-factor), for k = 3 to
+two (2-factor), so that the ties weigh the least; the parts are cut into clusters of 2 or 3, and 3
+to 5 rows. From a factor of least weight among all pairs of rows follow ratios of 2 and 3 (1.5 and
+2, as published, where every column has two values only). Here the factor is one of least weight
+among the pairs of near rows, within blocks of rows that are alike: a heuristic beyond a few rows,
+for which only the stated lower bound is proven.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, clustered, largest_k
+from sfumato.tasks.partitions.parameters import FactorsParameters
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.shared.nearest import nearest
+
+_NEAR = 15  # pairs of rows that may be tied: of each row with so many near it
+_BLOCK = 1000  # rows for which a factor is found in seconds
+
+
+def partition(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    parameters: FactorsParameters,
+    randomness: Randomness,
+) -> Partition:
+    """Group each stratum's rows into clusters of k rows or more that differ in few cells.
+
+    k is the largest that any k-anonymity promise asks for, 2 or 3. Clusters that break another
+    promise are merged with clusters like them.
+
+    Raises:
+        PromiseError: where no promise is k-anonymity, k is neither 2 nor 3, a stratum has fewer
+            than k rows, or another promise cannot be kept by merging.
+    """
+    k = largest_k(promises, "factors")
+    if k not in (2, 3):
+        raise PromiseError(f"factors need k-anonymity with k = 2 or 3, not k = {k}")
+    return clustered(microdata, strata, promises, k, of_codes)
+
+
+def of_codes(codes: np.ndarray, k: int, large: bool = False) -> Clustering:
+    """The clusters of k rows or more before any local search; see `Method` for the arguments.
+
+    No solution costs less than the sum of the distances to the (k - 1)-th nearest rows: a row's
+    cluster has k - 1 others, the farthest of which is at least that far, and each column in which
+    it differs is not constant.
+    """
+    cluster = np.empty(len(codes), dtype=np.int64)
+    clusters = weight = number = 0
+    for block in blocks(codes):
+        ties, weighs = factor(codes[block], k)
+        parts = pairs_and_triples(ties) if k == 2 else cut_cycles(codes[block], ties)
+        cluster[block] = clusters + parts
+        clusters += int(parts.max()) + 1
+        weight, number = weight + weighs, number + 1
+    near, distance = nearest(codes, _NEAR)
+    bound = int(distance[:, k - 2].sum())
+    return Clustering(cluster, near, bound, {"factor_weight": weight, "blocks": number})
+
+
+def blocks(codes: np.ndarray) -> Iterator[np.ndarray]:
+    """Rows (positions) in lexical order, about a thousand at a time, of nearly equal number."""
+    order = np.lexsort(codes.T[::-1])
+    yield from np.array_split(order, -(-len(codes) // _BLOCK))
+
+
+def factor(codes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
+    """Ties of least weight between near rows: one or two of each row (k = 2), or two (k = 3).
+
+    Besides those of near rows, the pairs of a ring through all rows in lexical order may be tied,
+    so that there always is a factor.
+
+    Args:
+        codes: rows x columns, integers; k rows at least.
+        k: 2 or 3.
+
+    Returns:
+        The tied rows, ties x 2, and in how many cells they differ in all.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # imported where it is needed
+    from scipy.sparse import coo_array
+
+    pairs = _pairs(codes)
+    apart = (codes[pairs[:, 0]] != codes[pairs[:, 1]]).sum(axis=1)
+    number = len(pairs)
+    ends = coo_array((np.ones(2 * number), (pairs.T.ravel(), np.tile(np.arange(number), 2))))
+    found = milp(
+        apart,
+        integrality=np.ones(number),
+        bounds=Bounds(0, 1),
+        constraints=LinearConstraint(ends.tocsr(), k - 1, 2),
+        options={"mip_rel_gap": 0},
+    )
+    chosen = found.x > 0.5
+    return pairs[chosen], int(apart[chosen].sum())
+
+
+def _pairs(codes: np.ndarray) -> np.ndarray:
+    rows = len(codes)
+    near, _ = nearest(codes, _NEAR)
+    ring = np.lexsort(codes.T[::-1])
+    one = np.concatenate([np.repeat(np.arange(rows), near.shape[1]), ring])
+    other = np.concatenate([near.ravel(), np.roll(ring, 1)])
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    distinct = np.unique(low * rows + high)
+    return np.stack(np.divmod(distinct, rows), axis=1)
+
+
+def pairs_and_triples(ties: np.ndarray) -> np.ndarray:
+    """The clusters of a [1,2]-factor: of ties that join two rows with two ties each, none is left.
+
+    In a factor of least weight such ties weigh nothing.
+
+    Args:
+        ties: rows x 2; each row occurs once or twice.
+
+    Returns:
+        The cluster of each row, 0, 1, …, of two or three rows.
+    """
+    degree = np.bincount(ties.ravel())
+    kept = []
+    for one, other in ties.tolist():
+        if degree[one] == 2 and degree[other] == 2:
+            degree[[one, other]] -= 1
+        else:
+            kept.append((one, other))
+    # a row with two ties is the middle of three; of two rows with one tie the first is the middle
+    left = np.array(kept)
+    middle = np.where(degree[left[:, 1]] == 2, left[:, 1], left[:, 0])
+    of_row = np.arange(len(degree))
+    of_row[left[:, 0]], of_row[left[:, 1]] = middle, middle
+    numbered: np.ndarray = np.unique(of_row, return_inverse=True)[1]
+    return numbered
+
+
+def cut_cycles(codes: np.ndarray, ties: np.ndarray) -> np.ndarray:
+    """The clusters of a 2-factor: its cycles, the longer ones cut where it costs least.
+
+    A cycle of 3a + b rows, b < 3, becomes b paths of four and a - b of three rows.
+
+    Args:
+        codes: rows x columns.
+        ties: rows x 2; each row occurs twice.
+
+    Returns:
+        The cluster of each row, 0, 1, …, of three to five rows.
+    """
+    cluster = np.empty(len(codes), dtype=np.int64)
+    clusters = 0
+    for cycle in _cycles(ties):
+        parts = _best_rotation(codes[cycle])
+        cluster[cycle] = clusters + parts
+        clusters += int(parts.max()) + 1
+    return cluster
+
+
+def _cycles(ties: np.ndarray) -> Iterator[np.ndarray]:
+    both = np.concatenate([ties, ties[:, ::-1]])
+    beside = both[np.argsort(both[:, 0], kind="stable"), 1].reshape(-1, 2).tolist()
+    seen = np.zeros(len(beside), dtype=bool)
+    for start in range(len(beside)):
+        if seen[start]:
+            continue
+        cycle, here = [start], beside[start][0]
+        while here != start:
+            one, other = beside[here]
+            cycle.append(here)
+            here = other if one == cycle[-2] else one
+        seen[cycle] = True
+        yield np.array(cycle)
+
+
+def _best_rotation(codes: np.ndarray) -> np.ndarray:
+    """The cluster of each row of a cycle, given in its order."""
+    length = len(codes)
+    if length <= 5:
+        return np.zeros(length, dtype=np.int64)
+    threes, fours = divmod(length, 3)
+    sizes = np.array([4] * fours + [3] * (threes - fours))
+    begins = np.cumsum(sizes) - sizes
+    after = [np.roll(codes, -i, axis=0) for i in range(4)]
+    same = (after[1] == codes) & (after[2] == codes)
+    of_three = 3 * (~same).sum(axis=1)
+    of_four = 4 * (~(same & (after[3] == codes))).sum(axis=1)
+    at = (np.arange(length)[:, None] + begins) % length
+    costs = np.where(sizes == 4, of_four[at], of_three[at]).sum(axis=1)
+    rotation = int(np.argmin(costs))
+    parts = np.empty(length, dtype=np.int64)
+    parts[(np.arange(length) + rotation) % length] = np.repeat(np.arange(len(sizes)), sizes)
+    return parts

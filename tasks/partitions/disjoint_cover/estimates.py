@@ -1,0 +1,179 @@
+"""What readers will estimate of queries from groups that show which values they admit.
+
+In a group of g rows, c of which have the sensitive value, the estimate is c times the product over
+the ranges of the expected share of rows with a value in the range: see
+`expectations.measures.occurrences`, which this repeats for groups that are not published yet.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.measures.occurrences import ROUNDS
+from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.partitions.disjoint_cover.queries import Queries
+from sfumato.tasks.partitions.disjoint_cover.table import Table
+
+
+class Desk(NamedTuple):
+    """Room to work in: of values, attributes, and values that groups admit.
+
+    `values` of the groups follow each other, those of group j from `starts[j]` on. `shares` sums
+    the expected shares of an attribute's values up to each; there is a 0 before each attribute's.
+    """
+
+    owner: np.ndarray
+    total: np.ndarray
+    shares: np.ndarray
+    following: np.ndarray
+    admitted: np.ndarray
+    mass: np.ndarray
+    values: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+
+
+def desk_for(table: Table) -> Desk:
+    """Room for groups of a table."""
+    values, (vectors, width) = int(table.begins[-1]), table.codes.shape
+    return Desk(
+        np.repeat(np.arange(width), np.diff(table.begins)),
+        np.zeros(values, dtype=np.int64),
+        np.zeros(values + width),
+        np.zeros(values),
+        np.zeros(width, dtype=np.int64),
+        np.zeros(width),
+        np.zeros(vectors * width, dtype=np.int32),
+        np.zeros(vectors + 1, dtype=np.int64),
+        np.zeros(vectors, dtype=np.int64),
+    )
+
+
+def fitted(
+    table: Table, order: np.ndarray, leaves: np.ndarray, desk: Desk, fast: bool = True
+) -> np.ndarray:
+    """The weights of all values under which readers expect values to occur.
+
+    Args:
+        table: the vectors.
+        order: vectors such that each group's follow each other.
+        leaves: the groups' first and last position (exclusive) there.
+        desk: room for the table.
+        fast: whether to run compiled.
+    """
+    weights = np.zeros(int(table.begins[-1]))
+    fitting(fast, _fit, _compiled_fit)(table, order, leaves, weights, ROUNDS - 1, desk)
+    return weights
+
+
+def estimated(
+    table: Table,
+    queries: Queries,
+    order: np.ndarray,
+    leaves: np.ndarray,
+    weights: np.ndarray,
+    desk: Desk,
+    fast: bool = True,
+) -> np.ndarray:
+    """What some groups add to the estimate of each query, under given weights of the values."""
+    found = np.zeros(len(queries.truth))
+    add = fitting(fast, _estimate, _compiled_estimate)
+    add(table, queries, order, leaves, weights, found, desk)
+    return found
+
+
+def _tally(table: Any, vectors: Any, desk: Any) -> Any:
+    desk.total[:] = 0
+    rows = 0
+    for vector in vectors:
+        rows += table.rows[vector]
+        for value in table.codes[vector]:
+            desk.total[value] += table.rows[vector]
+    return rows
+
+
+def _weigh(values: Any, weights: Any, desk: Any) -> None:
+    """How many values are admitted of each attribute, and their weight."""
+    desk.admitted[:] = 0
+    desk.mass[:] = 0.0
+    for value in values:
+        desk.admitted[desk.owner[value]] += 1
+        desk.mass[desk.owner[value]] += weights[value]
+
+
+def _cover(table: Any, order: Any, leaves: Any, desk: Any) -> None:
+    """Write down which values of quasi-identifiers the groups admit."""
+    found = 0
+    for j in range(len(leaves)):
+        desk.starts[j] = found
+        desk.sizes[j] = _tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
+        for value in range(table.begins[-2]):
+            if desk.total[value] > 0:
+                desk.values[found] = value
+                found += 1
+    desk.starts[len(leaves)] = found
+
+
+def _fit(table: Any, order: Any, leaves: Any, weights: Any, rounds: int, desk: Any) -> None:
+    _cover(table, order, leaves, desk)
+    rows = desk.sizes[: len(leaves)].sum()
+    for value in desk.values[: desk.starts[len(leaves)]]:
+        weights[value] += 1.0
+    for _ in range(rounds):
+        desk.following[:] = 0.0
+        for j in range(len(leaves)):
+            values = desk.values[desk.starts[j] : desk.starts[j + 1]]
+            _weigh(values, weights, desk)
+            for value in values:
+                a = desk.owner[value]
+                share = weights[value] / desk.mass[a]
+                desk.following[value] += 1.0 + (desk.sizes[j] - desk.admitted[a]) * share
+        for value in range(table.begins[-2]):
+            weights[value] = desk.following[value] / rows
+
+
+def _share(table: Any, rows: int, weights: Any, desk: Any) -> None:
+    """Sum up the expected shares of the values that were counted."""
+    present = np.flatnonzero(desk.total[: table.begins[-2]])
+    _weigh(present, weights, desk)
+    for a in range(len(table.begins) - 2):
+        spare = (rows - desk.admitted[a]) / desk.mass[a]
+        sum_ = 0.0
+        desk.shares[table.begins[a] + a] = 0.0
+        for value in range(table.begins[a], table.begins[a + 1]):
+            if desk.total[value] > 0:
+                sum_ += (1.0 + spare * weights[value]) / rows
+            desk.shares[value + a + 1] = sum_
+
+
+def _estimate(
+    table: Any, queries: Any, order: Any, leaves: Any, weights: Any, found: Any, desk: Any
+) -> None:
+    for j in range(len(leaves)):
+        rows = _tally(table, order[leaves[j, 0] : leaves[j, 1]], desk)
+        _share(table, rows, weights, desk)
+        for v in range(len(queries.starts) - 1):
+            count = desk.total[table.begins[-2] + v]
+            if count > 0:
+                for query in range(queries.starts[v], queries.starts[v + 1]):
+                    found[query] += count * _part(queries, query, desk)
+
+
+def _part(queries: Any, query: int, desk: Any) -> float:
+    """The expected share of a group's rows that are in all ranges of a query."""
+    part = 1.0
+    for i in range(queries.low.shape[1]):
+        a = queries.attributes[query, i]
+        part *= desk.shares[queries.high[query, i] + a] - desk.shares[queries.low[query, i] + a]
+    return part
+
+
+@cache
+def _compiled_fit() -> Loop:
+    return compiled(globals(), _tally, _weigh, _cover, _fit)
+
+
+@cache
+def _compiled_estimate() -> Loop:
+    return compiled(globals(), _tally, _weigh, _share, _part, _estimate)

@@ -1,0 +1,153 @@
+"""What the parts of a tree of cuts must keep: α and β, and other promises by their models."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.disjoint_cover.table import Rule
+from sfumato.tasks.partitions.disjoint_cover.tree import Tree
+from sfumato.tasks.partitions.shared.judging import Judge
+
+_MOST = 2**62
+
+
+class Wanted(NamedTuple):
+    """One (α,β)-promise that implies all there are, and what else must hold."""
+
+    promise: AlphaBeta
+    others: tuple[PrivacyModel, ...]
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """What may be cut: what presence is judged on."""
+        return self.promise.quasi_identifiers or ()
+
+    def rule(self, rows: int) -> Rule:
+        """α and β for compiled code: rounded down where a table of so many rows overflowed."""
+        alpha, beta = (
+            _fitting(Fraction(n), _MOST // rows) for n in (self.promise.alpha, self.promise.beta)
+        )
+        per_alpha = 0 if alpha == 1 else alpha.denominator
+        return Rule(alpha.numerator, per_alpha, beta.numerator, beta.denominator)
+
+
+def _fitting(number: Fraction, most: int) -> Fraction:
+    if number.denominator <= most:
+        return number
+    return Fraction(floor(number * most), most)
+
+
+def wanted(microdata: Microdata, strata: Sequence[str], promises: Sequence[PrivacyModel]) -> Wanted:
+    """The strictest α and β, on the quasi-identifiers that all (α,β)-promises name.
+
+    What a promise asks of another sensitive attribute than the first one's is (α,k)-anonymity.
+
+    Raises:
+        PromiseError: where there is no (α,β)-promise, where groups of different strata could admit
+            the same values, or where another promise cannot be judged part by part.
+    """
+    found = [promise for promise in promises if isinstance(promise, AlphaBeta)]
+    if not found:
+        raise PromiseError("disjoint-cover needs an (α,β)-privacy promise to read α and β from")
+    names = _scope(microdata, strata, found)
+    sensitive = [_sensitive(microdata, promise) for promise in found]
+    strictest = AlphaBeta(
+        alpha=min(promise.alpha for promise in found),
+        beta=min(p.beta for p, of in zip(found, sensitive, strict=True) if of == sensitive[0]),
+        quasi_identifiers=tuple(names),
+        sensitive=sensitive[0],
+    )
+    others = [
+        AlphaK(alpha=promise.beta, k=1, sensitive=of)
+        for promise, of in zip(found, sensitive, strict=True)
+        if of != sensitive[0]
+    ]
+    rest = [promise for promise in promises if not isinstance(promise, AlphaBeta)]
+    return Wanted(strictest, tuple(others + _judgeable(rest)))
+
+
+def _scope(microdata: Microdata, strata: Sequence[str], promises: Sequence[AlphaBeta]) -> list[str]:
+    names = [column.name for column in microdata.with_roles("quasi-identifier")]
+    for promise in promises:
+        names = [name for name in names if name in (promise.quasi_identifiers or names)]
+    outside = [name for name in strata if name not in names]
+    if not names or (outside and any(promise.presence == "combined" for promise in promises)):
+        raise PromiseError(
+            "disjoint-cover keeps groups apart by the quasi-identifiers that all (α,β)-privacy "
+            f"promises name: there are {len(names)}, and strata by {outside} are not among them"
+        )
+    return names
+
+
+def _sensitive(microdata: Microdata, promise: AlphaBeta) -> str:
+    if promise.sensitive is not None:
+        return promise.sensitive
+    names = [column.name for column in microdata.with_roles("sensitive")]
+    if len(names) != 1:
+        raise PromiseError(f"(α,β)-privacy must say of which of {len(names)} sensitive attributes")
+    return names[0]
+
+
+def _judgeable(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    for promise in promises:
+        if not promise.monotone or promise.drawn_from is not None or promise.joins:
+            raise PromiseError(f"{promise.name} cannot be kept by cutting groups")
+    return list(promises)
+
+
+@dataclass(frozen=True, eq=False)
+class Others:
+    """Promises other than (α,β)-privacy, and the `rows` of each vector, from `starts` on."""
+
+    judge: Judge
+    rows: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(
+        cls, microdata: Microdata, promises: Sequence[PrivacyModel], vector: np.ndarray
+    ) -> "Others":
+        """Given the vector of each row."""
+        rows = np.argsort(vector, kind="stable")
+        counts = np.bincount(vector)
+        return cls(Judge.of(microdata, promises), rows, np.concatenate([[0], np.cumsum(counts)]))
+
+    def require(self, roots: Sequence[np.ndarray]) -> None:
+        """Make sure that whole strata keep the promises.
+
+        Raises:
+            PromiseError: where one does not.
+        """
+        rows = [self._of(root) for root in roots]
+        part = np.repeat(np.arange(len(roots)), [len(some) for some in rows])
+        broken = int(self.judge.broken(np.concatenate(rows), part, len(roots)).sum())
+        if broken:
+            names = ", ".join(promise.name for promise in self.judge.promises)
+            raise PromiseError(f"{names} cannot be kept: {broken} of {len(roots)} strata break it")
+
+    def prune(self, tree: Tree) -> Tree:
+        """Undo cuts with a side that breaks a promise."""
+        while len(tree.nodes) > 1:
+            leaves = np.flatnonzero(tree.uncut)
+            rows = [self._of(tree.order[slice(*node)]) for node in tree.nodes[leaves].tolist()]
+            part = np.repeat(np.arange(len(leaves)), [len(some) for some in rows])
+            broken = self.judge.broken(np.concatenate(rows), part, len(leaves))
+            if not broken.any():
+                break
+            tree = tree.without(leaves[broken])
+        return tree
+
+    def _of(self, vectors: np.ndarray) -> np.ndarray:
+        first, counts = self.starts[vectors], self.starts[vectors + 1] - self.starts[vectors]
+        skipped = np.repeat(first - np.cumsum(counts) + counts, counts)
+        rows: np.ndarray = self.rows[skipped + np.arange(len(skipped))]
+        return rows

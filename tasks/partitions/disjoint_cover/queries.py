@@ -1,0 +1,106 @@
+"""Random counting queries by which groups are judged before they are published, privately.
+
+A query asks how many rows have some quasi-identifiers in ranges of about 40 % of their domains, and
+one sensitive value. Sources: Wang, Ambiguity: hide the presence of individuals and their privacy
+with low information loss; Xiao, Tao, Anatomy (VLDB 2006), whose queries have this shape.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.partitions.disjoint_cover.table import Table
+
+RANGES = 3
+_WIDTH = 0.4
+_TRIES = 3  # queries drawn for each that is kept, at most
+_LEAST = 50  # rows that a query counts at least
+_SHARE = 600  # or one in so many, where that is less
+
+
+class Queries(NamedTuple):
+    """Queries ordered by sensitive value: those of the v-th are from `starts[v]` on.
+
+    `low` and `high` (exclusive) are numbers of values, with a column for each range, `attributes`
+    says of which; `truth` is the count.
+    """
+
+    attributes: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    starts: np.ndarray
+    truth: np.ndarray
+
+    def errors(self, estimates: np.ndarray) -> np.ndarray:
+        """The relative error of each estimate."""
+        relative: np.ndarray = np.abs(estimates - self.truth) / self.truth
+        return relative
+
+
+def uniform(randomness: Randomness, n: int) -> np.ndarray:
+    """So many random numbers in [0, 1)."""
+    numbers: np.ndarray = (randomness(n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return numbers
+
+
+def queries(table: Table, randomness: Randomness, fast: bool, many: int) -> Queries:
+    """At most so many random queries that count enough rows."""
+    domains = np.diff(table.begins)
+    tries, columns = many * _TRIES, len(domains) - 1
+    ranges = min(RANGES, columns)
+    drawn = uniform(randomness, tries * (columns + ranges + 1)).reshape(tries, -1)
+    attributes = np.argsort(drawn[:, :columns], axis=1, kind="stable")[:, :ranges]
+    width = np.maximum(np.rint(domains[attributes] * _WIDTH), 1).astype(np.int64)
+    choices = domains[attributes] - width + 1
+    low = table.begins[attributes] + (drawn[:, columns:-1] * choices).astype(np.int64)
+    value = (drawn[:, -1] * domains[-1]).astype(np.int64)
+    truth = counts(table, attributes, low, low + width, value, fast)
+    least = max(min(_LEAST, int(table.rows.sum()) // _SHARE), 1)
+    kept = np.flatnonzero(truth >= least)[:many]
+    kept = kept[np.argsort(value[kept], kind="stable")]
+    starts = np.searchsorted(value[kept], np.arange(domains[-1] + 1))
+    low, width = low[kept], width[kept]
+    return Queries(attributes[kept], low, low + width, starts, truth[kept].astype(np.float64))
+
+
+def counts(
+    table: Table,
+    attributes: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    value: np.ndarray,
+    fast: bool,
+) -> np.ndarray:
+    """How many rows are in the ranges of each query and have its sensitive value."""
+    order = np.argsort(table.codes[:, -1], kind="stable")
+    codes, rows = table.codes[order], table.rows[order]
+    starts = np.searchsorted(codes[:, -1], np.arange(table.begins[-2], table.begins[-1] + 1))
+    found = np.zeros(len(low), dtype=np.int64)
+    fitting(fast, _count, _compiled)(
+        codes, rows, starts[value], starts[value + 1], attributes, low, high, found
+    )
+    return found
+
+
+def _count(
+    codes: Any, rows: Any, first: Any, last: Any, attributes: Any, low: Any, high: Any, found: Any
+) -> None:
+    ranges = low.shape[1]
+    for query in range(len(low)):
+        for at in range(first[query], last[query]):
+            i = 0
+            while i < ranges:
+                value = codes[at, attributes[query, i]]
+                if value < low[query, i] or value >= high[query, i]:
+                    break
+                i += 1
+            if i == ranges:
+                found[query] += rows[at]
+
+
+@cache
+def _compiled() -> Loop:
+    return compiled(globals(), _count)

@@ -1,0 +1,177 @@
+"""Cuts that are tried and judged by what readers could estimate of private random queries.
+
+Trees are grown from the roots, each by a random taste, and the best is kept. Then one part of it
+after the other is grown anew, from a random part around a random row, and kept where that is
+better. How much is tried depends on the number of vectors alone, never on the time that it takes.
+"""
+
+from collections.abc import Callable, Sequence
+from math import exp
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.partitions.disjoint_cover.estimates import Desk, desk_for, estimated, fitted
+from sfumato.tasks.partitions.disjoint_cover.queries import Queries, queries, uniform
+from sfumato.tasks.partitions.disjoint_cover.table import Room, Rule, Table, Taste, room_for
+from sfumato.tasks.partitions.disjoint_cover.tree import Tree, grown, joined
+
+_DRAWS = 509  # for one part
+_SAMPLE = 512
+_QUERIES = 2_000
+_QUERIES_EACH = 4
+_TREES = 12
+_VECTORS_OF_TREE = 40  # at least, for one more
+_TRIED = 4_000_000
+_TRIED_EACH = 500
+_LARGE = 50_000
+_PART = 4  # a part that is grown anew has at most one in so many of the vectors
+_RAREST = 1e-9  # share of a value
+_JUDGED = 4  # judging a tree takes as long as growing one in so many of its vectors
+_LEAST = 1_000  # vectors that a part counts as at least
+Prune = Callable[[Tree], Tree]
+
+
+class Effort(NamedTuple):
+    """How many trees are grown, and how many vectors may be cut and judged after that."""
+
+    trees: int
+    vectors: int
+
+
+def effort(vectors: int) -> Effort:
+    """What is worth trying: most for middling tables, since large ones leave no time for it."""
+    share = min(1.0, (_LARGE / max(vectors, 1)) ** 2)
+    trees = max(round(min(_TREES * share, vectors / _VECTORS_OF_TREE)), 1)
+    tried = int(min(_TRIED_EACH * vectors, _TRIED * share))
+    return Effort(trees, tried if tried > vectors // 2 else 0)
+
+
+class Found(NamedTuple):
+    """A tree, of how many, and its median and mean error on so many queries (None without any)."""
+
+    tree: Tree
+    trees: int
+    queries: int
+    median: float | None
+    mean: float | None
+
+
+class _Judged(NamedTuple):
+    tree: Tree
+    weights: np.ndarray
+    estimates: np.ndarray
+    error: float
+
+
+def _error(judged: _Judged) -> float:
+    return judged.error
+
+
+class Search(NamedTuple):
+    """What a search works with; `prune` undoes cuts that break other promises."""
+
+    table: Table
+    rule: Rule
+    prune: Prune
+    randomness: Randomness
+    queries: Queries
+    frequent: np.ndarray
+    room: Room
+    desk: Desk
+    fast: bool
+
+    @classmethod
+    def of(
+        cls, table: Table, rule: Rule, prune: Prune, randomness: Randomness, fast: bool
+    ) -> "Search":
+        """With queries of its own."""
+        asked = queries(table, randomness, fast, min(_QUERIES, _QUERIES_EACH * len(table.rows)))
+        rows = np.repeat(table.rows, table.codes.shape[1])
+        shares = np.bincount(table.codes.ravel(), rows, int(table.begins[-1])) / table.rows.sum()
+        frequent = np.maximum(shares, _RAREST)
+        room, desk = room_for(table, np.zeros(_DRAWS)), desk_for(table)
+        return cls(table, rule, prune, randomness, asked, frequent, room, desk, fast)
+
+    def run(self, roots: Sequence[np.ndarray], effort: Effort) -> Found:
+        """The best tree found, over roots: vectors that keep the rule."""
+        asked = len(self.queries.truth) > 0
+        trees = effort.trees if asked else 1
+        usual = Taste(self.frequent, 1.0, 0.25, 0.25, 0.1, _SAMPLE)
+        lines = [self._judged(joined([self._by_taste(root, usual) for root in roots]))]
+        while len(lines) < trees:
+            lines.append(self._judged(joined([self._grown(root) for root in roots])))
+        rounds = trees.bit_length()
+        for _ in range(rounds if asked else 0):
+            share = effort.vectors // (rounds * len(lines))
+            lines = sorted((self._improved(line, share) for line in lines), key=_error)
+            lines = lines[: (len(lines) + 1) // 2]
+        errors = self.queries.errors(lines[0].estimates) if asked else None
+        middle = None if errors is None else round(float(np.median(errors)), 4)
+        mean = None if errors is None else round(float(errors.mean()), 4)
+        return Found(lines[0].tree, trees, len(self.queries.truth), middle, mean)
+
+    def _improved(self, best: _Judged, vectors: int) -> _Judged:
+        """With parts grown anew, until so many vectors were."""
+        while vectors > 0:
+            node = self._node(best.tree)
+            first, last = best.tree.nodes[node].tolist()
+            better = self._otherwise(best, node)
+            vectors -= max(last - first, _LEAST)
+            if better is not None:
+                vectors -= len(self.table.rows) // _JUDGED
+                best = min(best, better, key=_error)
+        return best
+
+    def _node(self, tree: Tree) -> int:
+        """A random part, not too large, of those that have a random vector."""
+        vectors = len(tree.order)
+        at, which = uniform(self.randomness, 2).tolist()
+        first, last = tree.nodes.T
+        around = np.flatnonzero((first <= int(at * vectors)) & (int(at * vectors) < last))
+        small = around[(last - first)[around] <= vectors // _PART]
+        return int(small[int(which * len(small))]) if len(small) else int(around[-1])
+
+    def _otherwise(self, judged: _Judged, node: int) -> _Judged | None:
+        """With a part grown anew; None where that is worse already under the weights there are."""
+        before = judged.tree.below(node)
+        after = self._grown(before.order)
+        estimates = judged.estimates - self._estimated(before, judged.weights)
+        if self._error_of(estimates + self._estimated(after, judged.weights)) >= judged.error:
+            return None
+        return self._judged(judged.tree.with_below(node, after))
+
+    def _judged(self, tree: Tree) -> _Judged:
+        weights = fitted(self.table, tree.order, tree.leaves, self.desk, self.fast)
+        estimates = self._estimated(tree, weights)
+        return _Judged(tree, weights, estimates, self._error_of(estimates))
+
+    def _estimated(self, tree: Tree, weights: np.ndarray) -> np.ndarray:
+        return estimated(
+            self.table, self.queries, tree.order, tree.leaves, weights, self.desk, self.fast
+        )
+
+    def _error_of(self, estimates: np.ndarray) -> float:
+        """The median and the mean error together."""
+        if not len(estimates):
+            return 0.0
+        errors = self.queries.errors(estimates)
+        return float(np.median(errors) + errors.mean())
+
+    def _grown(self, order: np.ndarray) -> Tree:
+        """Vectors cut by a random taste."""
+        mass, sensitive, scored, single, noise = uniform(self.randomness, 5).tolist()
+        taste = Taste(
+            self.frequent**mass,
+            exp(1.7 * sensitive - 0.7),
+            0.25 * int(3 * scored),
+            0.25 * int(2 * single),
+            (0.1, 0.3, 1.0)[int(3 * noise)],
+            _SAMPLE,
+        )
+        return self._by_taste(order, taste)
+
+    def _by_taste(self, order: np.ndarray, taste: Taste) -> Tree:
+        room = self.room._replace(draws=uniform(self.randomness, _DRAWS))
+        return self.prune(grown(self.table, self.rule, taste, order, room, self.fast))

@@ -1,0 +1,120 @@
+"""A table as different vectors of values, and what is needed to cut it by values."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.groups.counting import pack
+from sfumato.tasks.microdata.table import Column
+
+
+class Table(NamedTuple):
+    """Different vectors of quasi-identifiers and sensitive value, and how many `rows` have each.
+
+    `codes` has a column for each attribute, the sensitive one last; attribute a's values are
+    numbered from `begins[a]` up to `begins[a + 1]`.
+    """
+
+    codes: np.ndarray
+    rows: np.ndarray
+    begins: np.ndarray
+
+
+def distinct(columns: Sequence[Column], stratum: np.ndarray) -> tuple[Table, np.ndarray]:
+    """The different vectors of each stratum, the strata in order, and the vector of each row.
+
+    Args:
+        columns: the quasi-identifiers that may be cut, and the sensitive attribute.
+        stratum: that of each row, from 0.
+    """
+    codes, sizes = zip(*(column.category() for column in columns), strict=True)
+    keys, _ = pack([stratum, *codes], [int(stratum.max()) + 1, *sizes])
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    counts = np.diff(np.append(starts, len(keys)))
+    vector = np.empty(len(keys), dtype=np.int64)
+    vector[order] = np.repeat(np.arange(len(starts)), counts)
+    begins = np.concatenate([[0], np.cumsum(sizes)])
+    rows = order[starts]
+    values = [of[rows] + begin for of, begin in zip(codes, begins[:-1], strict=True)]
+    return Table(np.stack(values, axis=1).astype(np.int32), counts, begins), vector
+
+
+def by_part(part: np.ndarray, vector: np.ndarray) -> list[np.ndarray]:
+    """The vectors of each part, given both for every row, vectors ordered by part."""
+    of_vector = np.empty(int(vector.max()) + 1, dtype=np.int64)
+    of_vector[vector] = part
+    return np.split(np.arange(len(of_vector)), np.flatnonzero(np.diff(of_vector)) + 1)
+
+
+class Rule(NamedTuple):
+    """The largest presence α and share β as fractions; no limit where what is `per` them is 0.
+
+    No number of rows times a denominator exceeds 2^62.
+    """
+
+    alpha: int
+    per_alpha: int
+    beta: int
+    per_beta: int
+
+
+class Taste(NamedTuple):
+    """What is preferred among cuts.
+
+    `mass` weighs every value, `sensitive` how much the sensitive attribute counts; `scored` and
+    `single` are how often orders by scores, and values against the rest, are tried; `noise` is how
+    much chance decides; parts with more than `sample` vectors are scanned in so many of them.
+    """
+
+    mass: np.ndarray
+    sensitive: float
+    scored: float
+    single: float
+    noise: float
+    sample: int
+
+
+class Room(NamedTuple):
+    """Room to work in.
+
+    `total` and `left`: rows with each value, in the part and on the left side. `admitted` and
+    `mass`: values of each attribute that each side has, and their weight. `starts`: where the
+    vectors with each value start among the `sorted` ones. `side`: of each value, 1 for the right.
+    `draws` are uniform numbers, used in turn; `drawn` counts them.
+    """
+
+    total: np.ndarray
+    left: np.ndarray
+    admitted: np.ndarray
+    mass: np.ndarray
+    starts: np.ndarray
+    sorted: np.ndarray
+    side: np.ndarray
+    scores: np.ndarray
+    gains: np.ndarray
+    values: np.ndarray
+    firsts: np.ndarray
+    draws: np.ndarray
+    drawn: np.ndarray
+
+
+def room_for(table: Table, draws: np.ndarray) -> Room:
+    """Room for parts of a table, and uniform numbers to draw from."""
+    values, (vectors, width) = int(table.begins[-1]), table.codes.shape
+    return Room(
+        np.zeros(values, dtype=np.int64),
+        np.zeros(values, dtype=np.int64),
+        np.zeros((2, width), dtype=np.int64),
+        np.zeros((2, width)),
+        np.zeros(values + 1, dtype=np.int64),
+        np.zeros(vectors, dtype=np.int64),
+        np.zeros(values, dtype=np.int8),
+        np.zeros(values),
+        np.zeros(width - 1),
+        np.zeros(values, dtype=np.int64),
+        np.zeros(width + 1, dtype=np.int64),
+        draws,
+        np.zeros(1, dtype=np.int64),
+    )

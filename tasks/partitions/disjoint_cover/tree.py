@@ -1,0 +1,149 @@
+"""A tree of cuts: parts of a table that are cut in two for as long as both sides keep α and β.
+
+A tree is its parts in pre-order, each the `first` and the `last` position (exclusive) of its
+vectors in an order of all: what follows a part and starts before its end is inside it.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.partitions.disjoint_cover import cuts as cover_cuts
+from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut, offers
+from sfumato.tasks.partitions.disjoint_cover.table import Room, Rule, Table, Taste
+
+
+class Tree(NamedTuple):
+    """Vectors in an order in which each part's follow each other, and the parts in pre-order."""
+
+    order: np.ndarray
+    nodes: np.ndarray
+
+    @property
+    def uncut(self) -> np.ndarray:
+        """Which parts are not cut."""
+        first = self.nodes[:, 0]
+        return np.append(first[1:] != first[:-1], True)
+
+    @property
+    def leaves(self) -> np.ndarray:
+        """The parts that are not cut, in order: first and last position."""
+        leaves: np.ndarray = self.nodes[self.uncut]
+        return leaves
+
+    def part(self) -> np.ndarray:
+        """The number of the leaf of each vector."""
+        leaves = self.leaves
+        part = np.empty(len(self.order), dtype=np.int64)
+        part[self.order] = np.repeat(np.arange(len(leaves)), leaves[:, 1] - leaves[:, 0])
+        return part
+
+    def end(self, node: int) -> int:
+        """Where the parts inside a part, itself the first, end in pre-order."""
+        return node + int(np.count_nonzero(self.nodes[node:, 0] < self.nodes[node, 1]))
+
+    def below(self, node: int) -> "Tree":
+        """A part as a tree of its own."""
+        first, last = self.nodes[node]
+        return Tree(self.order[first:last], self.nodes[node : self.end(node)] - first)
+
+    def with_below(self, node: int, part: "Tree") -> "Tree":
+        """The tree with a part cut otherwise."""
+        first, last = self.nodes[node]
+        order = np.concatenate([self.order[:first], part.order, self.order[last:]])
+        before, after = self.nodes[:node], self.nodes[self.end(node) :]
+        return Tree(order, np.concatenate([before, part.nodes + first, after]))
+
+    def without(self, leaves: np.ndarray) -> "Tree":
+        """The tree without the cuts that made some parts, not the first, that are not cut."""
+        kept = np.ones(len(self.nodes), dtype=bool)
+        for leaf in leaves.tolist():
+            above = leaf - 1
+            while self.nodes[above, 1] < self.nodes[leaf, 1]:
+                above -= 1
+            kept[above + 1 : self.end(above)] = False
+        return Tree(self.order, self.nodes[kept])
+
+
+def joined(trees: list[Tree]) -> Tree:
+    """Trees of different vectors, side by side."""
+    starts = np.cumsum([0, *(len(tree.order) for tree in trees)])
+    nodes = [tree.nodes + start for tree, start in zip(trees, starts, strict=False)]
+    return Tree(np.concatenate([tree.order for tree in trees]), np.concatenate(nodes))
+
+
+def grown(
+    table: Table, rule: Rule, taste: Taste, order: np.ndarray, room: Room, fast: bool = True
+) -> Tree:
+    """A tree of some vectors that keep α and β together, cut by a taste and by chance.
+
+    Args:
+        table: the vectors.
+        rule: what every part keeps.
+        taste: which cuts are preferred.
+        order: numbers of vectors.
+        room: room for the table, with uniform numbers.
+        fast: whether to run compiled; it makes no other difference.
+    """
+    order, nodes = order.copy(), np.empty((2 * len(order), 2), dtype=np.int64)
+    parts = fitting(fast, _grow, _compiled)(table, rule, _ANYTHING, taste, order, nodes, room)
+    return Tree(order, nodes[:parts].copy())
+
+
+_ANYTHING = Rule(1, 0, 1, 0)
+
+
+def _grow(table: Any, rule: Any, free: Any, taste: Any, order: Any, nodes: Any, room: Any) -> int:
+    """Write the parts in pre-order, and the order; returns how many parts there are."""
+    open_ = [(0, len(order))]
+    parts = 0
+    while len(open_) > 0:
+        first, last = open_.pop()
+        nodes[parts, 0] = first
+        nodes[parts, 1] = last
+        parts += 1
+        left = _cut(table, rule, free, taste, order[first:last], room)
+        if left > 0:
+            open_.append((first + left, last))
+            open_.append((first, first + left))
+    return parts
+
+
+def _cut(table: Any, rule: Any, free: Any, taste: Any, vectors: Any, room: Any) -> int:
+    """Bring a left side to the front; returns how many vectors it has, 0 where none may be cut.
+
+    Cuts found in a sample are tried first, where there are many vectors.
+    """
+    if len(vectors) > taste.sample:
+        some = vectors[:: len(vectors) // taste.sample + 1].copy()
+        offers(table, free, taste, some, room)
+        for _ in range(len(room.gains)):
+            a = int(np.argmax(room.gains))
+            if room.gains[a] >= 0 and may_cut(table, rule, taste, vectors, a, room):
+                return _parted(table, vectors, a, room)
+            room.gains[a] = -1.0
+    offers(table, rule, taste, vectors, room)
+    a = int(np.argmax(room.gains))
+    return _parted(table, vectors, a, room) if room.gains[a] >= 0 else 0
+
+
+def _parted(table: Any, vectors: Any, a: int, room: Any) -> int:
+    left, right = 0, 0
+    for i in range(len(vectors)):
+        vector = vectors[i]
+        if room.side[table.codes[vector, a]] == 0:
+            vectors[left] = vector
+            left += 1
+        else:
+            room.sorted[right] = vector
+            right += 1
+    vectors[left:] = room.sorted[:right]
+    return left
+
+
+@cache
+def _compiled() -> Loop:
+    scope = {**vars(cover_cuts), **globals()}
+    return compiled(scope, *cover_cuts.KERNELS, _parted, _cut, _grow)

@@ -1,0 +1,32 @@
+"""Rows with equal quasi-identifiers as groups: for a form that redistributes values (QI-SA).
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
+"""
+
+from collections.abc import Sequence
+
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.partitions.distribution.with_targets import aimed
+from sfumato.tasks.partitions.parameters import ExactQIParameters
+from sfumato.tasks.partitions.partition import Partition
+
+
+def partition(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    parameters: ExactQIParameters,
+    randomness: Randomness,
+) -> Partition:
+    """Group rows of a stratum with equal quasi-identifiers, each as p-privacy asks of its stratum.
+
+    Raises:
+        PromiseError: where p-privacy is not promised, or another promise cannot be kept.
+    """
+    exact = [column.name for column in microdata.with_roles("quasi-identifier")]
+    by = dict.fromkeys([*strata, *exact])
+    keys, _ = key([microdata[name] for name in by], microdata.rows)
+    return aimed(microdata, strata, promises, dense(keys)[0])

@@ -1,0 +1,30 @@
+"""Each stratum as one group: for a form that redistributes sensitive values (SA-only).
+
+Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
+"""
+
+from collections.abc import Sequence
+
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.partitions.distribution.with_targets import aimed
+from sfumato.tasks.partitions.parameters import StratumParameters
+from sfumato.tasks.partitions.partition import Partition
+
+
+def partition(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    parameters: StratumParameters,
+    randomness: Randomness,
+) -> Partition:
+    """Group the rows of each stratum, with the distribution that p-privacy asks for.
+
+    Raises:
+        PromiseError: where p-privacy is not promised, or another promise cannot be kept.
+    """
+    keys, _ = key([microdata[name] for name in strata], microdata.rows)
+    return aimed(microdata, strata, promises, dense(keys)[0])

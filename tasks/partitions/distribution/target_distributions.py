@@ -1,0 +1,71 @@
+"""The target distributions that a p-privacy promise asks for, of each stratum or of all."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.expectations.errors import SpecError
+from sfumato.expectations.exact import exact, is_ordered
+from sfumato.expectations.models.p_privacy import File, Given, Normal, PPrivacy, Zipf
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.distribution.given_distributions import given_targets
+from sfumato.tasks.targets.distribution import normal, of_counts, uniform, zipf
+
+
+def asked(
+    promise: PPrivacy,
+    microdata: Microdata,
+    strata: Sequence[str],
+    stratum: np.ndarray,
+    number: int,
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """The different distributions, as weights of the attribute's values, and each stratum's.
+
+    Args:
+        promise: what is promised of a sensitive attribute without nulls.
+        microdata: the table.
+        strata: the columns that tell strata apart.
+        stratum: the stratum of each row, below `number`.
+        number: how many strata there are.
+
+    Raises:
+        SpecError: where the values have no such distribution.
+        InputError: where a file gives none.
+    """
+    column = microdata[str(promise.sensitive)]
+    match promise.target:
+        case File():
+            raise SpecError("target: its file was not read")
+        case Given(given=lines):
+            first = np.unique(stratum, return_index=True)[1]
+            columns = [microdata[name] for name in strata]
+            found = given_targets(lines, column.values, columns, first)
+        case "source" if promise.per == "stratum":
+            found = _sources(column, stratum, number)
+        case _:
+            found = [_common(promise, column)] * number
+    keys = [tuple(weights.tolist()) for weights in found]
+    distinct = dict(zip(keys, found, strict=True))
+    place = {key: at for at, key in enumerate(distinct)}
+    return list(distinct.values()), np.array([place[key] for key in keys], dtype=np.int64)
+
+
+def _sources(column: Column, stratum: np.ndarray, number: int) -> list[np.ndarray]:
+    values = len(column.values)
+    pairs = stratum * values + column.codes
+    counts = np.bincount(pairs, minlength=number * values).reshape(number, values)
+    return [of_counts(row) for row in counts]
+
+
+def _common(promise: PPrivacy, column: Column) -> np.ndarray:
+    values = len(column.values)
+    match promise.target:
+        case "uniform":
+            return uniform(values)
+        case Zipf(zipf=s):
+            return zipf(values, s)
+        case Normal(normal=given):
+            if not is_ordered(column.values.type):
+                raise SpecError(f"target: {column.name!r} has no order for a normal distribution")
+            return normal(exact(column.values, column.name), given.mean, given.variance)
+    return of_counts(np.bincount(column.codes, minlength=values))

@@ -1,0 +1,94 @@
+"""Groups with the distributions that p-privacy asks of them, and whether these are close enough."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import is_ordered
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.groups.groups import Groups, Subdomains, Target
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.partitions.distribution.target_distributions import asked
+from sfumato.tasks.partitions.partition import Aims, Partition
+
+
+def aimed(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    group: np.ndarray,
+) -> Partition:
+    """Groups, none of which crosses strata, each aiming at the distribution asked of its stratum.
+
+    Args:
+        microdata: the table.
+        strata: the columns that tell strata apart.
+        promises: p-privacy of the sensitive attribute, and t-closeness where it is wanted.
+        group: the group of each row, 0, 1, ….
+
+    Raises:
+        PromiseError: where p-privacy is not promised or anything but t-closeness is besides, where
+            the attribute has nulls, or where the distributions asked for break t-closeness.
+    """
+    promise = _wanted(promises)
+    column = microdata[str(promise.sensitive)]
+    if column.has_null:
+        raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution is of")
+    stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
+    weights, of_stratum = asked(promise, microdata, strata, stratum, number)
+    sizes = np.bincount(group)
+    of_group = np.empty(len(sizes), dtype=np.int64)
+    of_group[group] = stratum
+    target = of_stratum[of_group]
+    _require_close(promises, column, sizes, target, weights)
+    facts = {"groups": len(sizes), "strata": number, "targets": len(weights)}
+    aims = Aims(column.name, target, tuple(map(_distribution, weights)))
+    return Partition(group, facts=facts, aims=aims)
+
+
+def _wanted(promises: Sequence[PrivacyModel]) -> PPrivacy:
+    wanted = [promise for promise in promises if isinstance(promise, PPrivacy)]
+    if not wanted:
+        raise PromiseError("the partition needs a p-privacy promise to read the target from")
+    if len({(promise.sensitive, promise.target, promise.per) for promise in wanted}) > 1:
+        raise PromiseError("p-privacy is promised with several targets; a group has one")
+    if any(not isinstance(promise, PPrivacy | TCloseness) for promise in promises):
+        raise PromiseError("beside p-privacy, only t-closeness can be promised of declared targets")
+    return wanted[0]
+
+
+def _distribution(weights: np.ndarray) -> tuple[Fraction, ...]:
+    total = sum(weights.tolist())
+    return tuple(Fraction(weight, total) for weight in weights.tolist())
+
+
+def _require_close(
+    promises: Sequence[PrivacyModel],
+    column: Column,
+    sizes: np.ndarray,
+    target: np.ndarray,
+    weights: Sequence[np.ndarray],
+) -> None:
+    """Refuse distributions that t-closeness forbids, before anything is made of them."""
+    every, root = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
+    targets = tuple(map(_flat, weights))
+    ordered = is_ordered(column.values.type)
+    shown = Subdomains(every, root, sizes, target, targets, ordered, column.ancestors)
+    groups = Groups(sizes, {}, subdomains={column.name: shown})
+    for promise in promises:
+        if isinstance(promise, TCloseness) and not (verdict := promise.check(groups)).holds:
+            raise PromiseError(
+                f"t-closeness: the distributions that p-privacy asks of {verdict.failing} of "
+                f"{len(groups)} groups are farther than t = {promise.t} from that of all rows"
+            )
+
+
+def _flat(weights: np.ndarray) -> Target:
+    """A distribution as a target with nothing between the root and the values."""
+    parent = np.append(-1, np.zeros(len(weights), dtype=np.int64))
+    return Target(parent, np.append(np.ones(1, dtype=weights.dtype), weights))

@@ -1,0 +1,256 @@
+"""(k,e)-anonymous groups of neighbouring sensitive values, by the objective that a spec names.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
+The minimum-sum objective is the plain sum of the groups' ranges. Two groups whose ranges intersect
+can be merged at no extra cost, so some optimum among all partitions consists of runs of the sorted
+values; the paper's recurrence over those runs takes O(n) because the admissible starts of a run
+only grow with its end, so that a running minimum replaces the inner loop.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import Exact, exact
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.ke.largest import minimum_max
+from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
+from sfumato.tasks.partitions.ke.random import at_random
+from sfumato.tasks.partitions.ke.runs import assign, bounds_of, feasible, starts_of
+from sfumato.tasks.partitions.ke.weighted import minimum_weighted
+from sfumato.tasks.partitions.parameters import KEParameters
+from sfumato.tasks.partitions.partition import Partition, by_stratum
+from sfumato.tasks.partitions.shared.merge_in_order import merged_in_order
+
+_WORTH_COMPILING = 100_000
+
+
+def partition(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    parameters: KEParameters,
+    randomness: Randomness,
+) -> Partition:
+    """Group each stratum's rows so that every group has k distinct values spanning at least e.
+
+    k and e are the largest that any (k,e)-promise about the sensitive attribute of the first one
+    asks for. Which of several equal values goes to which of two groups is drawn at random. Groups
+    that break another promise are merged with their neighbours.
+
+    Raises:
+        PromiseError: where there is no (k,e)-promise, where a stratum has fewer than k distinct
+            values or a range below e, or where another promise cannot be kept by merging.
+    """
+    promise = _strictest(promises)
+    column = microdata[str(promise.sensitive)]
+    numbers = exact(column.values, column.name)
+    group = np.full(microdata.rows, -1, dtype=np.int64)
+    stratum, cuts = list[int](), list[_Cut]()
+    for number, rows in enumerate(by_stratum(microdata, strata)):
+        cut = _cut(column, rows, numbers, promise, parameters.objective, randomness)
+        group[rows] = len(stratum) + cut.group
+        stratum += [number] * (int(cut.group.max(initial=-1)) + 1)
+        cuts.append(cut)
+    merged = merged_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)
+    facts = {
+        "objective": str(parameters.objective),
+        **_certificate(parameters.objective, cuts, numbers),
+        **_reached(column, merged, numbers),
+        "merged_for_other_promises": len(stratum) - int(merged.max(initial=-1)) - 1,
+    }
+    return Partition(merged, facts=facts)
+
+
+def _strictest(promises: Sequence[PrivacyModel]) -> KEAnonymity:
+    wanted = [promise for promise in promises if isinstance(promise, KEAnonymity)]
+    if not wanted:
+        raise PromiseError("ke needs a (k,e)-anonymity promise to read k and e from")
+    name = wanted[0].sensitive
+    same = [promise for promise in wanted if promise.sensitive == name]
+    k, e = max(promise.k for promise in same), max(promise.e for promise in same)
+    return KEAnonymity(k=k, e=e, sensitive=name)
+
+
+class _Cut(NamedTuple):
+    """The group of each row of a stratum, and what is proven of the objective, in exact units."""
+
+    group: np.ndarray
+    proven: Mapping[str, int]
+
+
+def _cut(
+    column: Column,
+    rows: np.ndarray,
+    numbers: Exact,
+    promise: KEAnonymity,
+    objective: str,
+    randomness: Randomness,
+) -> _Cut:
+    codes, k, e = column.codes[rows], promise.k, numbers.at_least(promise.e)
+    cut = None
+    if objective == "random":
+        group = at_random(codes, numbers.units, k, e, randomness)
+        cut = None if group is None else _Cut(group, {})
+    else:
+        counts = np.bincount(codes, minlength=len(column.values))
+        present = counts > 0
+        found = _OBJECTIVES[objective](numbers.units[present], counts[present], k, e)
+        if found is not None:
+            pieces = assign(codes, len(column.values), found.bounds, randomness)
+            group = pieces if found.group is None else found.group[pieces]
+            cut = _Cut(group, found.proven)
+    if cut is None:
+        raise PromiseError(
+            f"({k},{plain(promise.e)})-anonymity of {column.name!r} cannot be kept: a stratum of "
+            f"{len(rows)} rows has too few distinct values or too small a range"
+        )
+    return cut
+
+
+class _Found(NamedTuple):
+    bounds: np.ndarray
+    group: np.ndarray | None  # of each piece between bounds, where a group may have several
+    proven: Mapping[str, int]
+
+
+def _certificate(objective: str, cuts: Sequence[_Cut], numbers: Exact) -> dict[str, Any]:
+    """What is proven of all strata together: sums are added, of ranges the largest counts."""
+    total = sum if objective in ("sum", "weighted") else max
+    names = cuts[0].proven if cuts else ()
+    return {
+        name: str(plain(numbers.fraction(total(cut.proven[name] for cut in cuts))))
+        for name in names
+    }
+
+
+def _reached(column: Column, group: np.ndarray, numbers: Exact) -> dict[str, Any]:
+    """What the groups, after any merging, come to by each objective."""
+    groups = count(group, int(group.max(initial=0)) + 1, {column.name: column.coded()})
+    ranges = KEAnonymity(k=1, e=Decimal(0), sensitive=column.name).measure(groups)["e"]
+    ranges, sizes = ranges.astype(object), groups.sizes.astype(object)
+    reached = {
+        "sum_of_ranges": ranges.sum(),
+        "weighted_sum_of_ranges": (ranges * sizes).sum(),
+        "largest_range": ranges.max(initial=0),
+    }
+    as_text = {name: str(plain(numbers.fraction(int(n)))) for name, n in reached.items()}
+    return {**as_text, "groups": len(groups)}
+
+
+def minimum_sum(
+    values: np.ndarray, counts: np.ndarray, k: int, e: int
+) -> tuple[np.ndarray, int] | None:
+    """Cut a sorted multiset into runs of k distinct values spanning e, at the least sum of ranges.
+
+    Among the optima one with the most runs is chosen. O(distinct values).
+
+    Args:
+        values: distinct, ascending, int64 or Python integers; differences must not overflow.
+        counts: how often each value occurs, at least once.
+        k: smallest number of distinct values in a run.
+        e: smallest range of a run.
+
+    Returns:
+        The positions where runs begin in the sorted multiset, with its size at the end, and the
+        sum of the ranges; None where no cut keeps the promise.
+
+    >>> values, counts = np.unique([54, 55, 56, 65, 70, 75, 75, 80, 85], return_counts=True)
+    >>> minimum_sum(values, counts, k=3, e=2)
+    (array([0, 3, 6, 9]), 22)
+    """
+    if k == 1 and e == 0:
+        return np.arange(int(counts.sum()) + 1), 0
+    if not feasible(values, k, e):
+        return None
+    # Two runs can share a value, three cannot: where in its copies they part makes no difference.
+    copies = np.minimum(counts, 2)
+    points = values - values[0]
+    if copies.max() > 1:
+        points = np.repeat(points, copies)
+    cost = np.empty(len(points) + 1, dtype=points.dtype)
+    cost[0] = 0
+    runs, start = np.zeros((2, len(points) + 1), dtype=np.int32)
+    scan = _compiled() if len(points) >= _WORTH_COMPILING and points.dtype != object else _scan
+    scan(points, k, e, cost, runs, start)
+    return bounds_of(starts_of(start), copies, counts), int(cost[-1])
+
+
+def _scan(
+    points: np.ndarray, k: int, e: int, cost: np.ndarray, runs: np.ndarray, start: np.ndarray
+) -> None:
+    """Fill, for each end, the least cost, the most runs, and where the last run starts.
+
+    Invariants: `candidate` is the first start not yet admissible, `distinct` counts the different
+    points in [candidate, end), `gain` and `most` belong to the best admissible start. An end that
+    no run reaches has no runs; its cost is never read.
+    """
+    candidate, distinct = 0, 0
+    best, gain, most = -1, points[0], 0
+    for end in range(1, len(points) + 1):
+        last = points[end - 1]
+        if end == 1 or last != points[end - 2]:
+            distinct += 1
+        while distinct >= k and last - points[candidate] >= e:
+            if candidate == 0 or runs[candidate] > 0:
+                offered = cost[candidate] - points[candidate]
+                if best < 0 or offered < gain or (offered == gain and runs[candidate] > most):
+                    best, gain, most = candidate, offered, runs[candidate]
+            candidate += 1
+            if candidate == end or points[candidate] != points[candidate - 1]:
+                distinct -= 1
+        if best >= 0:
+            cost[end] = gain + last
+            runs[end] = most + 1
+            start[end] = best
+
+
+@cache
+def _compiled() -> Callable[..., Any]:
+    from numba import njit  # imported where it pays: compiling takes seconds
+
+    return njit(cache=True)(_scan)
+
+
+def _sum(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+    cut = minimum_sum(values, counts, k, e)
+    return None if cut is None else _Found(cut[0], None, {"least_sum_of_ranges": cut[1]})
+
+
+def _weighted(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+    cut = minimum_weighted(values, counts, k, e)
+    proven = "least_weighted_sum_of_ranges_of_runs"
+    return None if cut is None else _Found(cut[0], None, {proven: cut[1]})
+
+
+def _max(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+    cut = minimum_max(values, counts, k, e)
+    return None if cut is None else _Found(cut[0], None, {"least_largest_range_of_runs": cut[1]})
+
+
+def _max_overlapping(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+    found = minimum_max_overlapping(values, counts, k, e)
+    if found is None:
+        return None
+    proven = {
+        "largest_range_is_at_least": found.bound,
+        "largest_range_before_merging": found.largest,
+        "least_largest_range_of_runs": found.apart,
+    }
+    return _Found(found.bounds, found.group, proven)
+
+
+_OBJECTIVES: Mapping[str, Callable[[np.ndarray, np.ndarray, int, int], _Found | None]] = {
+    "sum": _sum,
+    "weighted": _weighted,
+    "max": _max,
+    "max-overlapping": _max_overlapping,
+}

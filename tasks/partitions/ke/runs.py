@@ -1,0 +1,97 @@
+"""Groups that share out the sorted values: what the methods for (k,e)-anonymity have in common."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.microdata.randomness import Randomness
+
+WORTH_COMPILING = 20_000  # values: below, interpreting takes less time than loading the compiled
+
+
+def feasible(values: np.ndarray, k: int, e: int) -> bool:
+    """Whether all values (distinct, ascending) together are k distinct ones spanning e."""
+    return len(values) >= k and int(values[-1]) - int(values[0]) >= e
+
+
+def first_ends(points: np.ndarray, k: int, e: int) -> np.ndarray:
+    """The first end of a run from each start, one more than there are points where there is none.
+
+    Args:
+        points: ascending, int64 or Python integers.
+        k: smallest number of distinct points in a run.
+        e: smallest range of a run.
+
+    Returns:
+        int32, one for each start from 0 to the number of points; ascending.
+    """
+    n = len(points)
+    ends = np.full(n + 1, n + 1, dtype=np.int32)
+    if n >= WORTH_COMPILING and points.dtype != object:
+        _compiled()(points, k, e, ends)
+    else:
+        _fill(points.tolist(), k, e, ends)
+    return ends
+
+
+def _fill(points: Any, k: int, e: int, ends: Any) -> None:
+    """See `first_ends`; `distinct` counts the different points in [start, end)."""
+    start, distinct = 0, 0
+    for end in range(1, len(points) + 1):
+        last = points[end - 1]
+        if end == 1 or last != points[end - 2]:
+            distinct += 1
+        while distinct >= k and last - points[start] >= e:
+            ends[start] = end
+            start += 1
+            if start == end or points[start] != points[start - 1]:
+                distinct -= 1
+
+
+@cache
+def _compiled() -> Loop:
+    return compiled(globals(), _fill)
+
+
+def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Where runs begin in the whole multiset, given where they begin among the first copies."""
+    ends = np.cumsum(copies)
+    value = np.searchsorted(ends, starts, side="right")
+    inner = starts - (ends[value] - copies[value])
+    below = np.cumsum(counts)
+    return np.append(below[value] - counts[value] + inner, below[-1])
+
+
+def starts_of(start: np.ndarray) -> np.ndarray:
+    """Where the runs of an optimum begin, given where the last run begins for each end."""
+    chain = [int(start[-1])]
+    while chain[-1]:
+        chain.append(int(start[chain[-1]]))
+    return np.array(chain[::-1])
+
+
+def assign(
+    codes: np.ndarray, values: int, bounds: np.ndarray, randomness: Randomness
+) -> np.ndarray:
+    """The run of each row, given where runs begin among the sorted codes.
+
+    Only rows whose value two runs share need an order, and get a random one.
+
+    Args:
+        codes: the value of each row, below `values`.
+        values: how many values there are.
+        bounds: where runs begin among the sorted codes, and the number of rows.
+        randomness: where the order of rows with equal values comes from.
+    """
+    below = np.append(0, np.cumsum(np.bincount(codes, minlength=values)))
+    first = np.searchsorted(bounds, below[:-1], side="right") - 1
+    last = np.searchsorted(bounds, below[1:] - 1, side="right") - 1
+    group: np.ndarray = first[codes]
+    shared = np.flatnonzero((first < last)[codes])
+    order = shared[np.lexsort((randomness(len(shared)), codes[shared]))]
+    ordered = codes[order]
+    rank = np.arange(len(order)) - np.searchsorted(ordered, ordered, side="left")
+    group[order] = np.searchsorted(bounds, below[ordered] + rank, side="right") - 1
+    return group

@@ -1,0 +1,274 @@
+"""Mondrian, compiled: one part after the other, where counts of one sensitive attribute decide.
+
+Importing this imports Numba, which takes a while: for large tables only.
+
+The rows of an open part are a run of columns that hold the codes of each quasi-identifier, those of
+the sensitive attribute where one is asked for, and the rows' numbers. There are two sets of
+columns, `here` and `there`; a cut writes the rows of the children one after the other into the
+other set, where they are judged and cut on. Rows of a part always stay in their first order.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.tasks.partitions.mondrian.cuts import Attribute
+from sfumato.tasks.partitions.mondrian.sides import (
+    Tables,
+    above,
+    compiled,
+    down,
+    halves,
+    median_of,
+    tables_of,
+    widest,
+    width_of,
+)
+
+
+class Rule(NamedTuple):
+    """What every part keeps: rows, different sensitive values, and a largest share of each."""
+
+    rows: int
+    values: int
+    numerator: int
+    denominator: int
+
+
+class Scratch(NamedTuple):
+    """Room to work in: of attributes, codes and nodes, sensitive values, rows, parts.
+
+    `widths` of a part, a `tally` of its codes, the `number` of each node (-1 where it has none),
+    how often each sensitive value was `seen` (0 at rest); the `side` and `place` of each row of a
+    part and the `ends` of the children; and the `stack` of open parts: begin, end, set of columns.
+    """
+
+    widths: np.ndarray
+    tally: np.ndarray
+    number: np.ndarray
+    seen: np.ndarray
+    side: np.ndarray
+    place: np.ndarray
+    ends: np.ndarray
+    stack: np.ndarray
+
+
+def cut_by_part(
+    attributes: Sequence[Attribute],
+    stratum: np.ndarray,
+    order: np.ndarray,
+    sensitive: np.ndarray | None,
+    rule: Rule,
+    strict: bool,
+) -> np.ndarray:
+    """The final part of each row.
+
+    Args:
+        attributes: the quasi-identifiers.
+        stratum: the part of each row to begin with (0, 1, …, each occurring); they keep the rule.
+        order: the rows by stratum; rows with equal values are parted in this order.
+        sensitive: the codes of the sensitive attribute (one per row), where the rule needs them.
+        rule: what every part keeps.
+        strict: whether rows with equal values stay together.
+    """
+    codes = [*(one.codes for one in attributes), np.arange(len(order))]
+    codes += [] if sensitive is None else [sensitive]
+    columns = np.empty((2, len(codes), len(order)), dtype=np.int32)
+    for column, of_all in zip(columns[0], codes, strict=True):
+        column[:] = of_all[order]
+    tables = tables_of(attributes)
+    values = 0 if sensitive is None else int(sensitive.max(initial=0)) + 1
+    scratch = _scratch(tables, values, np.bincount(stratum))
+    group = np.empty(len(order), dtype=np.int64)
+    _cut_all(columns, int(stratum.max()) + 1, tables, rule, strict, scratch, group)
+    return group
+
+
+def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
+    """Given the number of rows of each stratum, the parts that are open first."""
+    rows, most = int(strata.sum()), tables.most
+    stack = np.zeros((rows, 3), dtype=np.int32)
+    stack[: len(strata), 1] = np.cumsum(strata)
+    stack[1 : len(strata), 0] = np.cumsum(strata)[:-1]
+    return Scratch(
+        np.empty(len(tables.levels)),
+        np.empty(most, dtype=np.int32),
+        np.full(most, -1, dtype=np.int32),
+        np.zeros(values, dtype=np.int32),
+        np.empty(rows, dtype=np.int32),
+        np.empty(rows, dtype=np.int32),
+        np.empty(most + 2, dtype=np.int32),
+        stack,
+    )
+
+
+@compiled
+def _keeps(values: np.ndarray, rule: Rule, tally: np.ndarray) -> bool:
+    """Whether sensitive values are different and rare enough; `tally` is 0 before and after."""
+    distinct, most, seen = 0, 0, 0
+    for value in values:
+        tally[value] += 1
+        distinct += tally[value] == 1
+        most = max(most, tally[value])
+        seen += 1
+        if distinct >= rule.values and rule.numerator == rule.denominator:
+            break
+    for value in values[:seen]:
+        tally[value] = 0
+    return distinct >= rule.values and most * rule.denominator <= rule.numerator * len(values)
+
+
+@compiled
+def _placed(side: np.ndarray, sides: int, least: int, place: np.ndarray, ends: np.ndarray) -> bool:
+    """Where each row goes if sides follow each other, and where those end.
+
+    False where a side has fewer rows than `least`.
+    """
+    ends[: sides + 1] = 0
+    for one in side:
+        ends[one + 1] += 1
+    for one in range(sides):
+        if ends[one + 1] < least:
+            return False
+        ends[one + 1] += ends[one]
+    if sides == 2:
+        first, second = 0, ends[1]
+        for i in range(len(side)):
+            place[i] = second if side[i] else first
+            first += 1 - side[i]
+            second += side[i]
+        ends[0], ends[1] = first, second
+        return True
+    for i in range(len(side)):
+        place[i] = ends[side[i]]
+        ends[side[i]] += 1
+    return True
+
+
+@compiled
+def _kept(values: np.ndarray, ends: np.ndarray, rule: Rule, tally: np.ndarray) -> bool:
+    """Whether all parts, of which `ends` are given, keep the rule about sensitive values."""
+    begin = 0
+    for end in ends:
+        if not _keeps(values[begin:end], rule, tally):
+            return False
+        begin = end
+    return True
+
+
+@compiled
+def _column(columns: np.ndarray, run: tuple[int, int, int], column: int) -> np.ndarray:
+    begin, end, here = run
+    return columns[here, column, begin:end]
+
+
+@compiled
+def _moved(
+    columns: np.ndarray,
+    here: tuple[int, int, int],
+    there: tuple[int, int, int],
+    column: int,
+    place: np.ndarray,
+) -> np.ndarray:
+    """A column written with its rows in their places."""
+    from_, to = _column(columns, here, column), _column(columns, there, column)
+    for i in range(len(place)):
+        to[place[i]] = from_[i]
+    return to
+
+
+@compiled
+def _cut_along(
+    columns: np.ndarray,
+    run: tuple[int, int, int],
+    tables: Tables,
+    a: int,
+    rule: Rule,
+    strict: bool,
+    scratch: Scratch,
+) -> int:
+    """Cut a part along attribute a, if that is allowable: see `_cut`."""
+    begin, end, here = run
+    there, attributes = (begin, end, 1 - here), len(scratch.widths)
+    side, place = scratch.side[begin:end], scratch.place[begin:end]
+    codes = _column(columns, run, a)
+    median = -1 if tables.levels[a] else median_of(codes, scratch.tally, side)
+    for lower in range(2 if strict and median >= 0 else 1):
+        if median < 0:
+            sides = down(tables, a, codes, scratch.number, side)
+        elif strict:
+            sides = above(codes, median, lower == 1, rule.rows, side)
+        else:
+            sides = halves(codes, median, side)
+        if sides == 0 or not _placed(side, sides, rule.rows, place, scratch.ends):
+            continue
+        kept = True
+        if columns.shape[1] > attributes + 1:
+            moved = _moved(columns, run, there, attributes + 1, place)
+            kept = _kept(moved, scratch.ends[:sides], rule, scratch.seen)
+        if kept:
+            for column in range(attributes + 1):
+                _moved(columns, run, there, column, place)
+            return sides
+    return 0
+
+
+@compiled
+def _cut(
+    columns: np.ndarray,
+    run: tuple[int, int, int],
+    tables: Tables,
+    rule: Rule,
+    strict: bool,
+    scratch: Scratch,
+) -> int:
+    """Cut a part, if any cut is allowable: into how many children, whose `ends` are set."""
+    widths = scratch.widths
+    for a in range(len(widths)):
+        widths[a] = width_of(tables, a, _column(columns, run, a), strict)
+    for _ in range(len(widths)):
+        a = widest(widths)
+        if widths[a] < 0:
+            break
+        children = _cut_along(columns, run, tables, a, rule, strict, scratch)
+        if children:
+            return children
+        widths[a] = -1.0
+    return 0
+
+
+@compiled
+def _push(stack: np.ndarray, at: int, begin: int, end: int, here: int) -> None:
+    stack[at, 0], stack[at, 1], stack[at, 2] = begin, end, here
+
+
+@compiled
+def _cut_all(
+    columns: np.ndarray,
+    strata: int,
+    tables: Tables,
+    rule: Rule,
+    strict: bool,
+    scratch: Scratch,
+    group: np.ndarray,
+) -> None:
+    """Fill `group`, given so many strata on the stack."""
+    least, open_, groups = max(rule.rows, rule.values), strata, 0
+    stack, ends = scratch.stack, scratch.ends
+    while open_:
+        open_ -= 1
+        run = (stack[open_, 0], stack[open_, 1], stack[open_, 2])
+        begin, end, here = run
+        children = 0
+        if end - begin >= 2 * least:
+            children = _cut(columns, run, tables, rule, strict, scratch)
+        from_ = 0
+        for child in range(children):
+            _push(stack, open_, begin + from_, begin + ends[child], 1 - here)
+            from_ = ends[child]
+            open_ += 1
+        if children == 0:
+            for row in _column(columns, run, len(scratch.widths)):
+                group[row] = groups
+            groups += 1

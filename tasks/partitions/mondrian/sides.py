@@ -1,0 +1,182 @@
+"""Where a part of Mondrian may be cut, compiled: widths, medians and sides of one attribute.
+
+Importing this imports Numba, which takes a while: for large tables only.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numba import njit
+
+from sfumato.tasks.partitions.mondrian.cuts import Attribute
+
+_FEW = 16  # values that are counted at once
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Tables(NamedTuple):
+    """Attributes for compiled code: `Attribute.nodes` and `spans` of all, one after the other.
+
+    Those of attribute a begin at `begins[a]`, by level and code, `sizes[a]` codes a level;
+    `levels[a]` is 0 for an attribute in order. `most` is the largest number of codes or nodes.
+    """
+
+    nodes: np.ndarray
+    spans: np.ndarray
+    begins: np.ndarray
+    sizes: np.ndarray
+    levels: np.ndarray
+    lengths: np.ndarray
+    most: int
+
+
+def tables_of(attributes: Sequence[Attribute]) -> Tables:
+    """The attributes for compiled code."""
+    spans = [one.spans for one in attributes]
+    nodes = [np.zeros_like(one.spans) if one.nodes is None else one.nodes for one in attributes]
+    return Tables(
+        np.concatenate([of_one.ravel() for of_one in nodes]).astype(np.int32),
+        np.concatenate([of_one.ravel() for of_one in spans]),
+        np.cumsum([0, *(of_one.size for of_one in spans)]),
+        np.array([of_one.shape[1] for of_one in spans]),
+        np.array([0 if one.nodes is None else len(one.nodes) for one in attributes]),
+        np.array([one.length for one in attributes]),
+        max(max(of_one.shape[1], int(of_one.max()) + 1) for of_one in nodes),
+    )
+
+
+def compiled(function: _F) -> _F:
+    """The function, compiled at its first call and kept for all processes."""
+    return cast(_F, njit(cache=True)(function))
+
+
+@compiled
+def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
+    """The level of the lowest common ancestor of some codes."""
+    size, begin, top = tables.sizes[a], tables.begins[a], 0
+    for code in codes:
+        while tables.nodes[begin + code] != tables.nodes[begin + codes[0]]:
+            begin += size
+            top += 1
+    return top
+
+
+@compiled
+def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
+    """The normalized width, -1 where no cut can have two sides."""
+    begin = tables.begins[a]
+    if tables.levels[a]:
+        top = _top(tables, a, codes)
+        at = begin + top * tables.sizes[a] + codes[0]
+        return float(tables.spans[at] / tables.lengths[a]) if top > 0 else -1.0
+    low = high = codes[0]
+    for code in codes:
+        low, high = min(low, code), max(high, code)
+    if low == high and strict:
+        return -1.0
+    return float((tables.spans[begin + high] - tables.spans[begin + low]) / tables.lengths[a])
+
+
+@compiled
+def widest(widths: np.ndarray) -> int:
+    """The attribute of the largest width, the first of equal ones."""
+    found = 0
+    for a in range(1, len(widths)):
+        if widths[a] > widths[found]:
+            found = a
+    return found
+
+
+@compiled
+def _select(codes: np.ndarray, rank: int) -> int:
+    """The code of this rank, by Hoare's selection, which changes the order of the codes."""
+    low, high = 0, len(codes) - 1
+    while low < high:
+        pivot, i, j = codes[rank], low, high
+        while i <= j:
+            while codes[i] < pivot:
+                i += 1
+            while codes[j] > pivot:
+                j -= 1
+            if i <= j:
+                codes[i], codes[j] = codes[j], codes[i]
+                i, j = i + 1, j - 1
+        if j < rank:
+            low = i
+        if i > rank:
+            high = j
+    return int(codes[rank])
+
+
+@compiled
+def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
+    """The lower median; `tally` has room for every code, `copy` for every row."""
+    low = high = int(codes[0])
+    for code in codes:
+        low, high = min(low, code), max(high, code)
+    rank = (len(codes) - 1) // 2
+    if high - low > 2 * len(codes) + _FEW:
+        for i in range(len(codes)):
+            copy[i] = codes[i]
+        return _select(copy, rank)
+    tally[: high - low + 1] = 0
+    for code in codes:
+        tally[code - low] += 1
+    below, median = tally[0], low
+    while below <= rank:
+        median += 1
+        below += tally[median - low]
+    return median
+
+
+@compiled
+def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndarray) -> int:
+    """Which codes are above the median, or else above the value before.
+
+    Returns:
+        How many sides there are, 0 where one has fewer rows than `least`.
+    """
+    cut = median
+    if lower:
+        cut = -1
+        for code in codes:
+            cut = max(cut, code if code < median else -1)
+    above = 0
+    for code in codes:
+        above += code > cut
+    if not least <= above <= len(codes) - least:
+        return 0
+    for i in range(len(codes)):
+        side[i] = codes[i] > cut
+    return 2
+
+
+@compiled
+def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
+    """Which rows belong to the upper half, those with the median in their order."""
+    room = (len(codes) + 1) // 2
+    for code in codes:
+        room -= code < median
+    for i in range(len(codes)):
+        upper = codes[i] > median or (codes[i] == median and room <= 0)
+        room -= codes[i] == median
+        side[i] = upper
+    return 2
+
+
+@compiled
+def down(tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np.ndarray) -> int:
+    """The child of the lowest common ancestor above each code; `number` is -1 before and after."""
+    begin = tables.begins[a] + (_top(tables, a, codes) - 1) * tables.sizes[a]
+    children = 0
+    for i in range(len(codes)):
+        node = tables.nodes[begin + codes[i]]
+        if number[node] < 0:
+            number[node] = children
+            children += 1
+        side[i] = number[node]
+    for code in codes:
+        number[tables.nodes[begin + code]] = -1
+    return children

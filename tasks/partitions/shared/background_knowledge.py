@@ -1,0 +1,61 @@
+"""Promises that hold also for adversaries who know some sensitive values of a person."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.expectations.groups.counting import Coded, dense
+from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.table import Microdata, key
+
+
+def known_columns(promise: PrivacyModel) -> tuple[str, ...]:
+    """The sensitive columns that an adversary is supposed to know."""
+    return promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
+
+
+@dataclass(frozen=True, eq=False)
+class Knowing:
+    """A promise that must hold for every value, in each group, of attributes that are known.
+
+    `pairs` are the known values and the sensitive one of each row, coded together; `known` and
+    `value` tell of each pair which they are; `sensitive` is what the promise is about.
+    """
+
+    promise: PrivacyModel
+    name: str
+    pairs: Coded
+    known: np.ndarray
+    value: np.ndarray
+    sensitive: Coded
+
+    @classmethod
+    def of(cls, promise: PrivacyModel, microdata: Microdata) -> "Knowing":
+        """With the pairs that occur in a table."""
+        sensitive = microdata[str(promise.sensitive)].coded()
+        known, _ = dense(
+            key([microdata[name] for name in known_columns(promise)], microdata.rows)[0]
+        )
+        values = max(sensitive.values, 1)
+        distinct, codes = np.unique(known * values + sensitive.codes, return_inverse=True)
+        name = (
+            f"{promise.name} of {promise.sensitive!r} knowing {', '.join(known_columns(promise))}"
+        )
+        return cls(
+            promise, name, Coded(codes, len(distinct)), *np.divmod(distinct, values), sensitive
+        )
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Which groups break the promise for some known value."""
+        pairs = groups.of(self.name)
+        part, parts = dense(pairs.group * (int(self.known.max()) + 1) + self.known[pairs.value])
+        sizes = np.bincount(part, pairs.count, parts).astype(np.int64)
+        of, value = self.sensitive, self.value[pairs.value]
+        counts = Counts(part, value, pairs.count, of.values, of.numbers, of.labels, of.ancestors)
+        told = Groups(sizes, {str(self.promise.sensitive): counts})
+        of_part = np.empty(parts, dtype=np.int64)
+        of_part[part] = pairs.group
+        failing = np.zeros(len(groups), dtype=bool)
+        failing[of_part[self.promise.failing(told)]] = True
+        return failing

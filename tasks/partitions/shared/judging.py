@@ -1,0 +1,118 @@
+"""Which parts of a table break a promise.
+
+A part is judged by its own rows. Where a promise is about fewer quasi-identifiers than are cut, or
+where parts look alike when published, the groups of the release are unions of parts; parts that
+keep a monotone promise keep it together, too, so that no other promise is accepted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import Coded, count, dense, pack
+from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.table import Microdata
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Promises, and of all rows (so many) the sensitive attributes that they speak of."""
+
+    promises: Sequence[PrivacyModel]
+    sensitive: Mapping[str, Coded]
+    rows: int
+
+    @classmethod
+    def of(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "Judge":
+        """Promises about the rows of a table.
+
+        Raises:
+            PromiseError: where parts cannot be judged by their rows alone.
+        """
+        for number, promise in enumerate(promises):
+            why = _unjudgeable(promise)
+            if why is not None:
+                raise PromiseError(
+                    f"promises.{number}: mondrian cannot judge {promise.name}: {why}"
+                )
+        named = {promise.sensitive for promise in promises if promise.sensitive}
+        named |= {name for promise in promises for name in _known(promise)}
+        coded = {name: microdata[name].coded() for name in sorted(named)}
+        return cls(promises, coded, microdata.rows)
+
+    def require(self, part: np.ndarray, parts: int) -> None:
+        """Make sure that the strata, the parts to begin with, keep every promise.
+
+        Raises:
+            PromiseError: where one breaks a promise.
+        """
+        for number, promise in enumerate(self.promises):
+            broken = replace(self, promises=[promise]).broken(np.arange(len(part)), part, parts)
+            if broken.any():
+                raise PromiseError(
+                    f"promises.{number}: {promise.name} cannot be kept: {int(broken.sum())} of "
+                    f"{parts} strata break it as a whole"
+                )
+
+    def broken(self, rows: np.ndarray, part: np.ndarray, parts: int) -> np.ndarray:
+        """Which parts (0, 1, …, each occurring) of some rows break a promise."""
+        broken = np.zeros(parts, dtype=bool)
+        for promise in self.promises:
+            groups, owner = self._groups(promise, rows, part, parts)
+            broken[owner[promise.failing(groups)[: len(owner)]]] = True
+        return broken
+
+    def _groups(
+        self, promise: PrivacyModel, rows: np.ndarray, part: np.ndarray, parts: int
+    ) -> tuple[Groups, np.ndarray]:
+        """The groups that an adversary tells apart, the part of each, and last all other rows."""
+        owner, known = np.arange(parts), [self.sensitive[name] for name in _known(promise)]
+        if known:
+            codes = [part, *(other.codes[rows] for other in known)]
+            group, groups = dense(pack(codes, [parts, *(other.values for other in known)])[0])
+            owner = np.empty(groups, dtype=np.int64)
+            owner[group] = part
+            part = group
+        sizes = np.bincount(part, minlength=len(owner))
+        counted = {}
+        if (name := promise.sensitive) is not None:
+            coded = self.sensitive[name]
+            coded = coded._replace(codes=coded.codes[rows])
+            counted = dict(count(part, len(owner), {name: coded}).sensitive)
+        if (others := self.rows - len(rows)) > 0:
+            sizes = np.append(sizes, others)
+            counted = {name: self._with_others(name, c, len(owner)) for name, c in counted.items()}
+        return Groups(sizes, counted), owner
+
+    def _with_others(self, name: str, counts: Counts, group: int) -> Counts:
+        """The counts with those of one more group, of all other rows.
+
+        For promises that compare a group with all rows; it makes no difference to others.
+        """
+        others = self._totals[name] - counts.totals
+        value = np.flatnonzero(others)
+        return replace(
+            counts,
+            group=np.append(counts.group, np.full(len(value), group)),
+            value=np.append(counts.value, value),
+            count=np.append(counts.count, others[value]),
+        )
+
+    @cached_property
+    def _totals(self) -> Mapping[str, np.ndarray]:
+        return {n: np.bincount(c.codes, minlength=c.values) for n, c in self.sensitive.items()}
+
+
+def _unjudgeable(promise: PrivacyModel) -> str | None:
+    if promise.drawn_from is not None:
+        return "it speaks of a population"
+    return None if promise.monotone else "parts that keep it may break it together"
+
+
+def _known(promise: PrivacyModel) -> tuple[str, ...]:
+    """The sensitive attributes that an adversary may know."""
+    return promise.told_apart_by[len(promise.quasi_identifiers or ()) :]

@@ -1,0 +1,133 @@
+"""The nearest other rows of every row, by the number of columns in which they differ, exactly.
+
+Rows that agree on all but d columns are found by grouping on the columns they agree on: for d = 0,
+1, … and each choice of columns to keep, rows of one group differ in at most d columns, and in
+exactly d where no smaller d has found them. A row is done when it has as many neighbours as asked
+for, and most are done long before all 2^columns choices are tried; the last few are compared with
+all others directly.
+"""
+
+from functools import cache
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from sfumato.expectations.groups.counting import pack
+from sfumato.tasks.arrays.compiled import Loop, compiled
+
+_FEW_ROWS = 1024  # a table of all their distances is small
+_CELLS = 1 << 21  # distances held at a time
+_ROWS_PER_CHOICE = 10  # comparing so many rows directly costs as much as grouping all rows once
+
+
+def nearest(codes: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `many` nearest other rows of each row, nearest first, and their distances.
+
+    The distance of two rows is the number of columns in which they differ.
+
+    Ties are broken by the order of the rows alone, so that equal input gives equal output.
+
+    Args:
+        codes: one row per row and one column per column, integers from 0.
+        many: how many to find; there are never more than the other rows.
+
+    Returns:
+        Row positions (int64) and distances (int64), both rows x min(many, rows - 1).
+    """
+    rows = len(codes)
+    many = max(min(many, rows - 1), 0)
+    if rows <= _FEW_ROWS or not many:
+        return directly(codes, np.arange(rows), many)
+    return by_groups(codes, many)
+
+
+def directly(codes: np.ndarray, rows: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest others of some rows, by comparing these with all rows; see `nearest`."""
+    found = np.empty((len(rows), many), dtype=np.int64)
+    distance = np.empty((len(rows), many), dtype=np.int64)
+    step = max(_CELLS // max(len(codes), 1), 1)
+    for start in range(0, len(rows) if many else 0, step):
+        some = rows[start : start + step]
+        apart = np.zeros((len(some), len(codes)), dtype=np.int16)
+        for column in codes.T:
+            apart += column[some][:, None] != column[None, :]
+        apart[np.arange(len(some)), some] = codes.shape[1] + 1
+        chosen = np.argpartition(apart, many - 1, axis=1)[:, :many]
+        chosen.sort(axis=1)
+        of_chosen = np.take_along_axis(apart, chosen, axis=1)
+        order = np.argsort(of_chosen, axis=1, kind="stable")
+        found[start : start + step] = np.take_along_axis(chosen, order, axis=1)
+        distance[start : start + step] = np.take_along_axis(of_chosen, order, axis=1)
+    return found, distance
+
+
+def by_groups(codes: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest others of all rows, by grouping on fewer and fewer columns; see `nearest`."""
+    rows, columns = codes.shape
+    found = np.full((rows, many), -1, dtype=np.int64)
+    distance = np.zeros((rows, many), dtype=np.int64)
+    filled = np.zeros(rows, dtype=np.int64)
+    sizes = (codes.max(axis=0) + 1).tolist()
+    by_column = [np.ascontiguousarray(column) for column in codes.T]
+    for differ in range(columns + 1):
+        waiting = np.flatnonzero(filled < many)
+        if len(waiting) <= _ROWS_PER_CHOICE * comb(columns, differ):
+            found[waiting], distance[waiting] = directly(codes, waiting, many)
+            return found, distance
+        for kept in combinations(range(columns), columns - differ):
+            order, starts = _groups([by_column[i] for i in kept], [sizes[i] for i in kept], rows)
+            _loop()(order, starts, differ, found, distance, filled)
+    return found, distance
+
+
+def _groups(
+    columns: list[np.ndarray], sizes: list[int], rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows ordered so that equal ones are together, and where each group starts, with the end."""
+    if not columns:
+        return np.arange(rows), np.array([0, rows])
+    key, _ = pack(columns, sizes)
+    order = np.argsort(key)
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    return order, np.append(starts, rows)
+
+
+def _scan(
+    order: np.ndarray,
+    starts: np.ndarray,
+    differ: int,
+    found: np.ndarray,
+    distance: np.ndarray,
+    filled: np.ndarray,
+) -> None:
+    """Give each row that is not done the rows of its group that it does not have yet.
+
+    A row that is not done has all rows that are nearer than `differ`, fewer than it wants: the
+    group is searched no further than until it is done, less than twice as far as it wants.
+    """
+    many = found.shape[1]
+    for group in range(len(starts) - 1):
+        first, size = starts[group], starts[group + 1] - starts[group]
+        for at in range(size if size > 1 else 0):
+            row = order[first + at]
+            step = 1
+            while step < size and filled[row] < many:
+                other = order[first + (at + step) % size]
+                if not _has(found[row], filled[row], other):
+                    found[row, filled[row]] = other
+                    distance[row, filled[row]] = differ
+                    filled[row] += 1
+                step += 1
+
+
+def _has(found: np.ndarray, filled: int, other: int) -> bool:
+    for i in range(filled):  # noqa: SIM110 - it is compiled
+        if found[i] == other:
+            return True
+    return False
+
+
+@cache
+def _loop() -> Loop:
+    return compiled(globals(), _has, _scan)

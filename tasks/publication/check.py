@@ -1,0 +1,156 @@
+"""Whether a published release keeps its word, from its files alone.
+
+Everything in a release but its tables and its declaration is a function of those two. So a check
+reads them back strictly, measures every promise again, makes the whole release anew beside it, and
+compares byte by byte. What cannot be verified is not kept.
+"""
+
+import filecmp
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
+from sfumato.tasks.declaration.assessment import (
+    Judgement,
+    judgements,
+    observed,
+    promised,
+    require,
+    structure,
+)
+from sfumato.tasks.declaration.canonical import read_canonical
+from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.redistributed.redistributed import fakes
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.manifest import digest, manifest
+from sfumato.tasks.publication.software import software
+
+
+def check(directory: Path, announced: str | None = None) -> tuple[Judgement, ...]:
+    """Verify a release directory and return the verdict of every promise.
+
+    Args:
+        directory: the release, as published.
+        announced: the digest that the publisher announced, where there is one to compare with.
+
+    Raises:
+        InputError: where there is no release.
+        PromiseError: where anything is not as it must be.
+    """
+    release = _sealed(directory, announced)
+    try:
+        return _verified(release, vouched=announced is not None)
+    except SfumatoError:
+        raise
+    except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
+        raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
+
+
+def _verified(release: Release, *, vouched: bool) -> tuple[Judgement, ...]:
+    declared, directory = release.declared, release.directory
+    tables = read_tables(declared, directory / "data")
+    judged = judgements(promised(declared, tables))
+    require(judged)
+    _counts_agree(declared, tables)
+    _well_made(declared, tables)
+    with tempfile.TemporaryDirectory() as scratch:
+        again = Path(scratch) / "release"
+        write_release(again, tables, declared)
+        _same_bytes(directory, again, declared, vouched=vouched)
+    if manifest(directory, declared, observed(judged)) != release.manifest:
+        raise PromiseError(f"{MANIFEST}: is not what the files give")
+    return judged
+
+
+def _sealed(directory: Path, announced: str | None) -> Release:
+    if not (directory / MANIFEST).is_file():
+        raise InputError(f"{directory}: no release here ({MANIFEST} is missing)")
+    for path in directory.rglob("*"):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise PromiseError(f"{path.relative_to(directory)}: not a regular file")
+    try:
+        document = read_canonical(directory / MANIFEST)
+        stated = document["sfumato"]["digest"]
+        sealed = digest(document)
+        release = open_release(directory)
+        for words, kind in _worded(release.declared):
+            kind.validate_python(words)
+    except (InputError, ValueError, KeyError, TypeError, RecursionError):
+        raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
+    if stated != sealed:
+        raise PromiseError(f"{MANIFEST}: its digest is not that of its content")
+    if announced is not None and announced != sealed:
+        raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
+    return release
+
+
+def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
+    """What a forged manifest could put on a terminal, and what it must look like."""
+    return [
+        (declared.name, TypeAdapter(LineName)),
+        (declared.title, TypeAdapter(Title)),
+        (declared.software, TypeAdapter(dict[Word, Word])),
+    ]
+
+
+def _counts_agree(declared: Declared, tables: Tables) -> None:
+    rows = declared.rows
+    if fakes(tables) != rows.fakes:
+        raise PromiseError(f"{MANIFEST}: says not how many values are made up")
+    lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
+    if min(rows.model_dump().values()) < 0 or rows.read - lost - rows.suppressed != rows.published:
+        raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
+
+
+def _well_made(declared: Declared, tables: Tables) -> None:
+    for name, rules in structure(declared).items():
+        for rule in rules:
+            if not rule.holds(tables[name]):
+                seen = rule.observed(tables[name])
+                told = "" if seen is None else f", observed {seen}"
+                raise PromiseError(f"{name}: {rule.type} is broken{told}")
+    for name, table in FORMS[declared.form.method].canonical(tables).items():
+        if not table.equals(tables[name]):
+            raise PromiseError(f"{name}: groups are not in canonical order across all tables")
+
+
+def _same_bytes(directory: Path, again: Path, declared: Declared, *, vouched: bool) -> None:
+    found, expected = _tree(directory), _tree(again)
+    if extra := sorted(set(found) - set(expected)):
+        raise PromiseError(f"{extra[0]}: does not belong to the release")
+    if missing := sorted(set(expected) - set(found)):
+        raise PromiseError(f"{missing[0]}: is missing")
+    _, different, failed = filecmp.cmpfiles(directory, again, expected, shallow=False)
+    other = _other_software(declared)
+    for name in sorted([*different, *failed]):
+        if other and vouched:
+            continue
+        hint = (
+            f"; it was made with {', '.join(other)}: install that, or give the digest"
+            if other
+            else ""
+        )
+        raise PromiseError(f"{name}: is not what the published tables give{hint}")
+
+
+def _tree(directory: Path) -> Sequence[str]:
+    return [
+        path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()
+    ]
+
+
+def _other_software(declared: Declared) -> list[str]:
+    """What the release was made with that is not what runs here."""
+    return [
+        f"{package} {made_with}"
+        for package, made_with in declared.software.items()
+        if software().get(package) != made_with
+    ]

@@ -1,0 +1,131 @@
+"""How far a recoded table is from the original: measures that need both, and so stay private.
+
+Sources: KL divergence: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006);
+non-uniform entropy: Gionis and Tassa, k-anonymization with minimal loss of information (2009).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.recoded.labels import Admitted, admits
+from sfumato.tasks.forms.recoded.recoded import TABLE, read_labels, reader_for
+from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+
+_MOST = 10**9  # pairs of an original vector and a published one that are compared at most
+_CELLS = 2**25  # of a matrix that is held at once
+
+Published = Mapping[str, tuple[list[Admitted], np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """Of a recoded table from its original, in nats per row.
+
+    Attributes:
+        kl: KL divergence of the original's joint distribution of quasi-identifiers and sensitive
+            attributes from what the published table tells of it, each row spread evenly over the
+            values that its labels admit; None where the table is too large to compare.
+        entropy: non-uniform entropy: the mean over the rows of the sum over the columns of
+            ln(rows whose value the label admits / rows with the row's own value).
+    """
+
+    kl: float | None
+    entropy: float
+
+
+def divergence(original: Microdata, tables: Tables, declared: Declared) -> Divergence | None:
+    """The measures; None for forms that do not recode, and where nothing is published.
+
+    Domains are the values present in `original`, the rows that were to be represented. A suppressed
+    row counts as one that could be anything.
+    """
+    if not declared.recoded or not tables[TABLE].num_rows:
+        return None
+    table = tables[TABLE]
+    published = read_labels(table, declared.columns, reader_for(declared.form.method))
+    fits = {name: _fits(original[name], labels) for name, (labels, _) in published.items()}
+    sensitive = declared.named("sensitive")
+    kl = _kl(original, published, fits, _jointly(original, table, sensitive))
+    return Divergence(kl, _entropy(original, published, fits))
+
+
+def _fits(column: Column, labels: Sequence[Admitted]) -> np.ndarray:
+    """Which categories of a column each label admits (bool, labels x categories)."""
+    values = [None] * column.has_null + column.values.to_pylist()
+    return np.array([[admits(label, value) for value in values] for label in labels], dtype=bool)
+
+
+def _entropy(original: Microdata, published: Published, fits: Mapping[str, np.ndarray]) -> float:
+    total, suppressed = 0.0, original.rows
+    for name, (_, codes) in published.items():
+        category, size = original[name].category()
+        rows = np.bincount(category, minlength=size)
+        behind = fits[name] @ rows
+        suppressed = original.rows - len(codes)
+        total += float(np.log(behind)[codes].sum()) + suppressed * log(original.rows)
+        total -= float((rows * np.log(np.maximum(rows, 1))).sum())
+    return total / original.rows
+
+
+def _jointly(
+    original: Microdata, table: pa.Table, sensitive: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """The vectors of sensitive values of original and published rows as the same numbers."""
+    both = []
+    for name in sensitive:
+        known = original[name].array().cast(table[name].type)
+        values = pa.chunked_array([known, *table[name].chunks])
+        both.append(encode(name, "sensitive", values))
+    keys, _ = key(both, original.rows + table.num_rows)
+    distinct, numbers = np.unique(keys, return_inverse=True)
+    return numbers[: original.rows], numbers[original.rows :], len(distinct)
+
+
+def _kl(
+    original: Microdata,
+    published: Published,
+    fits: Mapping[str, np.ndarray],
+    sensitive: tuple[np.ndarray, np.ndarray, int],
+) -> float | None:
+    of_original, of_published, values = sensitive
+    vectors, vector = _distinct([original[name].category()[0] for name in published])
+    classes, class_ = _distinct([codes for _, codes in published.values()])
+    if vectors.shape[1] * classes.shape[1] > _MOST or classes.shape[1] * values > _CELLS:
+        return None
+    domain = np.prod([float(matrix.shape[1]) for matrix in fits.values()])
+    admitted = [fits[name].sum(axis=1)[nodes] for name, nodes in zip(fits, classes, strict=True)]
+    spread = np.bincount(class_ * values + of_published, minlength=classes.shape[1] * values)
+    told = spread.reshape(-1, values) / np.prod(np.array(admitted, float), axis=0)[:, None]
+    lost = np.bincount(of_original, minlength=values) - np.bincount(of_published, minlength=values)
+    expected = _expected(vectors, classes, list(fits.values()), told) + lost / domain
+    pairs, count = np.unique(vector * values + of_original, return_counts=True)
+    ratio = np.log(count) - np.log(expected.ravel()[pairs])
+    return float((count * ratio).sum() / original.rows) + 0.0
+
+
+def _expected(
+    vectors: np.ndarray, classes: np.ndarray, fits: Sequence[np.ndarray], told: np.ndarray
+) -> np.ndarray:
+    """How many rows the published classes tell at each vector, by sensitive values."""
+    found = np.empty((vectors.shape[1], told.shape[1]))
+    step = max(_CELLS // classes.shape[1], 1)
+    for start in range(0, vectors.shape[1], step):
+        chunk = slice(start, start + step)
+        within = np.ones((len(vectors[0, chunk]), classes.shape[1]), dtype=bool)
+        for matrix, nodes, values in zip(fits, classes, vectors, strict=True):
+            within &= matrix.T[values[chunk]][:, nodes]
+        found[chunk] = within @ told
+    return found
+
+
+def _distinct(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The different vectors (columns x vectors), and for each row the number of its own."""
+    rows = np.array(columns)
+    vectors, number = np.unique(rows, axis=1, return_inverse=True)
+    return vectors, number.ravel()

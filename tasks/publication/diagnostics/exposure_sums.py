@@ -1,0 +1,152 @@
+"""What the groups that cover each vector of quasi-identifiers add up to.
+
+The vectors stand in lexicographic order, so that neighbours share their first values: the groups
+that admit these are found once. Groups are taken in blocks, of which the table of all values is
+small. `expectations.measures.readings` sums up over bits what needs no weights for single values.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from sfumato.expectations.groups.covering import Covering
+from sfumato.expectations.groups.groups import Cover
+from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+
+_CELLS = 1 << 20  # of the table of values x groups of a block
+_WORTH_COMPILING = 100_000  # vectors x groups
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Over the groups that cover each vector, parallel to the vectors.
+
+    Attributes:
+        covering: how many groups cover it.
+        largest: the largest of the numbers that rank the groups, -1 where none covers it.
+        totals: the sum of each weighting of the groups (weightings x vectors).
+        products: the sum of the products of the shares that the groups give to its values.
+    """
+
+    covering: np.ndarray
+    largest: np.ndarray
+    totals: np.ndarray
+    products: np.ndarray
+
+
+def sums(
+    shown: Covering,
+    vectors: Sequence[np.ndarray],
+    shares: Sequence[np.ndarray],
+    ranks: np.ndarray,
+    weights: np.ndarray,
+) -> Sums:
+    """The sums over the groups that cover each vector.
+
+    Args:
+        shown: the groups.
+        vectors: one array of codes for each quasi-identifier, the vectors in lexicographic order.
+        shares: for each quasi-identifier, a positive number for each entry of its cover.
+        ranks: a number of at least 0 for each group.
+        weights: groups x 3: what is to be added up; infinities in a column have one sign.
+    """
+    values = [np.unique(codes, return_inverse=True) for codes in vectors]
+    ends = np.cumsum([0, *(len(used) for used, _ in values)])
+    at = zip(values, ends[:-1], strict=True)
+    rows = np.stack([codes.reshape(-1) + start for (_, codes), start in at], axis=1)
+    groups, step = len(ranks), max(1, _CELLS // max(int(ends[-1]), 1))
+    scan = fitting(len(rows) * groups >= _WORTH_COMPILING, _scan, _compiled)
+    found = np.zeros((len(rows), 6))
+    found[:, 1] = -1
+    for start in range(0, groups, step):
+        block = slice(start, min(start + step, groups))
+        parts = zip(shown.covers, shares, values, strict=True)
+        table = np.concatenate([_table(c, share, used, block) for c, share, (used, _) in parts])
+        facts = np.column_stack([ranks[block], weights[block]])
+        scan(rows, _shared(rows), table, facts, found)
+    return Sums(
+        found[:, 0].astype(np.int64), found[:, 1].astype(np.int64), found[:, 2:5].T, found[:, 5]
+    )
+
+
+def _table(cover: Cover, shares: np.ndarray, used: np.ndarray, block: slice) -> np.ndarray:
+    """The share that each group of a block gives to each used value, 0 where it admits it not."""
+    first, last = np.searchsorted(cover.group, (block.start, block.stop))
+    group, value = cover.group[first:last] - block.start, cover.value[first:last]
+    table = np.zeros((len(used), block.stop - block.start))
+    row = np.searchsorted(used, value)
+    known = np.append(used, -1)[row] == value
+    table[row[known], group[known]] = shares[first:last][known]
+    return table
+
+
+def _shared(rows: np.ndarray) -> np.ndarray:
+    """With how many of its first values each vector begins like the one before."""
+    differs = np.ones(rows.shape, dtype=bool)
+    differs[1:] = rows[1:] != rows[:-1]
+    first: np.ndarray = differs.argmax(axis=1)
+    return first
+
+
+def _scan(
+    rows: np.ndarray, shared: np.ndarray, table: np.ndarray, facts: np.ndarray, found: np.ndarray
+) -> None:
+    """Add to each row of `found` what the groups of a block that cover its vector have.
+
+    Level n of `kept` has the groups that admit the first n values of the vector at hand.
+    """
+    columns, groups = rows.shape[1], table.shape[1]
+    kept = np.empty((columns + 1, groups), np.int32)
+    product = np.ones((columns + 1, groups))
+    length = np.zeros(columns + 1, np.int64)
+    kept[0] = np.arange(groups)
+    length[0] = groups
+    for at in range(len(rows)):
+        for level in range(shared[at], columns):
+            shares, most, to = table[rows[at, level]], length[level], level + 1
+            length[to] = _narrow(
+                shares, kept[level, :most], product[level, :most], kept[to], product[to]
+            )
+        _add(kept[columns, : length[columns]], product[columns], facts, found[at])
+
+
+def _narrow(
+    shares: np.ndarray,
+    kept: np.ndarray,
+    product: np.ndarray,
+    to_kept: np.ndarray,
+    to_product: np.ndarray,
+) -> int:
+    """Copy the groups with a share, which their products are multiplied by, and count them."""
+    number = 0
+    for i in range(len(kept)):
+        share = shares[kept[i]]
+        to_kept[number] = kept[i]
+        to_product[number] = product[i] * share
+        number += share > 0
+    return number
+
+
+def _add(kept: np.ndarray, product: np.ndarray, facts: np.ndarray, found: np.ndarray) -> None:
+    """Add up what is known of the groups; the largest is kept of their ranks."""
+    largest, one, two, three, all_ = found[1], 0.0, 0.0, 0.0, 0.0
+    for i in range(len(kept)):
+        group = kept[i]
+        largest = max(largest, facts[group, 0])
+        one += facts[group, 1]
+        two += facts[group, 2]
+        three += facts[group, 3]
+        all_ += product[i]
+    found[0] += len(kept)
+    found[1] = largest
+    found[2] += one
+    found[3] += two
+    found[4] += three
+    found[5] += all_
+
+
+@cache
+def _compiled() -> Loop:
+    return compiled(globals(), _narrow, _add, _scan)

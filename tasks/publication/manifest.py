@@ -1,0 +1,88 @@
+"""datapackage.json: a Frictionless Data Package that lists every file and what was promised."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.declaration.tables import schemas
+from sfumato.tasks.declaration.terms import Declared
+
+_PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
+_MEDIA = {
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".json": "application/json",
+    ".parquet": "application/vnd.apache.parquet",
+    ".sql": "application/sql",
+}
+
+
+def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]) -> dict[str, Any]:
+    """Describe every file in a release directory, and seal the description with its digest."""
+    tables = schemas(declared)
+    document: dict[str, Any] = {
+        "$schema": _PROFILE,
+        "name": declared.name,
+        "title": declared.title,
+        "resources": [_resource(directory, path, tables) for path in files(directory)],
+        "sfumato": {
+            **declared.model_dump(mode="json", by_alias=True, exclude_none=True),
+            "observed": observed,
+            "digest": "",
+        },
+    }
+    document["sfumato"]["digest"] = digest(document)
+    return document
+
+
+def digest(document: dict[str, Any]) -> str:
+    """The SHA-256 of a manifest with its digest left empty: it vouches for every file's bytes."""
+    unsealed = {**document, "sfumato": {**document["sfumato"], "digest": ""}}
+    return hashlib.sha256(canonical_json(unsealed)).hexdigest()
+
+
+def files(directory: Path) -> list[Path]:
+    """Every file of a release but its manifest, relative and sorted."""
+    found = (path.relative_to(directory) for path in directory.rglob("*") if not path.is_dir())
+    return sorted((path for path in found if path != Path(MANIFEST)), key=Path.as_posix)
+
+
+def _resource(directory: Path, path: Path, tables: Mapping[str, pa.Schema]) -> dict[str, Any]:
+    with (directory / path).open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    resource: dict[str, Any] = {
+        "name": path.name.replace(".", "-"),
+        "path": path.as_posix(),
+        "format": path.suffix[1:],
+        "mediatype": _MEDIA[path.suffix],
+        "bytes": (directory / path).stat().st_size,
+        "hash": f"sha256:{sha256}",
+    }
+    if path.parent == Path("data"):
+        resource["type"] = "table"
+        resource["schema"] = {"fields": [_field(field) for field in tables[path.stem]]}
+    return resource
+
+
+def _field(field: pa.Field) -> dict[str, Any]:
+    described: dict[str, Any] = {"name": field.name, "type": _frictionless(field.type)}
+    if not field.nullable:
+        described["constraints"] = {"required": True}
+    return described
+
+
+def _frictionless(type_: pa.DataType) -> str:
+    if pa.types.is_integer(type_):
+        return "integer"
+    if pa.types.is_decimal(type_) or pa.types.is_floating(type_):
+        return "number"
+    if pa.types.is_date(type_):
+        return "date"
+    if pa.types.is_timestamp(type_):
+        return "datetime"
+    return "boolean" if pa.types.is_boolean(type_) else "string"

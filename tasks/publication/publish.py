@@ -1,0 +1,215 @@
+"""Atomic publication: staged beside its place, checked, synced, renamed, recorded.
+
+Everything happens under the line's lock. The private state is told of a version before the rename
+and the public record after it, so that a run killed in between is completed by the next one:
+readers see a whole version or none. Concurrent runs never share a version.
+"""
+
+import os
+import secrets
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.tasks.declaration.canonical import read_canonical
+from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.private.durable import locked, sync_directory, sync_tree
+from sfumato.tasks.private.line import (
+    Identity,
+    Known,
+    LineState,
+    read_state,
+    read_units,
+    write_left_out,
+    write_state,
+    write_units,
+)
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.line import Line, Published
+from sfumato.tasks.publication.versions import Record, read_record, write_record
+
+_STAGING = ".staging-"
+
+
+def standing(line: Line, identity: Identity, versions: str) -> Path | None:
+    """The version that this source and spec already have, None where a new one may be made.
+
+    Raises:
+        PromiseError: where a new version could betray people together with an earlier one.
+    """
+    line.public.mkdir(parents=True, exist_ok=True)
+    with locked(line.public / ".lock"):
+        _recover(line)
+        number = _decide(line, identity, versions)
+    return None if number is None else line.public / number
+
+
+def publish(
+    line: Line,
+    candidate: Path,
+    declared: Declared,
+    identity: Identity,
+    time: str,
+    left_out: np.ndarray | None = None,
+) -> Published:
+    """Make the judged tables in `candidate` the line's next version, whole or not at all.
+
+    The version that the same source and spec already have is returned instead where there is one.
+    `left_out` says which rows were suppressed (see `write_left_out`), None where none was.
+    """
+    line.public.mkdir(parents=True, exist_ok=True)
+    with locked(line.public / ".lock"):
+        _recover(line)
+        number = _decide(line, identity, declared.versions)
+        if number is not None:
+            return Published(line.public / number, existed=True)
+        number = _next(line)
+        try:
+            staging = stage(line, candidate, declared)
+            known = _intend(line, number, staging, identity, left_out)
+            appear(staging, line.public / number)
+        finally:
+            _sweep(line)
+        _record(line, number, known, time)
+        return Published(line.public / number, existed=False)
+
+
+def _decide(line: Line, identity: Identity, versions: str) -> str | None:
+    state, record = read_state(line.private), read_record(line.public)
+    for number, known in sorted(state.versions.items()):
+        if (known.rows, known.spec) == (identity.rows, identity.spec):
+            return _still_there(line, number, record)
+    if (record.versions or state.versions or _directories(line)) and versions != "accepted-risk":
+        _require_disjoint(line, state, record, identity)
+    return None
+
+
+def _still_there(line: Line, number: str, record: Record) -> str:
+    """A version is never drawn again, not even when it was withdrawn or taken away."""
+    if number not in record.versions or not (line.public / number).is_dir():
+        raise PromiseError(
+            f"version {number} of this source and spec was published, but is gone from "
+            f"{line.public}: put it back"
+        )
+    if record.versions[number].status == "withdrawn":
+        raise PromiseError(f"version {number} of this source and spec was withdrawn")
+    return number
+
+
+def _require_disjoint(line: Line, state: LineState, record: Record, identity: Identity) -> None:
+    rule = "the source or the spec changed, and versions: disjoint"
+    if identity.units is None:
+        raise PromiseError(f"{rule} cannot be checked without a unit (unit: row)")
+    earlier = sorted({*record.versions, *state.versions, *_directories(line)})
+    unknown = [n for n in earlier if n not in state.versions or not state.versions[n].units]
+    if unknown:
+        raise PromiseError(
+            f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
+        )
+    common = int(np.isin(identity.units, read_units(line.private, earlier)).sum())
+    if common:
+        raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
+
+
+def _directories(line: Line) -> list[str]:
+    return [path.name for path in line.public.iterdir() if path.name.isdigit()]
+
+
+def _next(line: Line) -> str:
+    taken = [int(number) for number in _directories(line)]
+    taken += [
+        int(n) for n in (*read_record(line.public).versions, *read_state(line.private).versions)
+    ]
+    return f"{max(taken, default=0) + 1:04d}"
+
+
+def stage(line: Line, candidate: Path, declared: Declared) -> Path:
+    """A whole release beside its place, which passed the check that everyone can run."""
+    staging = line.public / f"{_STAGING}{secrets.token_hex(8)}"
+    staging.mkdir()
+    write_release(staging, read_tables(declared, candidate), declared, candidate)
+    check(staging)
+    for path in staging.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o444)
+    staging.chmod(0o755)
+    sync_tree(staging)
+    return staging
+
+
+def _intend(
+    line: Line, number: str, staging: Path, identity: Identity, left_out: np.ndarray | None
+) -> Known:
+    digest = read_canonical(staging / MANIFEST)["sfumato"]["digest"]
+    known = Known(
+        rows=identity.rows,
+        spec=identity.spec,
+        digest=digest,
+        units=identity.units is not None,
+    )
+    if identity.units is not None:
+        write_units(line.private, number, identity.units)
+    write_left_out(line.private, number, left_out)
+    state = read_state(line.private)
+    write_state(line.private, state.model_copy(update={"pending": (number, known)}))
+    return known
+
+
+def appear(staging: Path, place: Path) -> None:
+    """The one step that readers can see."""
+    if place.exists():
+        raise Fault(f"{place}: is taken")
+    os.rename(staging, place)  # noqa: PTH104 - said as what it is
+    sync_directory(place.parent)
+
+
+def _record(line: Line, number: str, known: Known, time: str) -> None:
+    record = read_record(line.public)
+    if number not in record.versions:
+        write_record(line.public, record.with_new(number, known.digest, time))
+    state = read_state(line.private)
+    write_state(line.private, LineState(versions={**state.versions, number: known}))
+
+
+def _recover(line: Line) -> None:
+    """Finish or forget what a killed run began, and sweep what it staged."""
+    _sweep(line)
+    pending = read_state(line.private).pending
+    if pending is None:
+        return
+    number, known = pending
+    place = line.public / number
+    if place.is_dir() and read_canonical(place / MANIFEST)["sfumato"]["digest"] == known.digest:
+        _record(line, number, known, _made(place))
+        return
+    state = read_state(line.private)
+    write_state(line.private, state.model_copy(update={"pending": None}))
+
+
+def _sweep(line: Line) -> None:
+    for staging in line.public.glob(f"{_STAGING}*"):
+        shutil.rmtree(staging)
+
+
+def _made(place: Path) -> str:
+    """When an unrecorded version was staged."""
+    return datetime.fromtimestamp((place / MANIFEST).stat().st_mtime, UTC).isoformat(
+        timespec="seconds"
+    )
+
+
+def withdraw(line: Line, number: str) -> None:
+    """Take back trust in a version: it stays, marked, and is current no more."""
+    with locked(line.public / ".lock"):
+        write_record(line.public, read_record(line.public).withdrawn(number))
+
+
+def record_accuracy(line: Line, number: str, accuracy: list[dict[str, object]]) -> None:
+    """Add what may be known of a version's accuracy to the public record."""
+    with locked(line.public / ".lock"):
+        write_record(line.public, read_record(line.public).measured(number, accuracy))

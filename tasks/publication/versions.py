@@ -1,0 +1,85 @@
+"""releases.json: the public record of a line's versions, and which of them is current."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sfumato.expectations.errors import Fault
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.private.durable import write_atomically
+
+RECORD = "releases.json"
+
+
+class Version(BaseModel):
+    """What is known of one version; nothing of it stands in the release itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    predecessor: str | None
+    time: str
+    approver: str | None = None
+    status: Literal["published", "withdrawn", "superseded"]
+    accuracy: list[dict[str, Any]] | None = None
+
+
+class Record(BaseModel):
+    """A line's versions by number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    current: str | None = None
+    versions: dict[str, Version] = {}
+
+    def with_new(self, number: str, digest: str, time: str) -> "Record":
+        """A new version that supersedes the current one."""
+        predecessor = self.versions[self.current].digest if self.current else None
+        return self._with(
+            number,
+            Version(digest=digest, predecessor=predecessor, time=time, status="published"),
+        )
+
+    def withdrawn(self, number: str) -> "Record":
+        """Without trust in a version: the latest other one that was not withdrawn is current."""
+        return self._with(number, self.versions[number].model_copy(update={"status": "withdrawn"}))
+
+    def measured(self, number: str, accuracy: list[dict[str, Any]]) -> "Record":
+        """With a version's accuracy, as it may be known."""
+        return self._with(number, self.versions[number].model_copy(update={"accuracy": accuracy}))
+
+    def _with(self, number: str, version: Version) -> "Record":
+        versions = {**self.versions, number: version}
+        live = [n for n, v in sorted(versions.items()) if v.status != "withdrawn"]
+        current = live[-1] if live else None
+        return Record(
+            name=self.name,
+            current=current,
+            versions={n: _with_status(v, n == current) for n, v in versions.items()},
+        )
+
+
+def _with_status(version: Version, current: bool) -> Version:
+    if version.status == "withdrawn":
+        return version
+    return version.model_copy(update={"status": "published" if current else "superseded"})
+
+
+def read_record(line: Path) -> Record:
+    """The record in a line's public directory; an empty one where nothing was published."""
+    try:
+        return Record.model_validate_json((line / RECORD).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Record(name=line.name)
+    except (ValidationError, ValueError, OSError):
+        raise Fault(f"{line / RECORD}: cannot be read as a record of versions") from None
+
+
+def write_record(line: Path, record: Record) -> None:
+    """Replace the record atomically."""
+    document: Mapping[str, Any] = json.loads(record.model_dump_json())
+    write_atomically(line / RECORD, canonical_json(document), mode=0o644)

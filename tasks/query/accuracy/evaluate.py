@@ -1,0 +1,127 @@
+"""Asking a release the queries of its workloads, and the original the same ones.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
+whose experiments ask range queries and arbitrary ones. Bounds and truths are exact fractions.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from sfumato.expectations.errors import InputError
+from sfumato.expectations.exact import is_number
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.random_query import Outcome, Queries
+from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
+from sfumato.tasks.query.accuracy.workloads.arbitrary import Selections
+from sfumato.tasks.query.accuracy.workloads.counts import Batch
+from sfumato.tasks.query.accuracy.workloads.parameters import (
+    CountsWorkload,
+    RangeWorkload,
+    Workload,
+)
+from sfumato.tasks.query.accuracy.workloads.range import Ranges
+from sfumato.tasks.query.ask import Engine, engine, published
+from sfumato.tasks.query.question.aggregate import Aggregate
+
+__all__ = ["Measured", "Summary", "evaluate", "summaries"]
+
+
+def evaluate(
+    release: Release,
+    original: Microdata,
+    workloads: Sequence[Workload],
+    randomness: Randomness,
+    progress: Callable[[int, int], None],
+) -> list[Measured]:
+    """Ask the queries of all workloads, drawn at random; `progress` hears how many are done.
+
+    `original` are the represented rows before anonymization, with columns of the same names.
+
+    Raises:
+        InputError: where a file of the release is missing, or a column cannot be aggregated.
+    """
+    total = sum(workload.queries * len(workload.levels) for workload in workloads)
+    done = 0
+    measured: list[Measured] = []
+    files = published(release, release.declared.named("sensitive"))
+    with engine(files, release.declared) as asking:
+        for workload in workloads:
+            queries = _asked(workload, asking, release, original, randomness)
+            for query in queries:
+                measured += [] if query is None else [query]
+                done += 1
+                progress(done, total)
+    return measured
+
+
+def _asked(
+    workload: Workload,
+    asking: Engine,
+    release: Release,
+    original: Microdata,
+    randomness: Randomness,
+) -> Iterator[Measured | None]:
+    """The queries of a workload, level by level; None for one that cannot be asked."""
+    sensitive = _sensitive(workload, release.declared)
+    queries = _queries(workload, sensitive, asking, release, original)
+    columns = release.declared.columns
+    ratios = sensitive is None or is_number(columns[sensitive].arrow_type)
+    for level in workload.levels:
+        for _ in range(workload.queries):
+            outcome = queries.ask(level, randomness)
+            yield outcome and _measured(workload, sensitive, level, outcome, ratios)
+
+
+def _sensitive(workload: Workload, declared: Declared) -> str | None:
+    """The column that is aggregated; COUNT(*) needs none."""
+    if workload.of is None and workload.aggregate == "count":
+        return None
+    return workload.of or declared.named("sensitive")[0]
+
+
+def _queries(
+    workload: Workload,
+    sensitive: str | None,
+    asking: Engine,
+    release: Release,
+    original: Microdata,
+) -> Queries:
+    aggregate = Aggregate(workload.aggregate, sensitive, "asked")
+    _require_answer(aggregate, release)
+    if isinstance(workload, RangeWorkload):
+        return Ranges(asking, release, aggregate, workload.over, original)
+    if isinstance(workload, CountsWorkload):
+        return Batch(asking, release, workload, original)
+    return Selections(release, aggregate, original)
+
+
+def _require_answer(aggregate: Aggregate, release: Release) -> None:
+    name = aggregate.sensitive
+    if name is None or aggregate.function == "count":
+        return
+    type_ = release.declared.columns[name].type
+    if type_ in ("string", "boolean"):
+        raise InputError(f"column {name!r}: {aggregate.function} of type {type_} is not measured")
+    if type_ in ("date", "timestamp") and aggregate.function in ("sum", "avg"):
+        raise InputError(f"column {name!r}: no {aggregate.function} of type {type_}")
+
+
+def _measured(
+    workload: Workload, sensitive: str | None, level: int, outcome: Outcome, ratios: bool
+) -> Measured:
+    over = workload.over if isinstance(workload, RangeWorkload) else None
+    return Measured(
+        kind=workload.kind,
+        aggregate=workload.aggregate,
+        sensitive=sensitive,
+        level=level,
+        lower=outcome.lower,
+        upper=outcome.upper,
+        truth=outcome.truth,
+        estimate=outcome.estimate,
+        may_be_empty=outcome.may_be_empty,
+        over=over,
+        ratios=ratios or workload.aggregate == "count",
+    )

@@ -1,0 +1,55 @@
+"""What a random query of a workload gives: bounds, and the truth over the represented rows."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column
+
+
+class Outcome(NamedTuple):
+    """Bounds, the truth, whether the bounds allow for there being none, and an estimate."""
+
+    lower: Fraction | None
+    upper: Fraction | None
+    truth: Fraction | None
+    may_be_empty: bool = False
+    estimate: Fraction | None = None
+
+
+class Queries(Protocol):
+    """Random queries of a workload."""
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """Lower bound, upper bound and truth of one more query; None where nothing can be asked."""
+        ...
+
+
+class Known:
+    """A column of the original, whose values are looked up."""
+
+    def __init__(self, column: Column) -> None:
+        self._values = _ordered(column.values)
+        self._codes = column.codes
+
+    def between(self, low: Any, high: Any) -> np.ndarray:
+        """Which rows have a value from low to high (bool)."""
+        first, end = bisect_left(self._values, low), bisect_right(self._values, high)
+        return (self._codes >= first) & (self._codes < end)
+
+    def among(self, values: Sequence[Any]) -> np.ndarray:
+        """Which rows have one of these values (bool)."""
+        wanted = set(values)
+        known = np.array([*(value in wanted for value in self._values), False])
+        found: np.ndarray = known[self._codes]
+        return found
+
+
+def _ordered(values: pa.Array) -> list[Any]:
+    """Ascending values without NaN, which is in no window; their positions are their codes."""
+    return [value for value in values.to_pylist() if value == value]

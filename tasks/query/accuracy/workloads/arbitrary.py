@@ -1,0 +1,68 @@
+"""Arbitrary queries: random sets of vectors of quasi-identifiers that are published exactly."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.query.accuracy.random_query import Outcome
+from sfumato.tasks.query.accuracy.truth import helped, truth_of
+from sfumato.tasks.query.ask import published
+from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.relations import relations
+
+
+class Selections:
+    """Random sets of vectors of quasi-identifiers, drawn until enough rows are selected."""
+
+    def __init__(
+        self,
+        release: Release,
+        aggregate: Aggregate,
+        original: Microdata,
+    ) -> None:
+        declared = release.declared
+        columns = declared.named("quasi-identifier")
+        rows = release.table(relations(declared).rows)
+        self._function = aggregate.function
+        self._group = rows["group_id"].to_numpy()
+        self._vector, self._original = _vectors(rows, columns, original)
+        self._size = np.bincount(self._vector)
+        sensitive = aggregate.sensitive or declared.named("sensitive")[0]
+        helping = published(release, [sensitive])[help_name(sensitive)]
+        self._helped = helped(pq.read_table(helping), self._function)
+        self._truth = truth_of(original[sensitive], self._function)
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """The next set; None where nothing is published."""
+        if not len(self._size):
+            return None
+        order = np.argsort(randomness(len(self._size)), kind="stable")
+        enough = int(np.searchsorted(np.cumsum(self._size[order]), level)) + 1
+        chosen = np.zeros(len(self._size) + 1, dtype=bool)  # the last one: not published
+        chosen[order[:enough]] = True
+        hits = np.bincount(self._group[chosen[self._vector]], minlength=len(self._helped.start))
+        lower, upper = self._helped.bounds(hits)
+        return Outcome(lower, upper, self._truth.answer(self._function, chosen[self._original]))
+
+
+def _vectors(
+    shown: pa.Table, columns: Sequence[str], original: Microdata
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's vector, published and original, as the same numbers 0, 1, …; -1: not published."""
+    rows = shown.num_rows
+    both = []
+    for name in columns:
+        known = original[name].array().cast(shown[name].type)
+        values = pa.chunked_array([*shown[name].chunks, known])
+        both.append(encode(name, "quasi-identifier", values))
+    keys, _ = key(both, rows + original.rows)
+    distinct, vector = np.unique(keys[:rows], return_inverse=True)
+    place = np.searchsorted(distinct, keys[rows:])
+    found = np.append(distinct, -1)[place] == keys[rows:]
+    return vector, np.where(found, place, -1)

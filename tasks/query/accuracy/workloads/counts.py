@@ -1,0 +1,88 @@
+"""Batches of counts: ranges of random quasi-identifiers, and a sensitive value of random rows.
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss, whose batches have selectivities of 1, 5 and 10 %; how they were drawn is not said there.
+"""
+
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.random_query import Known, Outcome
+from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.accuracy.workloads.parameters import CountsWorkload
+from sfumato.tasks.query.ask import Engine, ask
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import question_of
+from sfumato.tasks.schema.columns import ORDERED
+from sfumato.tasks.sql.parse import literal
+
+_COUNT = Aggregate("count", None, "asked")
+
+
+class Batch:
+    """Random counts of a release, whose ranges are drawn among what is published."""
+
+    def __init__(
+        self, asking: Engine, release: Release, workload: CountsWorkload, original: Microdata
+    ) -> None:
+        declared = release.declared
+        self._asking, self._declared = asking, declared
+        self._of = workload.of or declared.named("sensitive")[0]
+        starts = {name: asking.starts(name) for name in declared.named("quasi-identifier")}
+        self._values = {name: values for name, values in starts.items() if values}
+        self._names = list(self._values)
+        self._attributes = min(workload.attributes, len(self._names))
+        self._known = {name: Known(original[name]) for name in (*self._names, self._of)}
+        self._sensitive = original[self._of]
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """The next count; None where nothing is represented."""
+        if not len(self._sensitive.codes):
+            return None
+        row = int(randomness(1)[0] % len(self._sensitive.codes))
+        code = int(self._sensitive.codes[row])
+        value = self._sensitive.values[code].as_py() if code >= 0 else None
+        chosen = self._sensitive.codes == code
+        share = (level / 100) ** (1 / max(self._attributes, 1))
+        order = np.argsort(randomness(len(self._names)), kind="stable")
+        tests: list[exp.Expr] = [_equal(self._of, value)]
+        for at in order[: self._attributes]:
+            name = self._names[at]
+            test, holds = self._range(name, share, randomness)
+            tests.append(test)
+            chosen = chosen & holds
+        question = question_of(_COUNT, exp.and_(*tests), self._declared)
+        bounds = ask(self._asking, self._declared, question).rows[0][_COUNT.label]
+        limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
+        truth = Fraction(int(chosen.sum()))
+        return Outcome(*limits, truth, bounds.may_be_empty, as_fraction(bounds.estimate))
+
+    def _range(
+        self, name: str, share: float, randomness: Randomness
+    ) -> tuple[exp.Expr, np.ndarray]:
+        """A share of a column's values, neighbours where they have an order; and who has one."""
+        values = self._values[name]
+        number = min(len(values), ceil(share * len(values)))
+        column = exp.column(name, quoted=True)
+        if self._declared.columns[name].type in ORDERED:
+            first = int(randomness(1)[0] % (len(values) - number + 1))
+            low, high = values[first], values[first + number - 1]
+            test = exp.Between(this=column, low=literal(low), high=literal(high))
+            return test, self._known[name].between(low, high)
+        drawn = [values[at] for at in np.argsort(randomness(len(values)), kind="stable")[:number]]
+        one_of = exp.In(this=column, expressions=[literal(value) for value in drawn])
+        return one_of, self._known[name].among(drawn)
+
+
+def _equal(name: str, value: Any) -> exp.Expr:
+    column = exp.column(name, quoted=True)
+    if value is None:
+        return exp.Is(this=column, expression=exp.Null())
+    return exp.EQ(this=column, expression=literal(value))

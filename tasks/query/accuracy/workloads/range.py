@@ -1,0 +1,58 @@
+"""Queries of ranges: windows of a quasi-identifier, as wide as a workload says."""
+
+from datetime import date, timedelta
+from typing import Any
+
+from sqlglot import exp
+
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.random_query import Known, Outcome
+from sfumato.tasks.query.accuracy.truth import as_fraction, truth_of
+from sfumato.tasks.query.ask import Engine, ask
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import question_of
+from sfumato.tasks.sql.parse import literal
+
+
+class Ranges:
+    """Windows [x, x + span] of a quasi-identifier, x drawn among what is published of it."""
+
+    def __init__(
+        self,
+        asking: Engine,
+        release: Release,
+        aggregate: Aggregate,
+        over: str,
+        original: Microdata,
+    ) -> None:
+        self._asking, self._release, self._aggregate = asking, release, aggregate
+        self._over = exp.column(over, quoted=True)
+        form = release.declared.form
+        self._estimates = form.shows == "columns" or form.declares
+        self._starts = asking.starts(over)
+        self._known = Known(original[over])
+        sensitive = aggregate.sensitive or release.declared.named("sensitive")[0]
+        self._truth = truth_of(original[sensitive], aggregate.function)
+
+    def ask(self, level: int, randomness: Randomness) -> Outcome | None:
+        """The next window; None where the column has no values."""
+        if not self._starts:
+            return None
+        low = self._starts[int(randomness(1)[0]) % len(self._starts)]
+        high = _moved(low, level)
+        within = exp.Between(this=self._over.copy(), low=literal(low), high=literal(high))
+        question = question_of(self._aggregate, within, self._release.declared)
+        answer = ask(self._asking, self._release.declared, question, self._estimates)
+        bounds = answer.rows[0][self._aggregate.label]
+        truth = self._truth.answer(self._aggregate.function, self._known.between(low, high))
+        limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
+        return Outcome(*limits, truth, bounds.may_be_empty, as_fraction(bounds.estimate))
+
+
+def _moved(value: Any, span: int) -> Any:
+    """The other end of a window."""
+    if isinstance(value, date):
+        return value + min(timedelta(days=span), date.max - value)
+    return value + span

@@ -1,0 +1,194 @@
+"""Answers to aggregate queries on a release, with bounds that surely contain the truth.
+
+The truth is that over the represented rows. How bounds come about depends on the form: one engine
+per kind of form takes a question and returns the rows of its answer.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.tables import schemas
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
+from sfumato.tasks.query.engines.columns import counts
+from sfumato.tasks.query.engines.labels.labels import recoded
+from sfumato.tasks.query.engines.rows import grouped
+from sfumato.tasks.query.engines.subdomains import subdomains
+from sfumato.tasks.query.help_tables.build import help_names
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import TABLE, Key, Question, named, read_question
+from sfumato.tasks.query.sql.marginal_counts import Estimator
+
+Files = Mapping[str, pa.Table | Path]
+
+
+class Engine(Protocol):
+    """Something that knows the published tables and takes questions."""
+
+    def ask(
+        self, question: Question, estimates: bool = True
+    ) -> Mapping[Key, Mapping[Aggregate, Bounds]]:
+        """The bounds of each aggregate by the values of the group columns."""
+        ...
+
+    def starts(self, name: str) -> list[Any]:
+        """The values of an ordered column that are published of it, or its labels' least ones."""
+        ...
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a query: rows by the names of their columns.
+
+    Attributes:
+        form: of publication, which says how the bounds come about.
+        guaranteed: whether the truth over the represented rows surely lies within the bounds.
+        not_represented: how many rows of the source were left out, and why.
+        columns: names in the order of the query.
+        rows: a value for each column of the GROUP BY that is shown, bounds for each aggregate;
+            in ascending order of those values, nulls last.
+        certain: for each row whether a HAVING clause surely keeps it: it holds, and a group surely
+            has rows; a row is here if the clause may hold.
+    """
+
+    form: str
+    guaranteed: bool
+    not_represented: Mapping[str, int]
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, Any], ...]
+    certain: tuple[bool, ...] = ()
+
+
+def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Answer:
+    """Answer a query from the files of a release.
+
+    The estimator is that of counts where every quasi-identifier stands by itself.
+
+    Raises:
+        QueryError: where the query is not allowed, or cannot be evaluated.
+        InputError: where a file of the release is missing.
+    """
+    question = read_question(sql, release.declared)
+    files = published(release, question.helped_by)
+    with engine(files, release.declared, estimator) as asked:
+        return ask(asked, release.declared, question)
+
+
+def answers(
+    release: Release, queries: Sequence[str], estimator: Estimator = "weighted"
+) -> Iterator[Answer]:
+    """Answer several queries one after the other, from files that are opened once.
+
+    Raises:
+        QueryError: where a query is not allowed, before any is answered, or cannot be evaluated.
+        InputError: where a file of the release is missing.
+    """
+    questions = [read_question(sql, release.declared) for sql in queries]
+    helped = dict.fromkeys(name for question in questions for name in question.helped_by)
+    with engine(published(release, list(helped)), release.declared, estimator) as asked:
+        for question in questions:
+            yield ask(asked, release.declared, question)
+
+
+def answer_on(
+    tables: Files, declared: Declared, sql: str, estimator: Estimator = "weighted"
+) -> Answer:
+    """Answer a query from tables by their names, in memory or in files.
+
+    Raises:
+        QueryError: where the query is not allowed, or cannot be evaluated.
+    """
+    question = read_question(sql, declared)
+    with engine(tables, declared, estimator) as asked:
+        return ask(asked, declared, question)
+
+
+def published(release: Release, sensitive: Sequence[str]) -> dict[str, Path]:
+    """The files that queries on these sensitive columns read, by the names of their tables."""
+    tables = {name: release.path(name) for name in schemas(release.declared)}
+    helping = help_names(release.declared, sensitive)
+    return tables | {name: release.directory / "sql" / f"{name}.parquet" for name in helping}
+
+
+@contextmanager
+def engine(
+    tables: Files, declared: Declared, estimator: Estimator = "weighted"
+) -> Iterator[Engine]:
+    """What takes questions on the published tables."""
+    if declared.recoded:
+        with recoded(_read(tables[TABLE]), declared) as asked:
+            yield asked
+    elif declared.form.shows == "columns":
+        with counts(tables, declared, estimator) as asked_for_counts:
+            yield asked_for_counts
+    elif declared.form.method == "redistributed":
+        with subdomains(tables, _read(tables["targets"]), declared) as asked_of_subdomains:
+            yield asked_of_subdomains
+    else:
+        with grouped(tables, declared) as asked_in_sql:
+            yield asked_in_sql
+
+
+def _read(table: pa.Table | Path) -> pa.Table:
+    if not isinstance(table, Path):
+        return table
+    try:
+        return pq.read_table(table)
+    except FileNotFoundError:
+        raise InputError(f"{table}: no such file") from None
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{table}: not a Parquet file ({type(error).__name__})") from None
+
+
+def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
+    """Answer a question with an engine that knows the published tables."""
+    found = asked.ask(question.counting_rows, estimates)
+    wanted = question.having
+    rows = {
+        key: bounds
+        for key, bounds in found.items()
+        if wanted is None or wanted.holds(bounds, "possible")
+    }
+    keys = sorted(rows, key=_order)
+    return Answer(
+        form=declared.form.method,
+        guaranteed=True,
+        not_represented={
+            "nulls": declared.rows.dropped_for_nulls,
+            "suppressed": declared.rows.suppressed,
+        },
+        columns=tuple(item.label for item in question.shown),
+        rows=tuple(named(question, key, rows[key]) for key in keys),
+        certain=tuple(question.surely_wants(rows[key]) for key in keys),
+    )
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """The answer as JSON; bounds that are no integers are floats rounded outward."""
+    return {
+        "form": answer.form,
+        "guaranteed": answer.guaranteed,
+        "not_represented": dict(answer.not_represented),
+        "columns": list(answer.columns),
+        "rows": [{name: _json(value) for name, value in row.items()} for row in answer.rows],
+        **({} if all(answer.certain) else {"certain": list(answer.certain)}),
+    }
+
+
+def _json(value: Any) -> Json | dict[str, Json]:
+    if isinstance(value, Bounds):
+        return value.document()
+    return str(value) if isinstance(value, Decimal) else nearest(value)
+
+
+def _order(key: Key) -> list[tuple[bool, Any]]:
+    return [(value is None, value) for value in key]

@@ -1,0 +1,24 @@
+"""Values that DuckDB returned, as exact numbers."""
+
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from sfumato.tasks.query.bounds.bounds import Value
+
+
+def sum_of(number: Fraction, whole: bool) -> Value:
+    """A sum of numbers, as an integer where they are."""
+    return int(number) if whole else number
+
+
+def value_of(value: Any, whole: bool) -> Value:
+    """What DuckDB returned, exactly: a float counts as the decimal number that is printed."""
+    if whole:
+        return int(value)
+    if isinstance(value, float):
+        return Decimal(str(value))
+    if isinstance(value, Decimal | date | str | int):
+        return value
+    raise TypeError(type(value).__name__)

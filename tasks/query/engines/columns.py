@@ -1,0 +1,62 @@
+"""Bounds and estimates of counts on releases that show each quasi-identifier by itself.
+
+DuckDB runs the rewritten queries that analysts are given.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.sql.marginal_counts import Apart, Estimator
+from sfumato.tasks.sql.session import fetch, session
+
+
+@contextmanager
+def counts(
+    tables: Mapping[str, pa.Table | Path], declared: Declared, estimator: Estimator = "weighted"
+) -> Iterator["Counts"]:
+    """An engine that answers questions on the published tables and help tables."""
+    with session(tables) as connection:
+        yield Counts(connection, declared, estimator)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A session that sees the published tables."""
+
+    connection: duckdb.DuckDBPyConnection
+    declared: Declared
+    estimator: Estimator
+
+    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
+        """The bounds of each count by the values of the group columns.
+
+        Raises:
+            QueryError: where the query cannot be evaluated.
+        """
+        query = Apart(question, self.declared, self.estimator).counts()
+        answer = {}
+        for *key, least, most, expected in fetch(self.connection, query):
+            estimate = Fraction(float(expected)) if estimates else None
+            bounds = Bounds(int(least), int(most), estimate)
+            answer[tuple(key)] = dict.fromkeys(question.aggregates, bounds)
+        return answer
+
+    def starts(self, name: str) -> list[Any]:
+        """The values of an ordered column that groups admit, ascending, without NaN."""
+        column = exp.column(name, quoted=True)
+        query = exp.select(column).distinct().from_(help_name(name)).order_by(column.copy())
+        values = (value for (value,) in fetch(self.connection, query))
+        return [value for value in values if value is not None and value == value]

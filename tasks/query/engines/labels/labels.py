@@ -1,0 +1,200 @@
+"""Bounds on releases whose quasi-identifiers are recoded: each row is meant surely, maybe, or not.
+
+Sensitive and insensitive values stand beside their row's labels as they are. So a query surely
+means the rows on which its condition holds for all values behind their labels, and may mean those
+on which it holds for some: the bounds come from the best and the worst choice among these.
+
+The uniform estimator counts each row with its chance, see
+`tasks.query.engines.labels.three_valued`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.expectations.exact import Exact, exact
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.recoded.labels import Between, Values
+from sfumato.tasks.forms.recoded.recoded import read_labels, reader_for
+from sfumato.tasks.microdata.table import Column, key
+from sfumato.tasks.query.bounds.bounds import Bounds, Value, within
+from sfumato.tasks.query.bounds.extremes import Counting, expected_sum, greatest, least, mean, total
+from sfumato.tasks.query.engines.labels.three_valued import Outcomes, Rows
+from sfumato.tasks.query.engines.labels.values_behind_labels import is_listed, listed_of
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.sql.parse import literal, shown
+from sfumato.tasks.sql.session import session
+
+_ANY: Mapping[str, Any] = {"date": date(1970, 1, 1), "string": "", "boolean": False}
+_CELLS = 2_000  # of a GROUP BY over recoded columns
+
+
+@contextmanager
+def recoded(microdata: pa.Table, declared: Declared) -> Iterator["Recoded"]:
+    """An engine that answers questions on a table of labels."""
+    labels = read_labels(microdata, declared.columns, reader_for(declared.form.method))
+    plain = microdata.drop_columns(list(labels))
+    if not plain.num_columns:
+        raise QueryError("nothing is published but labels")
+    with session({}) as connection:
+        yield Recoded(Rows(connection, declared.columns, labels, plain), {})
+
+
+@dataclass(frozen=True, eq=False)
+class Recoded:
+    """Published rows to be asked; `known` keeps the columns that were encoded."""
+
+    rows: Rows
+    known: dict[str, "_Aggregated"]
+
+    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
+        """The rows of an answer by the values of its group columns.
+
+        Raises:
+            QueryError: where the condition cannot be evaluated, or there are too many cells.
+        """
+        recoded = [name for name in question.group_by if name in self.rows.labels]
+        plain = [name for name in question.group_by if name not in self.rows.labels]
+        answer: dict[Key, dict[Aggregate, Bounds]] = {}
+        for values in self._cells(recoded):
+            condition = _and_equal(question.condition, dict(zip(recoded, values, strict=True)))
+            outcomes = self.rows.outcomes(condition)
+            for others, chosen in self._split(plain, outcomes):
+                if question.group_by and not len(chosen):
+                    continue
+                at = dict(zip([*recoded, *plain], [*values, *others], strict=True))
+                chance = outcomes.chance[chosen] if estimates else np.full(len(chosen), np.nan)
+                must = outcomes.must[chosen]
+                bounds = [self._bounds(a, chosen, must, chance) for a in question.aggregates]
+                cell = tuple(at[name] for name in question.group_by)
+                answer[cell] = dict(zip(question.aggregates, bounds, strict=True))
+        return answer
+
+    def starts(self, name: str) -> list[Any]:
+        """The least values of the labels of an ordered column, ascending; any where none tells."""
+        labels, _ = self.rows.labels[name]
+        values = [v for label in labels if isinstance(label, Values) for v in label.values]
+        values += [label.low for label in labels if isinstance(label, Between)]
+        known = sorted({value for value in values if value is not None})
+        return known or [_ANY.get(self.rows.schema[name].type, 0)]
+
+    def _cells(self, recoded: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """All vectors of values that the labels of some columns admit."""
+        values = [self._listed(name) for name in recoded]
+        if np.prod([float(len(one)) for one in values]) > _CELLS:
+            raise QueryError(f"GROUP BY of recoded columns has more than {_CELLS:,} cells")
+        return product(*values)
+
+    def _listed(self, name: str) -> list[Any]:
+        labels, _ = self.rows.labels[name]
+        column = self.rows.schema[name]
+        if not all(is_listed(label, column) for label in labels):
+            raise QueryError(
+                f"GROUP BY cannot use {shown(name)}: its labels stand for any number of values"
+            )
+        values = (value for label in labels for value in listed_of(label, column))
+        return list(dict.fromkeys(values))
+
+    def _split(
+        self, plain: Sequence[str], outcomes: Outcomes
+    ) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
+        """The rows that may be meant, by their values in some columns published as they are."""
+        rows = np.flatnonzero(outcomes.may)
+        if not plain:
+            yield (), rows
+            return
+        columns = [self.rows.column(name) for name in plain]
+        keys, _ = key([column.take(rows) for column in columns], len(rows))
+        order = np.argsort(keys, kind="stable")
+        for of_cell in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
+            if len(of_cell):
+                first = rows[of_cell[0]]
+                values = (column.array()[int(first)].as_py() for column in columns)
+                yield tuple(values), rows[np.sort(of_cell)]
+
+    def _column(self, name: str) -> "_Aggregated":
+        if name not in self.known:
+            self.known[name] = _Aggregated(self.rows.column(name))
+        return self.known[name]
+
+    def _bounds(
+        self, aggregate: Aggregate, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
+    ) -> Bounds:
+        if aggregate.sensitive is None:
+            return Bounds(int(must.sum()), len(chosen), _estimate(chance.sum()))
+        return self._column(aggregate.sensitive).bounds(aggregate.function, chosen, must, chance)
+
+
+def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Expr | None:
+    for name, value in values.items():
+        column = exp.column(name, quoted=True)
+        is_null = exp.Is(this=column, expression=exp.Null())
+        equal = is_null if value is None else exp.EQ(this=column, expression=literal(value))
+        condition = equal if condition is None else exp.and_(condition, equal, copy=False)
+    return condition
+
+
+class _Aggregated:
+    """A column whose values are known row by row, to be aggregated over rows that may be meant."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self._numbers: Exact | None = None
+
+    def bounds(
+        self, function: str, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
+    ) -> Bounds:
+        """The aggregate over the rows `chosen` that `must` be meant, and any of the others."""
+        codes = self.column.codes[chosen]
+        known = codes >= 0
+        codes, must, chance = codes[known], must[known], chance[known]
+        if function == "count":
+            return Bounds(int(must.sum()), len(codes), _estimate(chance.sum()))
+        size = len(self.column.values)
+        sure = np.bincount(codes[must], minlength=size)
+        counting = Counting(sure, np.bincount(codes[~must], minlength=size))
+        if not len(codes):
+            return Bounds(None, None, None)
+        empty = not counting.some
+        if function in ("min", "max"):
+            first, last = (least if function == "min" else greatest)(counting, counting)
+            return Bounds(self._value(first), self._value(last), None, empty)
+        numbers = self._exact()
+        scale = 10**numbers.digits
+        expected = expected_sum(numbers.units, np.bincount(codes, chance, size))
+        if function == "sum":
+            sums = (Fraction(side, scale) for side in total(numbers.units, counting, counting))
+            low, high = sums
+            middle = expected / scale
+        else:
+            low, high = (side / scale for side in mean(numbers.units, counting, counting))
+            middle = expected / scale / chance.sum() if chance.any() else np.nan
+        estimate = within(_estimate(middle), low, high)
+        whole = function == "sum" and pa.types.is_integer(self.column.values.type)
+        if whole:
+            return Bounds(int(low), int(high), estimate, empty)
+        return Bounds(low, high, estimate, empty)
+
+    def _exact(self) -> Exact:
+        if self._numbers is None:
+            self._numbers = exact(self.column.values, self.column.name)
+        return self._numbers
+
+    def _value(self, code: int) -> Value:
+        value = self.column.values[code].as_py()
+        return Decimal(str(value)) if isinstance(value, float) else value
+
+
+def _estimate(total: float) -> Fraction | None:
+    return Fraction(float(total)) if np.isfinite(total) else None

@@ -1,0 +1,238 @@
+"""The values behind labels that decide a condition: few where a label stands for many.
+
+Labels that stand for few values are decided by trying all of them. A condition that only compares
+the column with constants is decided for the others, too: by pieces of the number line (see
+`tasks.query.engines.labels.number_line`), or by the texts next to the constants. What is left can
+come to anything.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.tasks.forms.recoded.labels import Admitted, Anything, Between, Prefixed, Values
+from sfumato.tasks.query.engines.labels.number_line import Scale, by_pieces, scale_of
+from sfumato.tasks.schema.published import DeclaredColumn
+
+MOST = 200_000  # values of all labels that are tried one by one
+_TEXTS = 5_000  # that are tried for one prefix
+_EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.Is)
+_COMPARISONS = (*_EQUALITIES, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+_CONNECTIVES = (exp.And, exp.Or, exp.Not, exp.Paren)
+_LAST = chr(0x10FFFF)
+
+FALSE, TRUE, NULL, ANY = range(4)
+"""What a condition comes to on a value; ANY where it cannot be evaluated there."""
+
+Decide = Callable[[pa.Array | Sequence[Any]], np.ndarray]
+"""What a condition comes to on each of some values."""
+
+Fold = Callable[[Sequence[exp.Expr]], Sequence[Any]]
+"""The values of some expressions without columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Per label which outcomes are possible (bool) and how much of it each makes up (float).
+
+    Both are of shape 3 x labels: false, true, null. A weight is NaN where nothing is known.
+    """
+
+    possible: np.ndarray
+    weight: np.ndarray
+
+
+class _Tried(NamedTuple):
+    """A value that may be the one behind a label, and for how much of the label it stands."""
+
+    label: int
+    value: Any
+    weight: float
+
+
+class Behind:
+    """What is behind the labels of a column; those that have few values are listed once."""
+
+    def __init__(self, labels: Sequence[Admitted], column: DeclaredColumn) -> None:
+        self._labels = labels
+        self._scale = scale_of(column)
+        listed = _listed(labels, self._scale, column)
+        pairs = [(n, value) for n in sorted(listed) for value in listed_of(labels[n], column)]
+        pairs += [(n, None) for n, one in enumerate(labels) if one.null and n not in listed]
+        places = {value: place for place, value in enumerate(dict.fromkeys(v for _, v in pairs))}
+        self._told = [value for value in places if value is not None]
+        self._values = pa.array(list(places), column.arrow_type)
+        self._label = np.array([n for n, _ in pairs], dtype=np.int64)
+        self._place = np.array([places[value] for _, value in pairs], dtype=np.int64)
+        self._wide = [n for n in range(len(labels)) if n not in listed]
+
+    def tally(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
+        """What a condition on this column alone comes to behind each label."""
+        found = decide(self._values)[self._place]
+        tallied = _tallied(self._label, found, np.ones(len(found)), len(self._labels))
+        if self._wide:
+            _add(tallied, self._of_wide(condition, decide, fold))
+        return tallied
+
+    def _of_wide(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
+        nodes = _constants(condition, (*_COMPARISONS, exp.Like))
+        liked = condition.find(exp.Like) is not None
+        if nodes is None or (liked and self._scale is not None):
+            return _undecided(self._wide, len(self._labels))
+        named = [value for value in fold(nodes) if value is not None]
+        if self._scale is not None:
+            found = by_pieces(self._labels, self._wide, named, self._scale, decide)
+            return _undecided(self._wide, len(self._labels)) if found is None else Tally(*found)
+        return self._of_texts([str(text) for text in named], condition, decide)
+
+    def _of_texts(self, named: Sequence[str], condition: exp.Expr, decide: Decide) -> Tally:
+        liked = condition.find(exp.Like) is not None
+        equal = _constants(condition, _EQUALITIES) is not None
+        tried: list[_Tried] = []
+        undecided = []
+        for n in self._wide:
+            texts = _like_texts(named, self._labels[n]) if liked else _texts(named, self._labels[n])
+            if texts is None:
+                undecided.append(n)
+            else:
+                tried += [_Tried(n, text, weight) for text, weight in texts]
+                tried += self._published(n)
+        found = decide([one.value for one in tried])
+        label = np.array([one.label for one in tried], dtype=np.int64)
+        weight = np.array([one.weight for one in tried]) * (1.0 if equal else np.nan)
+        tallied = _tallied(label, found, weight, len(self._labels))
+        _add(tallied, _undecided(undecided, len(self._labels)))
+        return tallied
+
+    def _published(self, n: int) -> list[_Tried]:
+        """Behind a star is, as far as estimates go, one of the values that other labels tell."""
+        if not isinstance(self._labels[n], Anything):
+            return []
+        return [_Tried(n, value, 1.0) for value in self._told]
+
+
+def _tallied(label: np.ndarray, found: np.ndarray, weight: np.ndarray, labels: int) -> Tally:
+    place = found.astype(np.int64) * labels + label
+    possible = np.bincount(place, minlength=4 * labels).reshape(4, labels) > 0
+    weights = np.bincount(place, weight, 4 * labels).reshape(4, labels).astype(np.float64)
+    weights[:3, possible[ANY]] = np.nan
+    return Tally(possible[:3] | possible[ANY], weights[:3])
+
+
+def _add(tally: Tally, other: Tally) -> None:
+    np.logical_or(tally.possible, other.possible, out=tally.possible)
+    np.add(tally.weight, other.weight, out=tally.weight)
+
+
+def _undecided(which: Sequence[int], labels: int) -> Tally:
+    """Nothing is known of some labels."""
+    possible, weight = np.zeros((3, labels), dtype=bool), np.zeros((3, labels))
+    possible[:, which] = True
+    weight[:, which] = np.nan
+    return Tally(possible, weight)
+
+
+def _listed(
+    labels: Sequence[Admitted], scale: Scale | None, column: DeclaredColumn
+) -> frozenset[int]:
+    """The labels that are told value by value: those of fewest values, not too many in all."""
+    found, total = [], 0
+    numbers = [(_number(label, scale, column), n) for n, label in enumerate(labels)]
+    for number, n in sorted((number, n) for number, n in numbers if number is not None):
+        total += number if isinstance(labels[n], Between) else 0
+        if total <= MOST:
+            found.append(n)
+    return frozenset(found)
+
+
+def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int | None:
+    """How many values a label has, None where there is no telling."""
+    if isinstance(label, Values):
+        return len(label.values)
+    if isinstance(label, Between) and scale is not None and label.low is not None:
+        return scale.whole(label.high) - scale.whole(label.low) + 1
+    return 2 if isinstance(label, Anything) and column.type == "boolean" else None
+
+
+def is_listed(label: Admitted, column: DeclaredColumn) -> bool:
+    """Whether a label has few values, which can be told one by one."""
+    number = _number(label, scale_of(column), column)
+    return number is not None and (isinstance(label, Values) or number <= MOST)
+
+
+def is_single(label: Admitted) -> bool:
+    """Whether a label is one value, or null."""
+    return isinstance(label, Values) and len(label.values) + label.null == 1
+
+
+def listed_of(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
+    """All values of a label that has few, the null first where it is one."""
+    if label.null:
+        yield None
+    scale = scale_of(column)
+    if isinstance(label, Values):
+        yield from label.values
+    elif isinstance(label, Between) and scale is not None:
+        first, last = scale.whole(label.low), scale.whole(label.high)
+        yield from (scale.value(number) for number in range(first, last + 1))
+    elif isinstance(label, Anything):
+        yield from (False, True)
+
+
+def _constants(node: exp.Expr, allowed: tuple[type[exp.Expr], ...]) -> list[exp.Expr] | None:
+    """What a condition compares the column itself with, None where it does anything else."""
+    if isinstance(node, _CONNECTIVES):
+        of_parts = [_constants(part, allowed) for part in node.iter_expressions()]
+        known = [nodes for nodes in of_parts if nodes is not None]
+        return list(chain(*known)) if len(known) == len(of_parts) else None
+    if isinstance(node, exp.Column) or node.find(exp.Column) is None:
+        return []
+    operands = [part.unnest() for part in node.iter_expressions()]
+    constants = [part for part in operands if not isinstance(part, exp.Column)]
+    plain = isinstance(node, allowed) and all(part.find(exp.Column) is None for part in constants)
+    return constants if plain else None
+
+
+def _texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
+    """Texts that decide comparisons with the named ones: these, and what follows each of them."""
+    if isinstance(label, Anything):
+        return [("", 0.0)] + [(text + end, 0.0) for text in named for end in ("", "\0")]
+    if not isinstance(label, Prefixed):
+        return None
+    hidden = label.length - len(label.kept)
+    found = {label.kept + "\0" * hidden: None}
+    for text in named:
+        if text.startswith(label.kept):
+            cut = (text + "\0" * label.length)[: label.length]
+            found |= dict.fromkeys((cut, _following(cut, len(label.kept))))
+    taken = set(named)
+    other = next((text for text in found if text not in taken), None)
+    return [(text, float(text == other)) for text in found]
+
+
+def _following(text: str, kept: int) -> str:
+    """The next text of this length that begins with the same `kept` characters, or the last."""
+    for place in range(len(text) - 1, kept - 1, -1):
+        if text[place] != _LAST:
+            code = ord(text[place]) + 1
+            following = chr(0xE000 if 0xD800 <= code < 0xE000 else code)
+            return text[:place] + following + "\0" * (len(text) - place - 1)
+    return text
+
+
+def _like_texts(named: Sequence[str], label: Admitted) -> list[tuple[str, float]] | None:
+    """All texts behind a prefix, of the letters that are named and one that is not."""
+    if not isinstance(label, Prefixed):
+        return None
+    letters = set("".join(named))
+    letters.add(next(chr(code) for code in range(0xE000, 0xF000) if chr(code) not in letters))
+    hidden = label.length - len(label.kept)
+    if len(letters) ** min(hidden, 20) > _TEXTS:
+        return None
+    texts = product(sorted(letters), repeat=hidden)
+    return [(label.kept + "".join(text), 0.0) for text in texts]

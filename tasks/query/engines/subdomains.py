@@ -1,0 +1,172 @@
+"""Bounds on releases that show subdomains in the place of sensitive values.
+
+Without a condition on sensitive values DuckDB runs the rewritten queries that analysts are given,
+with the help table. With one it counts the rows that each group has in each cell, and Python finds
+the extremes. What is expected of a subdomain is what the published target says of its values.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.exact import Exact, exact, is_number
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.redistributed.targets import located
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.subdomain_bounds import Cells, Expected
+from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
+from sfumato.tasks.query.engines.rows import Grouped, bounds_of
+from sfumato.tasks.query.help_tables.subdomain_nodes import Nodes, read_nodes
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.sql.subdomain_queries import Asking
+from sfumato.tasks.sql.session import fetch, fetch_table, session
+
+
+@contextmanager
+def subdomains(
+    tables: Mapping[str, pa.Table | Path], targets: pa.Table, declared: Declared
+) -> Iterator["Subdomains"]:
+    """An engine that answers questions on the published tables and help tables.
+
+    Raises:
+        PromiseError: where the targets are no hierarchies over one domain.
+    """
+    (name,) = declared.named("sensitive")
+    nodes = read_nodes(targets, name, declared.columns[name])
+    numbers = exact(nodes.values, name) if is_number(nodes.values.type) else None
+    floats = _floats(numbers) if numbers else np.zeros(len(nodes.values))
+    with session(tables) as connection:
+        yield Subdomains(connection, declared, name, nodes, numbers, floats)
+
+
+@dataclass(frozen=True)
+class Subdomains:
+    """A session that sees the published tables, and the subdomains of all targets.
+
+    `numbers` are the values of the domain, exactly and as `floats`, where sums of them mean
+    something.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    declared: Declared
+    name: str
+    nodes: Nodes
+    numbers: Exact | None
+    floats: np.ndarray
+
+    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
+        """The bounds of each aggregate by the values of the group columns.
+
+        Raises:
+            QueryError: where the query cannot be evaluated.
+        """
+        rows = relations(self.declared).rows
+        asking = Asking(question, rows)
+        if question.matching:
+            return self._matched(asking, estimates)
+        expected: dict[str, dict[Key, Fraction]] = {}
+        if estimates and any(a.function in ("sum", "avg") for a in question.aggregates):
+            keys = self._keys(asking)
+            sums = self._sums(*self._counted(asking, len(keys)), self.floats)
+            expected[self.name] = dict(zip(keys, map(Fraction, sums.tolist()), strict=True))
+        return bounds_of(self.connection, self.declared, question, expected, rows)
+
+    def starts(self, name: str) -> list[Any]:
+        """The published values of an ordered column, ascending, without NaN."""
+        return Grouped(self.connection, self.declared).starts(name)
+
+    def _matched(self, asking: Asking, estimates: bool) -> dict[Key, dict[Aggregate, Bounds]]:
+        question = asking.question
+        keys, wanted = self._keys(asking), self._wanted(asking)
+        selected, shown = self._counted(asking, len(keys))
+        expected = None
+        if estimates:
+            rows, sums = (self._sums(selected, shown, wanted * of) for of in (1.0, self.floats))
+            expected = Expected(rows, sums)
+        held = self._held(shown, wanted)
+        cells = Cells(held, selected, self.nodes.values, self.numbers, expected)
+        found = {a: cells.bounds(a.function) for a in question.aggregates}
+        return {
+            key: {a: bounds[cell] for a, bounds in found.items()}
+            for cell, key in enumerate(keys)
+            if cells.most[cell] or not question.group_by
+        }
+
+    def _keys(self, asking: Asking) -> list[Key]:
+        """The values of the group columns of each cell; without group columns there is one."""
+        if not asking.question.group_by:
+            return [()]
+        cells = sorted(fetch(self.connection, asking.keys()), key=lambda row: row[0])
+        return [tuple(key) for _, *key in cells]
+
+    def _wanted(self, asking: Asking) -> np.ndarray:
+        """Whether the condition on the sensitive column holds, by the ranks of its values."""
+        found, values = fetch_table(self.connection, asking.wanted(self.name)), self.nodes.values
+        meant = found[self.name].cast(values.type).combine_chunks()
+        return np.asarray(pc.is_in(values, meant).to_numpy(zero_copy_only=False), dtype=bool)
+
+    def _counted(self, asking: Asking, cells: int) -> tuple[Selected, "_Shown"]:
+        """How many rows each cell selects of each group, and what these groups show."""
+        cell, of, hits = _arrays(fetch_table(self.connection, asking.hits()))
+        shown, told = fetch_table(self.connection, asking.shown()), self.nodes.told
+        group, times, target = _arrays(shown.select(["group_id", "count", "target"]))
+        ends = (shown[end].cast(told.domain.values.type) for end in ("lower", "upper"))
+        node = located(told, target, *ends)
+        known, group = np.unique(group, return_inverse=True)
+        order = np.argsort(of, kind="stable")
+        places = np.searchsorted(known, of[order])
+        selected = Selected(cell[order] - 1, places, hits[order], cells)
+        return selected, _Shown(group, node, times, len(known))
+
+    def _held(self, shown: "_Shown", wanted: np.ndarray) -> Held:
+        """The subdomains with wanted values, narrowed down to these."""
+        nodes = self.nodes
+        least, greatest = nodes.extremes(wanted)
+        number = nodes.number(wanted)
+        inside = (number == nodes.told.last - nodes.told.first + 1).astype(np.int64)
+        some = number[shown.node] > 0
+        low, high, whole = (part[shown.node[some]] for part in (least, greatest, inside))
+        units = self.numbers.units if self.numbers else np.arange(len(wanted))
+        return Held(shown.group[some], low, high, whole, shown.times[some], shown.sizes, units)
+
+    def _sums(self, selected: Selected, shown: "_Shown", numbers: np.ndarray) -> np.ndarray:
+        """The sum that is expected over each cell's rows of a number by the ranks of values."""
+        of_node = self.nodes.expected(numbers)[shown.node]
+        means = np.bincount(shown.group, of_node * shown.times, shown.groups) / shown.sizes
+        return selected.sums(selected.hits * means[selected.group])
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Copies of nodes that groups show, parallel; `groups` is how many there are."""
+
+    group: np.ndarray
+    node: np.ndarray
+    times: np.ndarray
+    groups: int
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many copies each group shows."""
+        sizes = np.zeros(self.groups, dtype=np.int64)
+        np.add.at(sizes, self.group, self.times)
+        return sizes
+
+
+def _arrays(table: pa.Table) -> list[np.ndarray]:
+    return [column.to_numpy().astype(np.int64) for column in table.columns]
+
+
+def _floats(numbers: Exact) -> np.ndarray:
+    scale = 10**numbers.digits
+    return np.array([unit / scale for unit in numbers.units.tolist()], dtype=np.float64)

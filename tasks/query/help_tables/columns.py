@@ -1,0 +1,59 @@
+"""The help table of a quasi-identifier that stands by itself: its values in each group, how often.
+
+Nobody sees how often a value occurs in a group, but it can be estimated from how often groups admit
+it (see `expectations.measures.occurrences`). Published beside the data, so that a database can
+estimate.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import cover
+from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.forms.counts_table import totals
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.schema.names import GROUP_ID
+
+
+def expected_name(name: str) -> str:
+    """The column of expected occurrences, in the help table of a column.
+
+    >>> expected_name("age"), expected_name("Occurrences")
+    ('occurrences', 'occurrences_')
+    """
+    return "occurrences_" if name.casefold() == "occurrences" else "occurrences"
+
+
+def occurrence_tables(
+    tables: Mapping[str, pa.Table], names: Sequence[str], counts: str
+) -> dict[str, pa.Table]:
+    """The help table of each quasi-identifier by its name, from the published tables alone.
+
+    Args:
+        tables: those of a release in the form `ambiguous`, whose groups are 0, 1, ….
+        names: the quasi-identifiers.
+        counts: the name of a table of sensitive values with their counts.
+
+    Raises:
+        PromiseError: where the counts are none.
+    """
+    number = int(tables[counts][GROUP_ID].to_numpy().max(initial=-1)) + 1
+    sizes = totals(tables[counts], number)
+    if sizes is None:
+        raise PromiseError(f"{counts}: has no counts of the groups")
+    return {help_name(name): _table(tables[table_of(name)], name, sizes) for name in names}
+
+
+def _table(admitted: pa.Table, name: str, sizes: np.ndarray) -> pa.Table:
+    column = encode(name, "quasi-identifier", admitted[name])
+    codes, values = column.category()
+    group = admitted[GROUP_ID].to_numpy()
+    order = np.lexsort((codes, group))
+    expected = np.empty(len(order))
+    expected[order] = occurrences(sizes, cover(group, codes, values))
+    return admitted.append_column(expected_name(name), pa.array(expected))

@@ -1,0 +1,188 @@
+"""The help table: for every group and number of hits the bounds of each aggregate.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
+If a query selects `hits` rows of a group whose sensitive values are shuffled, any `hits` of its
+values may be the selected ones: their sum lies between those of the smallest and of the largest.
+Where subdomains stand for the values, it lies between those of their least and greatest ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import InputError
+from sfumato.expectations.exact import Exact, exact, is_number
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.schema.names import safe_name
+
+_GROUP_ID, _COUNT = "group_id", "count"
+_INT64 = 2**63 - 1
+_WORD = 2**64 - 1
+_DIGITS = 38  # what a SQL DECIMAL holds
+
+
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """Rows in the order of group and value, and where each row's group starts and ends."""
+
+    group: np.ndarray
+    codes: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Which value of its group, in ascending order, each row has: 1 for the smallest."""
+        hits: np.ndarray = np.arange(len(self.codes)) - self.start + 1
+        return hits
+
+    @property
+    def mirrored(self) -> np.ndarray:
+        """For the h-th smallest value of a group the position of its h-th largest."""
+        mirrored: np.ndarray = self.start + self.end - 1 - np.arange(len(self.codes))
+        return mirrored
+
+
+def help_name(sensitive: str) -> str:
+    """The name of a sensitive column's help table, safe for SQL and for files.
+
+    >>> help_name("capital-loss")
+    'help_capital_loss'
+    """
+    return f"help_{safe_name(sensitive)}"
+
+
+def help_tables(tables: Mapping[str, pa.Table], sensitive: Sequence[str]) -> dict[str, pa.Table]:
+    """The help table of each sensitive column by its name, from the published tables alone.
+
+    Args:
+        tables: those of a permuted release, or of a split one, whose values stand there once with
+            their `count`.
+        sensitive: names of columns, each in one of the tables.
+
+    Raises:
+        InputError: see `help_table`.
+    """
+    return {help_name(name): help_table(_values(tables, name), name) for name in sensitive}
+
+
+def _values(tables: Mapping[str, pa.Table], name: str) -> pa.Table:
+    """The groups' values of a column, one row for each that a person has."""
+    table = next(table for table in tables.values() if name in table.column_names)
+    shown = table.select([_GROUP_ID, name])
+    if _COUNT not in table.column_names:
+        return shown
+    times = table[_COUNT].to_numpy()
+    return shown.take(pa.array(np.repeat(np.arange(table.num_rows), times)))
+
+
+def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
+    """The bounds per `group_id` and `hits`, from a table with a row for each value of a group.
+
+    Columns `l_sum`, `u_sum` (numbers alone; BIGINT, or DECIMAL where that is too narrow or values
+    have decimals), `l_min`, `u_min`, `l_max`, `u_max` (of the column's own type).
+
+    Raises:
+        InputError: where a value is missing, groups are not numbered from 0, or a sum is too long.
+    """
+    column = encode(sensitive, "sensitive", microdata[sensitive])
+    if column.has_null:
+        raise InputError(f"column {sensitive!r}: a sensitive value is missing")
+    group = microdata[_GROUP_ID].to_numpy()
+    if len(group) and not 0 <= group.min() <= group.max() < len(group):
+        raise InputError("column 'group_id': not numbered from 0")
+    return bounds_of_hits(group, column.codes, column.codes, column.values, sensitive)
+
+
+def bounds_of_hits(
+    group: np.ndarray, least: np.ndarray, greatest: np.ndarray, values: pa.Array, name: str
+) -> pa.Table:
+    """The bounds per `group_id` and `hits` from the values that may be those of a group's rows.
+
+    Args:
+        group: of each of them.
+        least: the code of the least value that it may be, `values` being ascending.
+        greatest: the code of the greatest one.
+        values: of the column, without null.
+        name: of the column.
+
+    Raises:
+        InputError: where a sum is too long.
+    """
+    low = _sorted(group, least, len(values))
+    high = low if greatest is least else _sorted(group, greatest, len(values))
+    columns = {_GROUP_ID: pa.array(low.group), "hits": pa.array(low.hits)}
+    if is_number(values.type):
+        whole = pa.types.is_integer(values.type)
+        columns |= _sums(exact(values, name), low, high, whole, name)
+    return pa.table(columns | _extremes(values, low, high))
+
+
+def _sorted(group: np.ndarray, codes: np.ndarray, values: int) -> _Sorted:
+    """Both codes are below the number of rows, so that their key fits."""
+    ordered, by_value = np.divmod(np.sort(group * np.int64(max(values, 1)) + codes), max(values, 1))
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    ends = np.append(starts[1:], len(ordered))[: len(starts)]
+    sizes = ends - starts
+    return _Sorted(ordered, by_value, np.repeat(starts, sizes), np.repeat(ends, sizes))
+
+
+def _extremes(values: pa.Array, low: _Sorted, high: _Sorted) -> dict[str, pa.Array]:
+    """The least and the greatest minimum and maximum of `hits` values of each group."""
+    codes = {
+        "l_min": low.codes[low.start],
+        "u_min": high.codes[high.mirrored],
+        "l_max": low.codes,
+        "u_max": high.codes[high.end - 1],
+    }
+    return {name: values.take(pa.array(of)) for name, of in codes.items()}
+
+
+def _sums(
+    numbers: Exact, least: _Sorted, greatest: _Sorted, whole: bool, name: str
+) -> dict[str, pa.Array]:
+    """The sums of the `hits` smallest and of the `hits` largest values of each group."""
+    low, high = _partial_sums(numbers.units, least, greatest)
+    largest = max(_largest(low), _largest(high))
+    if largest >= 10**_DIGITS:
+        raise InputError(f"column {name!r}: a sum in a group needs more than {_DIGITS} digits")
+    if whole and largest <= _INT64:
+        return {"l_sum": pa.array(low.astype(np.int64)), "u_sum": pa.array(high.astype(np.int64))}
+    return {"l_sum": _decimals(low, numbers.digits), "u_sum": _decimals(high, numbers.digits)}
+
+
+def _partial_sums(
+    units: np.ndarray, least: _Sorted, greatest: _Sorted
+) -> tuple[np.ndarray, np.ndarray]:
+    """In int64 where no group can overflow it: running totals may wrap, differences do not."""
+    widest = int((least.end - least.start).max(initial=0))
+    fits = units.dtype == np.int64 and _largest(units) * widest <= _INT64
+    below = above = _running(units.astype(np.int64 if fits else object), least)
+    if greatest is not least:
+        above = _running(units.astype(np.int64 if fits else object), greatest)
+    low = below[np.arange(len(least.codes)) + 1] - below[least.start]
+    high = above[greatest.end] - above[greatest.mirrored]
+    return low, high
+
+
+def _running(units: np.ndarray, rows: _Sorted) -> np.ndarray:
+    """The sums of the values before each row, and of all."""
+    return np.append(0, np.cumsum(units[rows.codes]))
+
+
+def _largest(units: np.ndarray) -> int:
+    """The largest absolute value."""
+    return max(-int(units.min()), int(units.max())) if len(units) else 0
+
+
+def _decimals(units: np.ndarray, digits: int) -> pa.Array:
+    """Integers as DECIMAL(38, digits): pairs of 64-bit words, the lower one first."""
+    words = np.empty((len(units), 2), dtype=np.uint64)
+    if units.dtype == np.int64:
+        words[:, 0], words[:, 1] = units.view(np.uint64), (units >> 63).view(np.uint64)
+    else:
+        words[:, 0], words[:, 1] = units & _WORD, (units >> 64) & _WORD
+    type_ = pa.decimal128(_DIGITS, digits)
+    return pa.Array.from_buffers(type_, len(units), [None, pa.py_buffer(words.tobytes())])

@@ -1,0 +1,182 @@
+"""HAVING in its two readings: rows of an answer that surely, and that possibly, are wanted.
+
+A comparison of an aggregate with a constant is certain where all values between its bounds keep it,
+and possible where some does. What is certain is in the answer: a group is only where it surely has
+rows, while without GROUP BY there is one row of the answer, be it of no rows at all.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.bounds.bounds import Bounds, Value
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.sql.parse import construct
+
+Reading = Literal["certain", "possible"]
+Operator = Literal["<", "<=", ">", ">=", "=", "<>"]
+
+_OPERATORS: Mapping[type[exp.Expr], Operator] = {
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+}
+_MIRRORED: Mapping[Operator, Operator] = {
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+    "=": "=",
+    "<>": "<>",
+}
+_NEGATED: Mapping[Operator, Operator] = {
+    "<": ">=",
+    "<=": ">",
+    ">": "<=",
+    ">=": "<",
+    "=": "<>",
+    "<>": "=",
+}
+_COMPARED: Mapping[Operator, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_MOST = 100
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An aggregate compared with a constant, written as `literal` in SQL."""
+
+    aggregate: Aggregate
+    operator: Operator
+    value: Value
+    literal: exp.Expr
+
+    @property
+    def comparisons(self) -> list["Comparison"]:
+        """Itself."""
+        return [self]
+
+    @property
+    def aggregates(self) -> list[Aggregate]:
+        """The aggregate."""
+        return [self.aggregate]
+
+    def holds(self, bounds: Mapping[Aggregate, Bounds], reading: Reading) -> bool:
+        """Whether it surely, or possibly, holds; an answer that is null keeps nothing."""
+        found = bounds[self.aggregate]
+        low, high = found.lower, found.upper
+        if low is None or high is None or (found.may_be_empty and reading == "certain"):
+            return False
+        if self.operator == "=":
+            inside = low <= self.value <= high  # type: ignore[operator]
+            return inside if reading == "possible" else low == high == self.value
+        if self.operator == "<>":
+            alone = low == high == self.value
+            return not alone if reading == "possible" else not low <= self.value <= high  # type: ignore[operator]
+        end = (low, high)[(self.operator[0] == ">") == (reading == "possible")]
+        return _COMPARED[self.operator](end, self.value)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Comparisons joined by AND or OR; a negation was pushed down to them."""
+
+    kind: Literal["and", "or"]
+    parts: tuple["Having", ...]
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons."""
+        return [comparison for part in self.parts for comparison in part.comparisons]
+
+    @property
+    def aggregates(self) -> list[Aggregate]:
+        """All aggregates that are compared."""
+        return [comparison.aggregate for comparison in self.comparisons]
+
+    def holds(self, bounds: Mapping[Aggregate, Bounds], reading: Reading) -> bool:
+        """Whether it surely, or possibly, holds, each comparison taken by itself."""
+        each = (part.holds(bounds, reading) for part in self.parts)
+        return all(each) if self.kind == "and" else any(each)
+
+
+Having = Comparison | Joined
+Reader = Callable[[exp.Expr], Aggregate]
+
+
+def read_having(clause: exp.Expr | None, aggregate: Reader) -> Having | None:
+    """The comparisons of a HAVING clause; `aggregate` reads a call of an aggregate.
+
+    Raises:
+        QueryError: naming what is not allowed.
+    """
+    if clause is None:
+        return None
+    having = _read(clause.this, aggregate, negated=False)
+    if len(having.aggregates) > _MOST:
+        raise QueryError(f"HAVING takes at most {_MOST} comparisons")
+    return having
+
+
+def _read(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Having:
+    if isinstance(node, exp.Paren):
+        return _read(node.this, aggregate, negated=negated)
+    if isinstance(node, exp.Not):
+        return _read(node.this, aggregate, negated=not negated)
+    if isinstance(node, exp.And | exp.Or):
+        both = node.this, node.args["expression"]
+        parts = tuple(_read(part, aggregate, negated=negated) for part in both)
+        return Joined("and" if isinstance(node, exp.And) != negated else "or", parts)
+    if isinstance(node, exp.Between):
+        low = exp.GTE(this=node.this, expression=node.args["low"])
+        high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
+        return _read(exp.And(this=low, expression=high), aggregate, negated=negated)
+    if type(node) not in _OPERATORS:
+        raise QueryError(f"HAVING takes comparisons of aggregates, not {construct(node)}")
+    return _comparison(node, aggregate, negated=negated)
+
+
+def _comparison(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Comparison:
+    sides: Sequence[exp.Expr] = (node.this, node.args["expression"])
+    kind = _OPERATORS[type(node)]
+    if isinstance(sides[1], exp.AggFunc):
+        sides, kind = sides[::-1], _MIRRORED[kind]
+    if not isinstance(sides[0], exp.AggFunc):
+        raise QueryError("HAVING compares an aggregate with a constant")
+    value = _constant(sides[1])
+    return Comparison(aggregate(sides[0]), _NEGATED[kind] if negated else kind, value, sides[1])
+
+
+def _constant(node: exp.Expr) -> Value:
+    inner = node.this if isinstance(node, exp.Neg) else node
+    if isinstance(inner, exp.Literal) and not inner.is_string:
+        number = Fraction(Decimal(inner.name))
+        return -number if isinstance(node, exp.Neg) else number
+    if isinstance(node, exp.Literal):
+        return node.name
+    if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
+        return _moment(node)
+    raise QueryError(f"HAVING compares an aggregate with a constant, not {construct(node)}")
+
+
+def _moment(node: exp.Cast) -> date:
+    try:
+        if node.to.this == exp.DataType.Type.DATE:
+            return date.fromisoformat(node.this.name)
+        return datetime.fromisoformat(node.this.name)
+    except ValueError:
+        raise QueryError("HAVING: a DATE or TIMESTAMP that is none") from None

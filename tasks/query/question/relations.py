@@ -1,0 +1,44 @@
+"""The tables of a release whose sensitive values stand apart, as queries see them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.counts_table import names_of_tables
+from sfumato.tasks.query.question.question import TABLE
+
+GROUP_ID = "group_id"
+_ROWS: Mapping[str, str] = {
+    "permuted": TABLE,
+    "split": "qit",
+    "redistributed": "qit",
+}
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Where the rows stand, and where the sensitive values of a group.
+
+    `rows` is the table of all columns that are published as they are, with group_id.
+    """
+
+    rows: str
+    declared: Terms
+
+    @cached_property
+    def tables(self) -> Mapping[tuple[str, ...], str]:
+        """By the sensitive columns that keep their association the table that they are in."""
+        found = tables_of_counts(self.declared)
+        return dict.fromkeys(found, TABLE) if self.rows == TABLE else found
+
+
+def relations(declared: Terms) -> Relations:
+    """The tables of a permuted, split or redistributed release."""
+    return Relations(_ROWS[declared.form.method], declared)
+
+
+def tables_of_counts(declared: Terms) -> Mapping[tuple[str, ...], str]:
+    """By the sensitive columns that keep their association the table of their counts."""
+    found = names_of_tables(declared.named("sensitive"), declared.form.together)
+    return {tuple(columns): name for name, columns in found.items()}

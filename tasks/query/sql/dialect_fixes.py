@@ -1,0 +1,112 @@
+"""Rewritten queries as the databases read them, where what they mean depends on their parts.
+
+Bounds stand in help tables, and in common table expressions that
+`tasks.query.sql.sensitive_conditions` and `tasks.query.sql.range_conditions` name: those of groups
+in cells, and of the values in a group.
+"""
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.names import safe_name
+from sfumato.tasks.sql.dialects import Dialect, Types
+from sfumato.tasks.sql.dialects import written as in_dialect
+
+CELLED, VALUED, BOUNDS_OF = "celled", "valued_", "bounds_"
+_HELP = "help_"
+_INEXACT = ("decimal", "float")
+_KEYS = ((CELLED, "cell"), (VALUED, "v"))  # beside group_id
+
+
+def written(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> str:
+    """A query for bounds as a database reads it.
+
+    Args:
+        tree: the query, as DuckDB would read it.
+        dialect: of the database.
+        types: of the published columns; where one is not told, it counts as of integers.
+
+    Raises:
+        QueryError: naming what cannot be written for the database.
+    """
+    changed, known = tree.copy(), types or {}
+    if dialect == "sqlite":
+        _require_exact_sums(changed, known)
+        _group_windows(changed)
+    if dialect == "postgres" and "boolean" in known.values():
+        _write_booleans(changed, known)
+    return in_dialect(changed, dialect, known)
+
+
+def _write_booleans(tree: exp.Expr, types: Types) -> None:
+    """PostgreSQL has no least and greatest boolean, but all and some."""
+    for extreme in list(tree.find_all(exp.Min, exp.Max)):
+        if _bounded(extreme, types) == "boolean":
+            kind = exp.LogicalAnd if isinstance(extreme, exp.Min) else exp.LogicalOr
+            extreme.replace(kind(this=extreme.this))
+
+
+def _require_exact_sums(tree: exp.Expr, types: Types) -> None:
+    """SQLite has no decimals: a sum of them cannot be compared exactly.
+
+    Raises:
+        QueryError: where HAVING compares one.
+    """
+    clause = tree.args.get("where")
+    if clause is None:
+        return
+    compared = {column.name for column in clause.find_all(exp.Column)}
+    for named in tree.find_all(exp.Alias):
+        sums = named.find(exp.Sum) or _summed(named.this)
+        if named.alias in compared and sums and _bounded(named.this, types) in _INEXACT:
+            raise QueryError(
+                "cannot be written for SQLite: HAVING with a sum or mean of decimals or floats"
+            )
+
+
+def _group_windows(tree: exp.Expr) -> None:
+    """Group what window functions give by its keys, without which it is the same.
+
+    SQLite takes the rows of a window for very few, and would join them one by one with all others,
+    in quadratic time; the rows of groups it takes for many, and makes an index.
+    """
+    for part in tree.find_all(exp.CTE):
+        key = next((key for start, key in _KEYS if part.alias.startswith(start)), None)
+        if key is not None and any(column.find(exp.Window) for column in part.this.expressions):
+            windowed = exp.select("*").from_(part.this.subquery("windowed"))
+            part.set("this", windowed.group_by("group_id", key))
+
+
+def _summed(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column) and node.name in ("sum_l", "sum_u", "avg_l", "avg_u")
+
+
+def _bounded(node: exp.Expr, types: Types) -> ColumnType | None:
+    """The type of the sensitive column whose values or bounds are in an expression, if any."""
+    for column in node.find_all(exp.Column):
+        if column.table.startswith(_HELP):
+            safe = column.table.removeprefix(_HELP)
+            return next((t for name, t in types.items() if safe_name(name) == safe), None)
+        number = _numbered(column)
+        if number is not None:
+            return _valued(column.root(), number, types)
+    return None
+
+
+def _numbered(column: exp.Column) -> str | None:
+    """The number of the column that values, or bounds of a query on sensitive values, are of."""
+    if column.table.startswith(BOUNDS_OF):
+        return column.table.removeprefix(BOUNDS_OF)
+    part = column.find_ancestor(exp.CTE)
+    if column.name == "v" and part is not None and part.alias.startswith(BOUNDS_OF):
+        return part.alias.removeprefix(BOUNDS_OF)
+    return None
+
+
+def _valued(root: exp.Expr, number: str, types: Types) -> ColumnType | None:
+    part = next(part for part in root.find_all(exp.CTE) if part.alias == f"{VALUED}{number}")
+    for named in part.find_all(exp.Alias):
+        if named.alias == "v" and isinstance(named.this, exp.Column):
+            return types.get(named.this.name)
+    return None

@@ -1,0 +1,67 @@
+"""The summary of a release that people read where runs are watched: counts and widths alone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.tasks.declaration.opened import Release
+
+
+def summary(release: Release, widths: Sequence[dict[str, Any]]) -> str:
+    """A release in a page of Markdown."""
+    declared, sfumato = release.declared, release.manifest["sfumato"]
+    rows = declared.rows
+    lines = [
+        f"# {_text(declared.title)}",
+        "",
+        f"Version **{release.directory.name}** of `{declared.name}`, digest `{sfumato['digest']}`.",
+        "",
+        f"{rows.published:,} rows published of {rows.read:,} read: "
+        f"{rows.dropped_by_filter:,} left out by the filter, "
+        f"{rows.dropped_for_nulls:,} for missing values, "
+        f"{rows.dropped_as_repeats:,} as repeats, {rows.suppressed:,} suppressed.",
+        "",
+        *_table(
+            ["promise", "required", "observed", "groups"],
+            [
+                [p["promise"]["model"], _parameters(p), _numbers(p["observed"]), p["groups"]]
+                for p in sfumato["observed"]
+            ],
+        ),
+        "",
+        "Relative widths of the bounds, (upper − lower) / ((upper + lower) / 2):",
+        "",
+        *_table(
+            list(widths[0]) if widths else ["workload"],
+            [list(row.values()) for row in widths],
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _parameters(observation: dict[str, Any]) -> str:
+    promise = observation["promise"]
+    return _numbers({name: promise[name] for name in observation["observed"] if name in promise})
+
+
+def _numbers(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _table(header: list[str], rows: list[list[Any]]) -> list[str]:
+    return [
+        _row(header),
+        _row(["---"] * len(header)),
+        *(_row([_cell(value) for value in row]) for row in rows),
+    ]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else _text(str(value))
+
+
+def _text(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")

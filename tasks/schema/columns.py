@@ -1,0 +1,102 @@
+"""What a steward declares of a source and its columns: what ingestion reads of a spec."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sfumato.expectations.texts import Value, as_number
+from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, Written
+from sfumato.tasks.schema.part import Part
+
+Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "drop"]
+ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]
+NullPolicy = Literal["refuse", "drop-row", "category"]
+TYPES: tuple[str, ...] = get_args(ColumnType)
+
+
+ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
+
+
+class Range(BaseModel):
+    """The limits of a column's values, each included."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    min: Value | None = None
+    max: Value | None = None
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("min or max is needed")
+        return self
+
+
+_BUILT_OF: Mapping[type[BaseModel], str] = {Intervals: "integer", Dates: "date", Prefixes: "string"}
+
+
+class ColumnSpec(Part):
+    """What a column is: its role, type, null policy, accepted values and hierarchy."""
+
+    role: Role
+    type: ColumnType = "string"
+    nulls: NullPolicy | None = None
+    values: Annotated[
+        tuple[Value, ...] | None,
+        Field(min_length=1, description="the values that the source may have"),
+    ] = None
+    range: Annotated[
+        Range | None, Field(description="between which values those of the source are")
+    ] = None
+    hierarchy: Annotated[
+        Written | None,
+        Field(
+            description="a CSV file with one row per leaf, intervals, dates, prefixes or an order"
+        ),
+    ] = None
+    unit: Annotated[bool, Field(description="whether it says whom a row is about")] = False
+    repeat: Annotated[
+        Literal["refuse", "keep-one"], Field(description="when a unit occurs twice")
+    ] = "refuse"
+    unprotected: Annotated[
+        str | None, Field(min_length=1, description="why a sensitive column needs no promise")
+    ] = None
+
+    @model_validator(mode="after")
+    def _values_fit_the_type(self) -> Self:
+        if self.range is not None and self.type not in ORDERED:
+            raise ValueError(f"range: values of type {self.type} have no order")
+        for number, text in enumerate(self.values or ()):
+            if not self._can_be(text):
+                raise ValueError(f"values.{number}: not of type {self.type}")
+        limits = (self.range.min, self.range.max) if self.range else ()
+        if not all(self._can_be(limit) for limit in limits if limit is not None):
+            raise ValueError(f"range: a limit is not of type {self.type}")
+        return self
+
+    def _can_be(self, text: str) -> bool:
+        if self.type not in ORDERED:
+            return self.type == "string" or text in ("true", "false")
+        try:
+            as_number(text, self.type)
+        except ValueError:
+            return False
+        return True
+
+    @model_validator(mode="after")
+    def _keys_fit_the_role(self) -> Self:
+        if self.unit and self.role != "identifier":
+            raise ValueError(f"unit: only an identifier can be the unit, not a {self.role}")
+        if self.repeat != "refuse" and not self.unit:
+            raise ValueError("repeat: only a unit can repeat")
+        if self.hierarchy is not None and self.role not in ("quasi-identifier", "sensitive"):
+            raise ValueError(f"hierarchy: means nothing for a column with role {self.role}")
+        for builder, type_ in _BUILT_OF.items():
+            if isinstance(self.hierarchy, builder) and self.type != type_:
+                raise ValueError(f"hierarchy: {builder.__name__.lower()} need type {type_}")
+        if self.unprotected is not None and self.role != "sensitive":
+            raise ValueError("unprotected: only a sensitive column needs a reason")
+        if self.nulls == "category" and self.role == "sensitive":
+            raise ValueError("nulls: a sensitive column cannot publish nulls as a category")
+        return self

@@ -1,0 +1,81 @@
+"""Hierarchies as a spec declares them: a file, or a rule that makes one of a column's values."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sfumato.expectations.texts import Value
+from sfumato.tasks.schema.hierarchy import PERIODS
+
+
+class Intervals(BaseModel):
+    """A hierarchy of intervals: each width one level, every width a multiple of the one before."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    intervals: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _widths_nest(self) -> Self:
+        for narrow, wide in zip(self.intervals, self.intervals[1:], strict=False):
+            if wide <= narrow or wide % narrow:
+                raise ValueError(f"interval {wide} is not a proper multiple of {narrow}")
+        return self
+
+
+class Dates(BaseModel):
+    """A hierarchy of dates: each period one level, from the shortest to the longest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dates: Annotated[
+        tuple[Literal["month", "quarter", "year", "decade", "century"], ...], Field(min_length=1)
+    ]
+
+    @model_validator(mode="after")
+    def _periods_nest(self) -> Self:
+        places = [tuple(PERIODS).index(period) for period in self.dates]
+        if places != sorted(set(places)):
+            raise ValueError("periods are named from the shortest to the longest, each once")
+        return self
+
+
+class Prefixes(BaseModel):
+    """A hierarchy of codes, such as postcodes: how many leading characters each level keeps."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prefixes: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _lengths_descend(self) -> Self:
+        for longer, shorter in zip(self.prefixes, self.prefixes[1:], strict=False):
+            if shorter >= longer:
+                raise ValueError(f"prefix {shorter} is not shorter than {longer}")
+        return self
+
+
+class Ordered(BaseModel):
+    """A hierarchy of values in an order: each level joins runs of so many neighbours."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ordered: Annotated[tuple[Value, ...], Field(min_length=2, description="values in their order")]
+    runs: Annotated[tuple[Annotated[int, Field(gt=1)], ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _runs_nest(self) -> Self:
+        if len(set(self.ordered)) < len(self.ordered):
+            raise ValueError("a value stands twice")
+        for shorter, longer in zip(self.runs, self.runs[1:], strict=False):
+            if longer <= shorter or longer % shorter:
+                raise ValueError(f"run {longer} is not a proper multiple of {shorter}")
+        return self
+
+
+Written = str | Intervals | Dates | Prefixes | Ordered
+"""A hierarchy as a spec writes it: a file, or what makes it."""
+
+
+Declared = tuple[tuple[str, ...], ...] | Intervals | Dates | Prefixes
+"""A hierarchy by its rows, or by the rule that makes them of a column's values."""

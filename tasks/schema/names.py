@@ -1,0 +1,14 @@
+"""Names that published tables have in common, and names that are safe for files and SQL."""
+
+import re
+
+GROUP_ID = "group_id"
+
+
+def safe_name(column: str) -> str:
+    """What a column is called in the names of files and tables.
+
+    >>> safe_name("capital-loss")
+    'capital_loss'
+    """
+    return re.sub("[^a-z0-9]", "_", column.lower())

@@ -1,0 +1,53 @@
+"""What a release declares of its columns: all that a form needs to read its tables back."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
+
+Labels = tuple[tuple[str, ...], ...]
+"""A hierarchy's rows, one per leaf: its labels from the leaf to the root."""
+
+_TYPES: Mapping[ColumnType, pa.DataType] = {
+    "integer": pa.int64(),
+    "float": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+}
+
+
+class DeclaredColumn(BaseModel):
+    """A published column. `type` is that of the original values, also where labels are published.
+
+    `hierarchy` is there where the release uses it: rows of labels, or the rule that makes them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    role: Literal["quasi-identifier", "sensitive", "insensitive"]
+    type: ColumnType
+    scale: Annotated[int | None, Field(description="decimals of a decimal column")] = None
+    nulls: Annotated[bool, Field(description="whether null is published as a category")] = False
+    unprotected: Annotated[str | None, Field(description="why it has no promise")] = None
+    hierarchy: Labels | Intervals | Dates | Prefixes | None = None
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The Arrow type of the original values."""
+        if self.type == "decimal":
+            return pa.decimal128(38, self.scale or 0)
+        return _TYPES[self.type]
+
+
+Schema = Mapping[str, DeclaredColumn]
+
+
+def named(schema: Schema, *roles: str) -> list[str]:
+    """The columns that have one of these roles, in order."""
+    return [name for name, column in schema.items() if column.role in roles]

@@ -1,0 +1,46 @@
+"""What a steward declares of a source: where it is and how it is written."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class CsvDialect(BaseModel):
+    """How a CSV file is written (RFC 4180 unless said otherwise)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    header: Annotated[
+        tuple[str, ...] | None,
+        Field(min_length=1, description="names of the columns, where the file has no header line"),
+    ] = None
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    null_values: Annotated[
+        tuple[str, ...], Field(description="texts that mean a missing value")
+    ] = ("",)
+    skip_initial_space: Annotated[
+        bool, Field(description="whether blanks after a delimiter are no part of the value")
+    ] = False
+    encoding: Annotated[str, Field(min_length=1)] = "utf-8"
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        if self.header is not None and len(set(self.header)) < len(self.header):
+            raise ValueError("the header names a column twice")
+        return self
+
+
+class Source(BaseModel):
+    """Where the microdata come from. Paths are relative to the spec; `${NAME}` is environment."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
+    format: Literal["csv", "parquet"] = "csv"
+    csv: CsvDialect = CsvDialect()
+    sha256: Annotated[
+        str | None, Field(pattern="^[0-9a-f]{64}$", description="digest the file must have")
+    ] = None
+    where: Annotated[
+        str | None, Field(min_length=1, description="SQL predicate: which rows to represent")
+    ] = None
