@@ -3,8 +3,11 @@
 import pytest
 
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.manifest import files
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.ask import answer, document
 from tests.corpus.lines import CONTINUED, VERSIONS, frozen_lines
@@ -25,6 +28,18 @@ def test_queries_are_answered_as_they_were(line):
     for number, expected in line.answers.items():
         release = open_release(line.public / number)
         assert [document(answer(release, sql)) for sql in line.queries] == expected
+
+
+def test_derived_files_are_made_as_they_were(line, tmp_path):
+    """All but the page, which is written anew, and the manifest, which has its digest."""
+    for number in VERSIONS:
+        release = open_release(line.public / number)
+        tables = read_tables(release.declared, release.directory / "data")
+        write_release(tmp_path / number, tables, release.declared)
+        for path in files(release.directory):
+            if path.name != "index.html":
+                again = (tmp_path / number / path).read_bytes()
+                assert again == (release.directory / path).read_bytes(), path
 
 
 @pytest.fixture

@@ -1,0 +1,68 @@
+"""A choice that a spec writes: an object that says under one key which entry of a registry it is.
+
+The registry is a literal mapping, read at each validation: what is entered in it is a choice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
+
+
+@dataclass(frozen=True, eq=False)
+class Registered:
+    """A pydantic annotation: `key` of a mapping names the class in `registry` that it is of.
+
+    Errors are those of a discriminated union, each with the path of its key.
+    """
+
+    key: str
+    registry: Mapping[str, Any]
+
+    def __get_pydantic_core_schema__(
+        self, _source: Any, _handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        written = core_schema.plain_serializer_function_ser_schema(self._dump, info_arg=True)
+        return core_schema.no_info_plain_validator_function(self._read, serialization=written)
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        choices = [handler(TypeAdapter(kind).core_schema) for kind in self.registry.values()]
+        return {"oneOf": choices, "discriminator": {"propertyName": self.key}}
+
+    def _read(self, value: Any) -> Any:
+        if isinstance(value, tuple(self._classes())):
+            return value
+        if not isinstance(value, Mapping):
+            raise PydanticKnownError("model_attributes_type")
+        if self.key not in value:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": repr(self.key)})
+        named = value[self.key]
+        if not isinstance(named, str) or named not in self.registry:
+            raise PydanticKnownError(
+                "union_tag_invalid",
+                {
+                    "discriminator": repr(self.key),
+                    "tag": str(named),
+                    "expected_tags": ", ".join(map(repr, self.registry)),
+                },
+            )
+        return TypeAdapter(self.registry[named]).validate_python(value)
+
+    def _classes(self) -> list[type]:
+        return [kind for kind in self.registry.values() if isinstance(kind, type)]
+
+    @staticmethod
+    def _dump(value: Any, info: core_schema.SerializationInfo) -> Any:
+        return TypeAdapter(type(value)).dump_python(
+            value,
+            mode=info.mode,
+            by_alias=info.by_alias,
+            exclude_none=info.exclude_none,
+            exclude_unset=info.exclude_unset,
+            exclude_defaults=info.exclude_defaults,
+        )
