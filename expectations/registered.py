@@ -60,7 +60,7 @@ class Registered:
     def _dump(value: Any, info: core_schema.SerializationInfo) -> Any:
         return TypeAdapter(type(value)).dump_python(
             value,
-            mode=info.mode,
+            mode="json" if info.mode == "json" else "python",
             by_alias=info.by_alias,
             exclude_none=info.exclude_none,
             exclude_unset=info.exclude_unset,
