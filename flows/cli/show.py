@@ -36,16 +36,16 @@ def document(content: Mapping[str, Any], format_: str) -> None:
         click.echo(f"{name:<{width}}  {'-' if value is None else value}")
 
 
-def answered_as(answer: "Answer", format_: str) -> None:
+def answer_as(found: "Answer", format_: str) -> None:
     """An answer as a table, as JSON, or as CSV with its bounds in columns of their own."""
     from sfumato.tasks.query.ask import document as as_document
 
     if format_ == "json":
-        document(as_document(answer), "json")
+        document(as_document(found), "json")
     elif format_ == "csv":
-        _as_csv(as_document(answer))
+        _as_csv(as_document(found))
     else:
-        answered(answer)
+        answer(found)
 
 
 def _as_csv(answer: Mapping[str, Any]) -> None:
@@ -67,22 +67,22 @@ def _sides(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def answered(answer: "Answer") -> None:
+def answer(found: "Answer") -> None:
     """An answer as a table."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table()
-    for column in answer.columns:
+    for column in found.columns:
         table.add_column(column)
-    for row in answer.rows:
+    for row in found.rows:
         table.add_row(*(_cell(value) for value in row.values()))
     Console().print(table)
-    rows = [v for row in answer.rows for v in row.values() if hasattr(v, "estimate")]
+    rows = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
     if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
         click.echo("≈ is an estimate, without guarantee")
-    kind = "guaranteed bounds" if answer.guaranteed else "estimates without guarantee"
-    left_out = ", ".join(f"{n} {why}" for why, n in answer.not_represented.items() if n)
+    kind = "guaranteed bounds" if found.guaranteed else "estimates without guarantee"
+    left_out = ", ".join(f"{n} {why}" for why, n in found.not_represented.items() if n)
     click.echo(
         f"{kind} over the represented rows{f'; not represented: {left_out}' if left_out else ''}"
     )

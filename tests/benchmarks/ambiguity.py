@@ -1,8 +1,6 @@
 """Ambiguity on UCI Adult and on 500,000 drawn rows: groups, what is left over, and CPU time."""
 
-import os
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +10,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.ambiguity import ambiguity
-from sfumato.tasks.partitions.parameters import AmbiguityParameters
+from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from tests.benchmarks.ke import cpu
 from tests.benchmarks.lattice import adult
 
@@ -28,12 +26,10 @@ def main() -> None:
     drawn = skewed(ROWS)
     for alpha, beta in SETTINGS:
         compare(f"{ROWS:,} rows", drawn, alpha, beta, calibrate=False)
-    data = Path(os.environ.get("SFUMATO_DATA", "../shared/data"))
-    if (data / "adult" / "adult.data").is_file():
-        table = adult(QI, SENSITIVE)
-        for alpha, beta in SETTINGS:
-            for calibrate in (False, True):
-                compare("UCI Adult", table, alpha, beta, calibrate)
+    table = adult(QI, SENSITIVE)
+    for alpha, beta in SETTINGS:
+        for calibrate in (False, True):
+            compare("UCI Adult", table, alpha, beta, calibrate)
 
 
 def skewed(rows: int, seed: int = 5) -> Microdata:

@@ -17,7 +17,7 @@ from sfumato.tasks.partitions.ke.ke import minimum_sum
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
 from sfumato.tasks.partitions.ke.weighted import minimum_weighted
-from sfumato.tasks.partitions.parameters import KEParameters
+from sfumato.tasks.partitions.ke.parameters import KEParameters
 
 CUTS = {"sum": minimum_sum, "weighted": minimum_weighted, "max": minimum_max}
 K = 5

@@ -1,9 +1,7 @@
 """Full-domain search on UCI Adult: milliseconds of one search, warm."""
 
-import os
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
@@ -13,26 +11,18 @@ from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.source import ingest
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.full_domain.full_domain import partition
-from sfumato.tasks.partitions.parameters import FullDomainParameters
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.hierarchy_rules import Intervals
-from sfumato.tasks.schema.sources import CsvDialect, Source
+from tests.adult import HEADER, HIERARCHIES, NUMBERS, parquet_source
 from tests.benchmarks.ke import cpu
 
-ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("SFUMATO_DATA", ROOT.parent / "shared" / "data"))
-NAMES = """
-    age workclass fnlwgt education education-num marital-status occupation relationship race sex
-    capital-gain capital-loss hours-per-week native-country salary-class
-"""
-HEADER = NAMES.split()
-NUMBERS = {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}
 FIVE = ("age", "workclass", "education", "marital-status", "race")
 EIGHT = (*FIVE, "sex", "native-country", "occupation")
 
 
 def adult(names: tuple[str, ...], sensitive: str = "salary-class") -> Microdata:
-    """The 30,162 complete rows of adult.data with some quasi-identifiers."""
+    """The 30,162 complete rows of UCI Adult with some quasi-identifiers."""
     specs = {
         name: ColumnSpec(
             role="quasi-identifier" if name in names else "insensitive",
@@ -41,11 +31,8 @@ def adult(names: tuple[str, ...], sensitive: str = "salary-class") -> Microdata:
         )
         for name in HEADER
     }
-    dialect = CsvDialect(header=HEADER, null_values=("?",), skip_initial_space=True)
-    source = Source(uri="${SFUMATO_DATA}/adult/adult.data", csv=dialect)
-    base = ROOT / "deployments" / "releases" / "hierarchies"
-    found = ingest(source, specs, "drop-row", base, {"SFUMATO_DATA": str(DATA)}).microdata
-    known = hierarchies(specs, found, base)
+    found = ingest(parquet_source(), specs, "drop-row", HIERARCHIES, {}).microdata
+    known = hierarchies(specs, found, HIERARCHIES)
     chosen = [with_ancestors(found[name], known[name]) for name in names]
     column = found[sensitive]
     chosen.append(Column(sensitive, "sensitive", column.values, column.codes))

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.inferred_table import Written, read_any
 from sfumato.tasks.microdata.table import Microdata
+from tests.adult import HEADER, text_source
 from tests.benchmarks.ke import cpu
 
 MODELS = (
@@ -39,23 +41,6 @@ MODELS = (
     AlphaK(alpha=Decimal(1), k=1),
 )
 FEW, MANY = (16, 7, 5, 2), (72, 8, 16, 2, 5)  # sizes of quasi-identifiers
-NAMES = [
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "income",
-]
 QI = ["age", "education", "marital-status", "race", "sex"]
 SENSITIVE = "education-num"
 
@@ -83,9 +68,8 @@ def main() -> None:
                 rng.integers(0, 15, rows).astype(np.int32), 15, Exact(np.arange(15), 0)
             )
             compare(f"{rows:,} rows", codes, sizes, sensitive)
-    adult = Path(os.environ.get("SFUMATO_DATA", "../shared/data")) / "adult" / "adult.data"
-    if adult.is_file():
-        on_adult(adult)
+    with tempfile.TemporaryDirectory() as folder:
+        on_adult(Path(text_source(Path(folder)).uri))
 
 
 def compare(title: str, codes: list[np.ndarray], sizes: tuple[int, ...], sensitive: Coded) -> float:
@@ -109,18 +93,18 @@ def every_model(codes: list[np.ndarray], sizes: tuple[int, ...], sensitive: Code
 
 def on_adult(adult: Path) -> None:
     """UCI Adult from codes in memory, as a whole process, and with pyCANON."""
-    table: Microdata = read_any(str(adult), [*QI, SENSITIVE], Written(tuple(NAMES), ("?",)))
+    table: Microdata = read_any(str(adult), [*QI, SENSITIVE], Written(tuple(HEADER), ("?",)))
     pairs = [table[name].category() for name in QI]
     codes, sizes = [c for c, _ in pairs], tuple(size for _, size in pairs)
     ours = compare("UCI Adult", codes, sizes, table[SENSITIVE].coded())
-    options = ["--columns", ",".join(NAMES), "--null", "?", "--format", "json"]
+    options = ["--columns", ",".join(HEADER), "--null", "?", "--format", "json"]
     sfumato = str(Path(sys.executable).with_name("sfumato"))
     asked = ["--qi", ",".join(QI), "--sensitive", SENSITIVE]
     command = [sfumato, "measure", str(adult), *asked, *options]
     whole = sorted(of_process(command) for _ in range(5))[2]
     print(f"measure, UCI Adult, whole process: {whole:.2f} s CPU")
     if (python := os.environ.get("PYCANON")) is not None:
-        arguments = [str(adult), json.dumps(NAMES), json.dumps(QI), SENSITIVE]
+        arguments = [str(adult), json.dumps(HEADER), json.dumps(QI), SENSITIVE]
         done = subprocess.run([python, "-c", PEER, *arguments], capture_output=True, check=True)
         peer = float(done.stdout)
         print(f"measure, UCI Adult: pyCANON needs {peer:.2f} s, {peer / ours:,.0f} x ours")

@@ -1,11 +1,9 @@
 """Mondrian on a million rows and on UCI Adult: CPU time, against np.sort, and peak memory."""
 
-import os
 import resource
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +15,10 @@ from sfumato.tasks.microdata.inferred_table import Written, read_any
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.mondrian import mondrian
-from sfumato.tasks.partitions.parameters import MondrianParameters
+from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from tests.adult import ADULT
 from tests.benchmarks.ke import cpu
-from tests.benchmarks.measure import MANY, NAMES, QI
+from tests.benchmarks.measure import MANY, QI
 
 ROWS = 10**6
 MODES = tuple(MondrianParameters(method="mondrian", mode=mode) for mode in ("strict", "relaxed"))
@@ -29,13 +28,11 @@ SENSITIVE = "occupation"
 def main() -> None:
     """Print milliseconds, the ratio to sorting the packed key, and the memory of one run."""
     compare(f"{ROWS:,} rows", drawn())
-    adult = Path(os.environ.get("SFUMATO_DATA", "../shared/data")) / "adult" / "adult.data"
-    if adult.is_file():
-        table = read_any(str(adult), [*QI, SENSITIVE], Written(tuple(NAMES), ("?",)))
-        roles = ["quasi-identifier" if c.name in QI else "sensitive" for c in table.columns]
-        table = table.keep(replace(c, role=r) for c, r in zip(table.columns, roles, strict=True))
-        compare("UCI Adult, compiled", table, worth_compiling=0)
-        compare("UCI Adult, not compiled", table)
+    table = read_any(str(ADULT), [*QI, SENSITIVE], Written(None, ()))
+    roles = ["quasi-identifier" if c.name in QI else "sensitive" for c in table.columns]
+    table = table.keep(replace(c, role=r) for c, r in zip(table.columns, roles, strict=True))
+    compare("UCI Adult, compiled", table, worth_compiling=0)
+    compare("UCI Adult, not compiled", table)
     command = [sys.executable, "-c", "from tests.benchmarks import mondrian; mondrian.memory()"]
     print(subprocess.run(command, capture_output=True, check=True, text=True).stdout, end="")
 

@@ -3,13 +3,11 @@
 On UCI Adult and on synthetic rows like the census of Wang, Ambiguity, which are about nobody.
 """
 
-import os
 import sys
 import time
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from statistics import fmean, median
 from types import SimpleNamespace
 from typing import Any
@@ -22,9 +20,9 @@ from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms import ambiguous
 from sfumato.tasks.forms.parameters import AmbiguousParameters
 from sfumato.tasks.microdata.randomness import seeded
-from sfumato.tasks.microdata.synthetic.census import census
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.parameters import AmbiguityParameters, DisjointCoverParameters
+from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
+from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.publication.diagnostics.exposure import exposure
@@ -34,6 +32,7 @@ from sfumato.tasks.query.ask import engine
 from sfumato.tasks.query.help_tables.build import helping
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import adult
+from tests.synthetic.census import census
 
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 CENSUS = ("age", "gender", "education", "marital", "race", "work-class", "country")
@@ -50,9 +49,7 @@ ROWS = 500_000
 
 def main(sizes: Sequence[int] = (ROWS,)) -> None:
     """Print a line for each table, setting and method."""
-    data = Path(os.environ.get("SFUMATO_DATA", "../shared/data"))
-    if (data / "adult" / "adult.data").is_file():
-        compare("UCI Adult", adult(ADULT, SENSITIVE), ADULT)
+    compare("UCI Adult", adult(ADULT, SENSITIVE), ADULT)
     for rows in sizes:
         compare(f"synthetic, {rows:,}", drawn(rows), CENSUS)
 

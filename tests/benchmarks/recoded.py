@@ -18,12 +18,10 @@ from sfumato.tasks.forms.parameters import GeneralizedParameters, SuppressedPara
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.partitions.parameters import (
-    ForestParameters,
-    FullDomainParameters,
-    MondrianParameters,
-    PartitionParameters,
-)
+from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
+from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from sfumato.tasks.partitions.parameters import PartitionParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.schema.published import DeclaredColumn

@@ -22,14 +22,14 @@ from sfumato.tasks.forms.parameters import RedistributedParameters
 from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.parameters import ExactQIParameters, StratumParameters
+from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.publication.diagnostics.redistribution import redistribution
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload
 from sfumato.tasks.query.help_tables.build import helping
 from sfumato.tasks.schema.published import DeclaredColumn
-from tests.benchmarks.lattice import DATA, adult
+from tests.benchmarks.lattice import adult
 
 METHODS = {
     "SA-only": StratumParameters(method="stratum"),
@@ -42,8 +42,6 @@ LOSS = "capital-loss"
 
 def main() -> None:
     """Print a line for each tree, method and share of fakes."""
-    if not (DATA / "adult" / "adult.data").is_file():
-        return
     everybody = adult(("age",), LOSS)
     codes = everybody[LOSS].codes
     lost = everybody.take(np.flatnonzero(everybody[LOSS].values.to_numpy()[codes] > 0))

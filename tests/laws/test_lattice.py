@@ -34,7 +34,7 @@ from sfumato.tasks.partitions.full_domain.full_domain import partition
 from sfumato.tasks.partitions.full_domain.metrics import METRICS
 from sfumato.tasks.partitions.parameters import FullDomainParameters
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_intervals
-from tests.benchmarks.lattice import DATA, FIVE, adult
+from tests.benchmarks.lattice import FIVE, adult
 
 A = {v: [v, "low" if v in "wx" else "high", "*"] for v in "wxyz"}
 C = {v: [v, v // 2, "*"] for v in range(4)}
@@ -599,8 +599,6 @@ def test_a_lattice_that_is_too_large_is_refused():
 @pytest.fixture(scope="module")
 def five():
     """Adult with five quasi-identifiers, and the rows of each node counted in plain Python."""
-    if not (DATA / "adult" / "adult.data").exists():
-        pytest.skip("UCI Adult is not here")
     table = adult(FIVE)
     levels = [table[name].levels().tolist() for name in FIVE]
     codes = [table[name].codes.tolist() for name in (*FIVE, "salary-class")]

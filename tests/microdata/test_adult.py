@@ -1,18 +1,28 @@
-"""UCI Adult, as the papers use it."""
+"""UCI Adult, as the papers use it and as the repository ships it."""
 
-import os
+import hashlib
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from sfumato.tasks.microdata.hierarchies import read_hierarchy
 from sfumato.tasks.microdata.source import ingest
-from sfumato.tasks.schema.sources import CsvDialect, Source
+from sfumato.tasks.private.line import fingerprint
+from tests.adult import (
+    ADULT,
+    DEPLOYMENTS,
+    HEADER,
+    HIERARCHIES,
+    NUMBERS,
+    original_text,
+    parquet_source,
+    text_source,
+)
 from tests.microdata.sources import column
 
-ROOT = Path(__file__).parents[2]
-DATA = Path(os.environ.get("SFUMATO_DATA", ROOT.parent / "shared" / "data"))
-HIERARCHIES = ROOT / "deployments" / "releases" / "hierarchies"
+ORIGINAL = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
 LEAVES = {
     "workclass": 8,
     "education": 16,
@@ -22,21 +32,7 @@ LEAVES = {
     "sex": 2,
     "native-country": 41,
 }
-NAMES = """
-    age workclass fnlwgt education education-num marital-status occupation relationship race sex
-    capital-gain capital-loss hours-per-week native-country salary-class
-"""
-HEADER = NAMES.split()
-NUMBERS = {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}
-
-needs_adult = pytest.mark.skipif(
-    not (DATA / "adult" / "adult.data").exists(), reason="UCI Adult is not here"
-)
-
-
-def source(where=None):
-    dialect = CsvDialect(header=HEADER, null_values=("?",), skip_initial_space=True)
-    return Source(uri="${SFUMATO_DATA}/adult/adult.data", csv=dialect, where=where)
+WITH_LOSS = '"capital-loss" > 0'
 
 
 def columns():
@@ -44,6 +40,16 @@ def columns():
     return plain | {
         name: column(role="quasi-identifier", hierarchy=f"{name}.csv") for name in LEAVES
     }
+
+
+def ingested(source, nulls):
+    return ingest(source, columns(), nulls, HIERARCHIES, {})
+
+
+@pytest.fixture(params=["parquet", "text"])
+def source(request, tmp_path):
+    """The shipped table, and the original text."""
+    return parquet_source if request.param == "parquet" else lambda w=None: text_source(tmp_path, w)
 
 
 @pytest.mark.parametrize("name", LEAVES)
@@ -54,24 +60,49 @@ def test_hierarchies(name):
         assert len(set(hierarchy.level(level))) > len(set(hierarchy.level(level + 1)))
 
 
-@needs_adult
-def test_people_with_a_capital_loss():
-    environ = {"SFUMATO_DATA": str(DATA)}
-    where = '"capital-loss" > 0'
-    ingested = ingest(source(where), columns(), "drop-row", HIERARCHIES, environ)
-    assert ingested.read == 32_561
-    assert ingested.dropped_by_filter + ingested.dropped_for_nulls == 32_561 - 1_427
-    assert ingested.microdata.rows == 1_427
-    assert len(ingested.microdata["capital-loss"].values) == 89
+def test_the_shipped_table_is_the_original_text():
+    assert hashlib.sha256(original_text().encode()).hexdigest() == ORIGINAL
 
 
-@needs_adult
-def test_all_of_it_against_plain_python():
-    environ = {"SFUMATO_DATA": str(DATA)}
-    ingested = ingest(source(), columns(), "category", HIERARCHIES, environ)
-    lines = (DATA / "adult" / "adult.data").read_text(encoding="utf-8").split("\n")
-    records = [line.split(", ") for line in lines if line]
+def test_what_is_said_of_the_shipped_table_is_true():
+    words = (DEPLOYMENTS / "data" / "README.md").read_text(encoding="utf-8")
+    assert hashlib.sha256(ADULT.read_bytes()).hexdigest() in words
+    assert ORIGINAL in words
+    assert f"{len(original_text()):,} bytes" in words
+    table = pq.read_table(ADULT)
+    assert f"{table.num_rows:,} rows and {table.num_columns} columns" in words
+
+
+@pytest.mark.parametrize(
+    "spec", sorted((DEPLOYMENTS / "releases").glob("*.yaml")), ids=lambda p: Path(p).stem
+)
+def test_every_shipped_spec_pins_the_shipped_table(spec):
+    declared = yaml.safe_load(spec.read_text(encoding="utf-8"))["source"]
+    assert (spec.parent / declared["uri"]).resolve() == ADULT.resolve()
+    assert declared["sha256"] == hashlib.sha256(ADULT.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("nulls", ["drop-row", "category"])
+@pytest.mark.parametrize("where", [None, WITH_LOSS])
+def test_a_line_knows_the_rows_again_that_it_read_from_the_text(where, nulls, tmp_path):
+    """The keyed fingerprint by which a line finds the version that stands."""
+    before = ingested(text_source(tmp_path, where), nulls).microdata
+    now = ingested(parquet_source(where), nulls).microdata
+    assert fingerprint(now, b"a key") == fingerprint(before, b"a key")
+
+
+def test_people_with_a_capital_loss(source):
+    found = ingested(source(WITH_LOSS), "drop-row")
+    assert found.read == 32_561
+    assert found.dropped_by_filter + found.dropped_for_nulls == 32_561 - 1_427
+    assert found.microdata.rows == 1_427
+    assert len(found.microdata["capital-loss"].values) == 89
+
+
+def test_all_of_it_against_plain_python(source):
+    found = ingested(source(), "category")
+    records = [line.split(", ") for line in original_text().split("\n") if line]
     for position, name in enumerate(HEADER):
         texts = [None if record[position] == "?" else record[position] for record in records]
         expected = [int(t) for t in texts] if name in NUMBERS else texts
-        assert ingested.microdata[name].array().to_pylist() == expected
+        assert found.microdata[name].array().to_pylist() == expected

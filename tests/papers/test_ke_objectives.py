@@ -1,9 +1,7 @@
 """The objectives of the (k,e) partition on the salaries and small multisets of their vectors."""
 
 import itertools
-import os
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +15,8 @@ from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
 from sfumato.tasks.partitions.ke.weighted import minimum_weighted
-from sfumato.tasks.partitions.parameters import KEParameters
+from sfumato.tasks.partitions.ke.parameters import KEParameters
+from tests.adult import records
 
 SALARIES = [54, 55, 56, 65, 70, 75, 75, 80, 85]
 
@@ -111,11 +110,7 @@ def test_the_random_baseline_is_refused_where_no_group_closes():
 
 def test_capital_losses_of_adult():
     """The data of the experiments: 1,427 people with a loss and no missing values."""
-    path = Path(os.environ.get("SFUMATO_DATA", "../shared/data")) / "adult" / "adult.data"
-    if not path.is_file():
-        pytest.skip("UCI Adult is not there")
-    rows = [line.split(", ") for line in path.read_text().splitlines() if line]
-    losses = [int(row[11]) for row in rows if int(row[11]) and "?" not in row]
+    losses = [int(row[11]) for row in records() if int(row[11]) and "?" not in row]
     assert (len(losses), len(set(losses)), min(losses), max(losses)) == (1427, 89, 155, 4356)
     chain = found(minimum_max_overlapping, losses, 5, 100)
     assert chain.largest <= chain.apart <= 2 * chain.largest

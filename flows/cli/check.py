@@ -1,0 +1,22 @@
+"""`sfumato check`: verify a release from its files alone."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--digest", help="the digest that the publisher announced")
+def check(directory: Path, digest: str | None) -> None:
+    """Verify a published release from its files alone."""
+    from sfumato.tasks.declaration.assessment import numbers
+    from sfumato.tasks.publication.check import check as check_release
+
+    for promise, verdict in check_release(directory, digest):
+        together = " together" if promise.judged_jointly else ""
+        click.echo(
+            f"{promise.name} holds in all {verdict.groups} groups{together}: "
+            f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
+        )
+    click.echo(f"{directory}: every file is what the published tables give")

@@ -1,0 +1,32 @@
+"""`sfumato demo`: the whole way from UCI Adult to an answer."""
+
+import os
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.release import publish_version
+
+_SPEC = Path(__file__).parents[2] / "deployments" / "releases" / "adult-capital-loss.yaml"
+_QUESTIONS = (
+    'SELECT COUNT(*), AVG("capital-loss") FROM microdata WHERE age BETWEEN 30 AND 40',
+    'SELECT sex, AVG("capital-loss"), MAX("capital-loss") FROM microdata GROUP BY sex',
+)
+
+
+@click.command()
+def demo() -> None:
+    """Release UCI Adult's capital losses here, and ask the release two queries."""
+    from sfumato.tasks.declaration.opened import open_release
+    from sfumato.tasks.query.ask import answer
+
+    os.environ.setdefault("SFUMATO_WORK", str(Path(".sfumato").absolute()))
+    show.say(f"data: UCI Adult, as {_SPEC} reads it")
+    published = publish_version(_SPEC, (f"publish.uri={Path('releases').absolute()}",))
+    opened = open_release(Path(published))
+    for question in _QUESTIONS:
+        click.echo(f"\n{question}\n")
+        show.answer(answer(opened, question))
+    show.say(f"open {Path(published) / 'index.html'} to read the release's page")
+    click.echo(published)

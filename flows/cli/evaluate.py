@@ -1,0 +1,20 @@
+"""`sfumato evaluate`: the accuracy of a version, against the original."""
+
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.options import overrides, with_format, with_settings
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--spec", required=True, type=click.Path(path_type=Path))
+@with_settings
+@with_format
+def evaluate(directory: Path, spec: Path, settings: tuple[str, ...], format_: str) -> None:
+    """Measure a release's accuracy on the spec's workloads, against the original."""
+    from sfumato.flows.evaluation import evaluate_again
+
+    show.document({"widths": evaluate_again(directory, spec, overrides(settings))}, format_)

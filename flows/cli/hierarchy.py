@@ -1,0 +1,27 @@
+"""`sfumato hierarchy`: the labels that a hierarchy gives to the source's values."""
+
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.options import overrides, with_format, with_settings
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--column", required=True, help="a column with a hierarchy")
+@with_settings
+@with_format
+def hierarchy(spec: Path, column: str, settings: tuple[str, ...], format_: str) -> None:
+    """Show the labels that a column's hierarchy gives to the source's values."""
+    from sfumato.flows.preview import preview
+
+    found = preview(spec, column, overrides(settings))
+    if format_ == "json":
+        show.document(found, "json")
+        return
+    click.echo(f"{column}: {found['values']} values")
+    for level in found["levels"]:
+        labels = ", ".join(f"{label} ({n})" for label, n in level["labels"].items())
+        click.echo(f"level {level['level']}: {labels}")

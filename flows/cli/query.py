@@ -1,0 +1,80 @@
+"""`sfumato query`: answers with bounds, or the SQL that computes them."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.cli import show
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("sql", required=False)
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    help="a file of queries, each ended by a semicolon, to be answered in turn",
+)
+@click.option(
+    "--rewrite",
+    "dialect",
+    type=click.Choice(["duckdb", "postgres", "sqlite", "mariadb"]),
+    help="print the SQL for a database instead",
+)
+@click.option(
+    "--having",
+    "reading",
+    type=click.Choice(["possible", "certain"]),
+    default="possible",
+    help="which rows a HAVING clause keeps in the printed SQL",
+)
+@click.option(
+    "--estimator",
+    type=click.Choice(["weighted", "uniform"]),
+    default="weighted",
+    help="how often values are taken to occur that a group admits: as expected, or all alike",
+)
+@click.option("--format", "format_", type=click.Choice(["text", "json", "csv"]), default="text")
+def query(
+    directory: Path,
+    sql: str | None,
+    file: Path | None,
+    dialect: Any,
+    reading: Any,
+    estimator: Any,
+    format_: str,
+) -> None:
+    """Ask a release; every number comes with bounds that surely contain the truth.
+
+    With --format json a file of queries gives one document for each, a line each.
+    """
+    from sfumato.tasks.declaration.opened import open_release
+    from sfumato.tasks.query.ask import answers
+    from sfumato.tasks.query.sql.rewrite import rewrite
+
+    opened = open_release(directory)
+    asked = _queries(sql, file)
+    if dialect is not None:
+        for one in asked:
+            rewritten = rewrite(one, opened.declared, reading, estimator)
+            click.echo(rewritten.sql(dialect) + ";" * (file is not None))
+        return
+    for found in answers(opened, asked, estimator):
+        show.answer_as(found, format_)
+
+
+def _queries(sql: str | None, file: Path | None) -> list[str]:
+    """The one query, or those of a file."""
+    from sfumato.tasks.sql.parse import statements
+
+    if (sql is None) == (file is None):
+        raise click.UsageError("give a query, or a --file of queries")
+    if file is None:
+        return [str(sql)]
+    try:
+        return statements(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{file}: cannot be read ({type(error).__name__})") from None

@@ -1,0 +1,1 @@
+"""The tests, and the helpers that they and their subprocesses import."""
