@@ -32,7 +32,7 @@ def versions(small):
 
 @pytest.fixture
 def start(prefect_api, tmp_path):
-    from prefect_server import start as start_apart
+    from tests.prefect_server import start as start_apart
 
     return lambda *args, **kwargs: start_apart(prefect_api, tmp_path, *args, **kwargs)
 
@@ -59,7 +59,7 @@ def test_killed_at(point, small, start):
 
 @pytest.mark.parametrize("same", [True, False])
 def test_two_runs_at_once(same, small, start):
-    from small_line import people
+    from tests.release.small import people
 
     small.write(people(), versions="accepted-risk")
     other = small.folder / "other.csv"

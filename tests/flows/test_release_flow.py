@@ -18,7 +18,7 @@ pytestmark = [
 
 @pytest.fixture
 def start(prefect_api, tmp_path):
-    from prefect_server import start as start_apart
+    from tests.prefect_server import start as start_apart
 
     def finish(*args):
         process = start_apart(prefect_api, tmp_path, *args)
@@ -102,7 +102,7 @@ def test_publishes_and_shows_what_watchers_need(small, start, prefect_api):
 
 
 def test_a_source_that_is_not_as_declared_is_told_by_its_place(small, start, prefect_api):
-    from small_line import SPEC, people
+    from tests.release.small import SPEC, people
 
     rows = people()
     rows[7]["age"] = 987654
@@ -119,7 +119,7 @@ def test_a_source_that_is_not_as_declared_is_told_by_its_place(small, start, pre
 
 
 def test_a_promise_that_cannot_be_kept_publishes_nothing(small, start):
-    from small_line import people
+    from tests.release.small import people
 
     hard = [{"model": "ke-anonymity", "k": 3, "e": 100_000}]
     small.write(people(), promises=hard)
@@ -142,7 +142,7 @@ CANARIES = {
 
 
 def test_what_must_not_survive_is_nowhere(small, start, prefect_api):
-    from small_line import people
+    from tests.release.small import people
 
     rows = people()
     for row in rows:
@@ -162,7 +162,7 @@ def test_what_must_not_survive_is_nowhere(small, start, prefect_api):
 
 
 def test_sensitive_values_are_in_tables_and_private_files_alone(small, start, prefect_api):
-    from small_line import people
+    from tests.release.small import people
 
     rows = people()
     for i, row in enumerate(rows[:60]):
@@ -179,7 +179,7 @@ def test_sensitive_values_are_in_tables_and_private_files_alone(small, start, pr
 
 
 def test_a_bad_cell_is_named_by_place_and_never_shown(small, start, prefect_api):
-    from small_line import people
+    from tests.release.small import people
 
     rows = people()
     rows[4]["wage"] = "CANARYcell"

@@ -10,7 +10,7 @@ pytestmark = [
 
 
 def test_a_foreign_exception_leaves_no_trace(small, prefect_api, tmp_path):
-    from prefect_server import database, run_on_worker
+    from tests.prefect_server import database, run_on_worker
 
     state, said = run_on_worker(
         prefect_api, tmp_path, "tests.faults.foreign.release", spec=str(small.spec)

@@ -4,9 +4,9 @@ import json
 from collections import Counter
 
 import pytest
-from small_line import SPEC, people
 
 from sfumato.flows.cli.main import run
+from tests.release.small import SPEC, people
 
 
 @pytest.fixture

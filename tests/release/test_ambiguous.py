@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pytest
-from small_line import SPEC, Small, people
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.suites.gate import judge
@@ -17,7 +16,7 @@ from sfumato.tasks.declaration.assessment import promised, structure
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.forms import ambiguous
+from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.microdata.table import Microdata, encode, load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
@@ -25,6 +24,7 @@ from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.stages.evaluate import evaluate_release, exposures
+from tests.release.small import SPEC, Small, people
 
 JOBS = ("cook", "clerk", "baker", "smith", "nurse", "tailor")
 ALPHA_BETA = {"model": "alpha-beta", "alpha": 0.5, "beta": 0.5}

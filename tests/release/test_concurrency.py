@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_line import Small, people
 
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.versions import read_record
+from tests.release.small import Small, people
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import shutil
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from small_line import people
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.microdata.table import load
@@ -14,6 +13,7 @@ from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import withdraw
 from sfumato.tasks.publication.versions import RECORD, read_record
+from tests.release.small import people
 
 
 def content(directory):

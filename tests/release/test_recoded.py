@@ -6,7 +6,6 @@ import shutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_line import SPEC, people
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.expectations.suites.gate import judge
@@ -25,6 +24,7 @@ from sfumato.tasks.publication.manifest import digest, manifest
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.utility import lost
 from sfumato.tasks.stages.evaluate import evaluate_release
+from tests.release.small import SPEC, people
 
 K3 = {"model": "k-anonymity", "k": 3}
 L2 = {"model": "l-diversity", "variant": "distinct", "l": 2}

@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from small_line import Small, people
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
@@ -23,6 +22,7 @@ from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.asking import pandas_snippet
 from sfumato.tasks.stages.evaluate import evaluate_release
+from tests.release.small import Small, people
 from tests.report.html import Read
 
 SOURCE = {"model": "p-privacy", "target": "source"}

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from small_line import SPEC, Small, people
 
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
@@ -17,9 +16,9 @@ from sfumato.tasks.declaration.assessment import promised, structure
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables, write_tables
-from sfumato.tasks.forms import split
 from sfumato.tasks.forms.order import canonical_table, canonical_with
-from sfumato.tasks.forms.parameters import PermutedParameters
+from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.forms.split import split
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
@@ -28,6 +27,7 @@ from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.stages.evaluate import evaluate_release
+from tests.release.small import SPEC, Small, people
 
 KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}
 L3 = {"model": "l-diversity", "variant": "distinct", "l": 3}

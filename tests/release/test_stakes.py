@@ -8,7 +8,6 @@ from fractions import Fraction
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_line import people
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.expectations.models.alpha_k import AlphaK
@@ -26,6 +25,7 @@ from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.stage import noted
 from sfumato.tasks.stages.verify import risks, stakes
+from tests.release.small import people
 
 KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}
 

@@ -6,13 +6,13 @@ import os
 import shutil
 
 import pytest
-from small_line import SPEC, Small, people
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import withdraw
 from sfumato.tasks.publication.versions import read_record
+from tests.release.small import SPEC, Small, people
 
 
 def content(directory):
