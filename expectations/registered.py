@@ -5,7 +5,7 @@ The registry is a literal mapping, read at each validation: what is entered in i
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
@@ -31,11 +31,11 @@ class Registered:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        choices = [handler(TypeAdapter(kind).core_schema) for kind in self.registry.values()]
+        choices = [self._described(kind, handler) for kind in self.registry.values()]
         return {"oneOf": choices, "discriminator": {"propertyName": self.key}}
 
     def _read(self, value: Any) -> Any:
-        if isinstance(value, tuple(self._classes())):
+        if isinstance(value, classes(self.registry)):
             return value
         if not isinstance(value, Mapping):
             raise PydanticKnownError("model_attributes_type")
@@ -53,8 +53,11 @@ class Registered:
             )
         return TypeAdapter(self.registry[named]).validate_python(value)
 
-    def _classes(self) -> list[type]:
-        return [kind for kind in self.registry.values() if isinstance(kind, type)]
+    @staticmethod
+    def _described(kind: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = TypeAdapter(kind).core_schema
+        nested = _nested(kind)
+        return nested.__get_pydantic_json_schema__(schema, handler) if nested else handler(schema)
 
     @staticmethod
     def _dump(value: Any, info: core_schema.SerializationInfo) -> Any:
@@ -66,3 +69,16 @@ class Registered:
             exclude_unset=info.exclude_unset,
             exclude_defaults=info.exclude_defaults,
         )
+
+
+def classes(registry: Mapping[str, Any]) -> tuple[type, ...]:
+    """Every class of a registry, those of nested registries included."""
+    found: list[type] = []
+    for kind in registry.values():
+        nested = _nested(kind)
+        found += [kind] if nested is None else classes(nested.registry)
+    return tuple(found)
+
+
+def _nested(kind: Any) -> Registered | None:
+    return next((part for part in get_args(kind) if isinstance(part, Registered)), None)

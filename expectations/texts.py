@@ -6,6 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+NUMBERS = ("integer", "decimal", "float")
+ORDERED = frozenset(
+    {*NUMBERS, "date", "timestamp"}
+)  # the types of columns whose values have ranges
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
 
 

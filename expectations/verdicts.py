@@ -62,10 +62,15 @@ class Judged:
         return f"{self.table}: {self.type} {kept}: required {asked}{seen}"
 
 
+def expectation_type(model: type[PrivacyModel]) -> str:
+    """The name of a model's expectation, `expect_k_anonymity`."""
+    return f"expect_{model.name.replace('-', '_')}"
+
+
 def expected(rule: Rule | PrivacyModel) -> Expected:
     """A rule or a promise as an expectation."""
     if isinstance(rule, PrivacyModel):
-        return Expected(f"expect_{rule.name.replace('-', '_')}", rule.parameters())
+        return Expected(expectation_type(type(rule)), rule.parameters())
     return Expected(rule.type, rule.parameters())
 
 

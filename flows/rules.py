@@ -1,48 +1,50 @@
-"""What must fit together in a release spec: each rule raises ValueError with the path of a key."""
+"""What must fit together in a release spec: each rule raises ValueError with the path of a key.
+
+A rule asks the parts of the spec what they need; it knows no partition, form or promise by name.
+"""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
-from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.expectations.models.l_diversity import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-)
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.models.p_privacy import Normal, PPrivacy
-from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.forms.parameters import RedistributedParameters, SuppressedParameters
-from sfumato.tasks.partitions.parameters import FactorsParameters
-from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
-from sfumato.tasks.schema.columns import ORDERED
-from sfumato.tasks.schema.strata import Bands, column_of
+from sfumato.tasks.forms.declared import FormParameters
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation, RangeWorkload, Workload
+from sfumato.tasks.schema.columns import NUMBERS, ORDERED, ColumnSpec, NullPolicy, Role
+from sfumato.tasks.schema.names import COUNT, GROUP_ID
+from sfumato.tasks.schema.strata import Bands, Stratum, column_of
 
-if TYPE_CHECKING:
-    from sfumato.flows.spec import ReleaseSpec
-
-_DIVERSE = (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
-_AMBIGUOUS = "an alpha-beta promise to read alpha and beta from"
-_DISTRIBUTED = "a p-privacy promise to read the target distribution from"
-_NEEDED: Mapping[str, tuple[tuple[type[PrivacyModel], ...], str]] = {
-    "ke": ((KEAnonymity,), "a ke-anonymity promise to read k and e from"),
-    "forest": ((KAnonymity,), "a k-anonymity promise to read k from"),
-    "factors": ((KAnonymity,), "a k-anonymity promise to read k from"),
-    "anatomy": (_DIVERSE, "an l-diversity promise to read l from"),
-    "ambiguity": ((AlphaBeta,), _AMBIGUOUS),
-    "disjoint-cover": ((AlphaBeta,), _AMBIGUOUS),
-    "stratum": ((PPrivacy,), _DISTRIBUTED),
-    "exact-qi": ((PPrivacy,), _DISTRIBUTED),
-}
-_WITHOUT_INSENSITIVE = ("ambiguous", "redistributed")
-_NUMBERS = ("integer", "decimal", "float")
-_RESERVED = frozenset({"group_id", "count", "lower", "upper"})
+_RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 
 
-def _names(spec: "ReleaseSpec") -> None:
+class Spec(Protocol):
+    """The parts of a release spec that have to fit together."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnSpec]: ...
+    @property
+    def nulls(self) -> NullPolicy: ...
+    @property
+    def unit(self) -> str | None: ...
+    @property
+    def strata(self) -> Sequence[Stratum]: ...
+    @property
+    def promises(self) -> Sequence[PrivacyModel]: ...
+    @property
+    def partition(self) -> PartitionParameters: ...
+    @property
+    def form(self) -> FormParameters: ...
+    @property
+    def evaluate(self) -> Evaluation: ...
+    @property
+    def approval(self) -> str: ...
+    def named(self, *roles: Role) -> list[str]: ...
+    def scoped(self) -> Sequence[PrivacyModel]: ...
+
+
+def _names(spec: Spec) -> None:
     safe: dict[str, str] = {}
     for name in spec.columns:
         if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
@@ -57,7 +59,7 @@ def _names(spec: "ReleaseSpec") -> None:
         safe[folded] = name
 
 
-def _roles(spec: "ReleaseSpec") -> None:
+def _roles(spec: Spec) -> None:
     for role in ("quasi-identifier", "sensitive"):
         if not spec.named(role):
             raise ValueError(f"columns: none has role {role}")
@@ -66,18 +68,18 @@ def _roles(spec: "ReleaseSpec") -> None:
             raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
 
 
-def _strata(spec: "ReleaseSpec") -> None:
+def _strata(spec: Spec) -> None:
     for i, stratum in enumerate(spec.strata):
         name = column_of(stratum)
         if name not in spec.named("quasi-identifier", "insensitive"):
             raise ValueError(f"strata: {name!r} is no quasi-identifier or insensitive column")
-        if isinstance(stratum, Bands) and spec.columns[name].type not in _NUMBERS:
+        if isinstance(stratum, Bands) and spec.columns[name].type not in NUMBERS:
             raise ValueError(f"strata.{i}: bands are of numbers, and {name!r} has none")
         if str(stratum) in spec.columns and isinstance(stratum, Bands):
             raise ValueError(f"strata.{i}: a column is called as these bands")
 
 
-def _unit(spec: "ReleaseSpec") -> None:
+def _unit(spec: Spec) -> None:
     units = [name for name, column in spec.columns.items() if column.unit]
     if len(units) > 1:
         raise ValueError(f"columns: {units[0]!r} and {units[1]!r} both have unit: true")
@@ -89,7 +91,7 @@ def _unit(spec: "ReleaseSpec") -> None:
         raise ValueError(f"unit: {spec.unit!r} is no identifier with unit: true")
 
 
-def _scopes(spec: "ReleaseSpec") -> None:
+def _scopes(spec: Spec) -> None:
     for i, promise in enumerate(spec.promises):
         if fault := _misplaced(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
@@ -105,7 +107,7 @@ def _scopes(spec: "ReleaseSpec") -> None:
             )
 
 
-def _misplaced(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
+def _misplaced(spec: Spec, promise: PrivacyModel) -> str | None:
     """What is wrong with the columns that a promise is about."""
     for name in promise.quasi_identifiers or ():
         if name not in spec.named("quasi-identifier"):
@@ -118,80 +120,45 @@ def _misplaced(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
     return None
 
 
-def _combination(spec: "ReleaseSpec") -> None:
+def _combination(spec: Spec) -> None:
     for i, promise in enumerate(spec.scoped()):
         if fault := _unmeasurable(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
-    if spec.form.method in _WITHOUT_INSENSITIVE:
+    if not spec.form.shows_insensitive:
         for name in spec.named("insensitive"):
             raise ValueError(f"columns.{name}: form {spec.form.method} shows no insensitive column")
-    if isinstance(spec.form, SuppressedParameters):
-        for name in (name for linked in spec.form.linked for name in linked):
-            if name not in spec.named("quasi-identifier"):
-                raise ValueError(f"form.linked: {name!r} is no quasi-identifier")
 
 
-def _redistributed(spec: "ReleaseSpec") -> None:
-    """A form that needs to know of each group which distribution may be learned."""
-    if not isinstance(spec.form, RedistributedParameters):
-        return
-    if spec.partition.method not in ("stratum", "exact-qi"):
-        raise ValueError("form: redistributed needs partition stratum or exact-qi")
-    if len(spec.named("sensitive")) > 1:
-        raise ValueError("form: redistributed shows one sensitive column, and there are several")
-    (name,) = spec.named("sensitive")
-    if spec.form.tree == "hierarchy" and spec.columns[name].hierarchy is None:
-        raise ValueError(f"form.tree: {name!r} has no hierarchy")
-    if spec.partition.method == "exact-qi" and spec.form.fakes >= 1:
-        raise ValueError("form.fakes: with partition exact-qi a share of each group, not a number")
-    if sum(isinstance(promise, PPrivacy) for promise in spec.promises) > 1:
-        raise ValueError("promises: one p-privacy promise says what may be learned")
+def _form(spec: Spec) -> None:
+    if fault := spec.form.fault_in(spec):
+        raise ValueError(fault)
 
 
-def _partition(spec: "ReleaseSpec") -> None:
-    method = spec.partition.method
-    models, needed = _NEEDED.get(method, ((PrivacyModel,), ""))
-    if not any(isinstance(promise, models) for promise in spec.scoped()):
-        raise ValueError(f"partition: {method} needs {needed}")
-    if not isinstance(spec.partition, FactorsParameters):
-        return
+def _partition(spec: Spec) -> None:
+    need = spec.partition.needs
+    if need and not any(isinstance(promise, need.models) for promise in spec.promises):
+        raise ValueError(f"partition: {spec.partition.method} needs {need.words}")
     for i, promise in enumerate(spec.promises):
-        if isinstance(promise, KAnonymity) and promise.k not in (2, 3):
-            raise ValueError(
-                f"promises.{i}.k: partition factors makes groups for k = 2 and 3 alone"
-            )
+        if fault := spec.partition.fault_of(promise):
+            raise ValueError(f"promises.{i}.{fault}")
 
 
-def _unmeasurable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
+def _unmeasurable(spec: Spec, promise: PrivacyModel) -> str | None:
     """Why a promise can never be measured on what is published, where it cannot."""
-    form = spec.form.method
-    if form not in promise.forms:
-        where = ", ".join(sorted(promise.forms))
-        return f"{promise.name} means nothing in form {form}; it does in {where}"
-    if promise.drawn_from is not None:
-        return f"{promise.name}: this version cannot check a release against a population"
+    if spec.form.shows not in promise.ways:
+        forms = sorted(n for n, kind in FORM_PARAMETERS.items() if kind.shows in promise.ways)
+        where = ", ".join(forms)
+        return f"{promise.name} means nothing in form {spec.form.method}; it does in {where}"
     column = spec.columns[promise.sensitive] if promise.sensitive else None
-    kind = column.type if column else ""
-    ordered = isinstance(promise, KEAnonymity)
-    aim = promise.target if isinstance(promise, PPrivacy) else None
-    if isinstance(aim, Normal) and kind not in _NUMBERS:
-        return f"target: type {kind} has no normal distribution"
-    if isinstance(promise, TCloseness):
-        if promise.distance == "hierarchical" and (column is None or column.hierarchy is None):
-            return f"distance: {promise.sensitive!r} has no hierarchy"
-        ordered = promise.distance == "ordered"
-    if ordered and kind not in ORDERED:
-        return f"{promise.name} needs ordered values, not type {kind}"
-    return _unknowable(spec, promise)
+    return promise.unmeasurable(column) or _unknowable(spec, promise)
 
 
-def _unknowable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
+def _unknowable(spec: Spec, promise: PrivacyModel) -> str | None:
     """What is wrong with the sensitive columns that an adversary is said to know."""
-    known = promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
-    for name in known:
+    for name in promise.known_columns:
         if name == promise.sensitive or name not in spec.named("sensitive"):
             return f"known: {name!r} is no other sensitive column"
-    if known and not spec.form.together:
+    if promise.known_columns and not spec.form.together:
         return (
             f"known: form {spec.form.method} does not show which sensitive values belong together, "
             f"unless it says `sensitive: together`"
@@ -199,7 +166,7 @@ def _unknowable(spec: "ReleaseSpec", promise: PrivacyModel) -> str | None:
     return None
 
 
-def _workloads(spec: "ReleaseSpec") -> None:
+def _workloads(spec: Spec) -> None:
     for i, workload in enumerate(spec.evaluate.workloads):
         of = workload.of or spec.named("sensitive")[0]
         if of not in spec.named("sensitive"):
@@ -210,7 +177,7 @@ def _workloads(spec: "ReleaseSpec") -> None:
             raise ValueError(f"evaluate.workloads.{i}: {fault}")
 
 
-def _unanswered(spec: "ReleaseSpec", workload: Workload) -> str | None:
+def _unanswered(spec: Spec, workload: Workload) -> str | None:
     """Why the queries of a workload cannot be asked of what is published, where they cannot."""
     form = spec.form.method
     if spec.form.shows == "columns" and workload.aggregate != "count":
@@ -226,12 +193,12 @@ def _unanswered(spec: "ReleaseSpec", workload: Workload) -> str | None:
     return None
 
 
-def _not_yet(spec: "ReleaseSpec") -> None:
+def _not_yet(spec: Spec) -> None:
     if spec.approval == "required":
         raise ValueError("approval: this version has no step at which a release is approved")
 
 
-RULES: tuple[Callable[["ReleaseSpec"], None], ...] = (
+RULES: tuple[Callable[[Spec], None], ...] = (
     _names,
     _roles,
     _strata,
@@ -239,7 +206,7 @@ RULES: tuple[Callable[["ReleaseSpec"], None], ...] = (
     _scopes,
     _combination,
     _partition,
-    _redistributed,
+    _form,
     _workloads,
     _not_yet,
 )

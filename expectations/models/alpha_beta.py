@@ -19,7 +19,7 @@ from sfumato.expectations.groups.covering import Covering, Presence, covering, s
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import combined
 from sfumato.expectations.measures.ratios import above, largest
-from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Verdict, plain
+from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Verdict, Way, plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,15 @@ class AlphaBeta(PrivacyModel):
     """
 
     name: ClassVar[str] = "alpha-beta"
+    title: ClassVar[str] = "(α,β)-privacy"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "alpha": "probability that any one combination is there, at most",
+        "beta": "share of a group for any one value, at most",
+    }
     monotone: ClassVar[bool] = False
-    forms: ClassVar[frozenset[str]] = frozenset({"ambiguous"})
+    ways: ClassVar[frozenset[Way]] = frozenset({"columns"})
     protects: ClassVar[bool] = True
-    joins: ClassVar[bool] = True
+    needs_covers: ClassVar[bool] = True
 
     model: Literal["alpha-beta"] = "alpha-beta"
     alpha: Annotated[ExactNumber, Field(gt=0, le=1, description="largest presence of a vector")]
@@ -42,7 +47,7 @@ class AlphaBeta(PrivacyModel):
     presence: Literal["combined", "per-group"] = "combined"
 
     @property
-    def across(self) -> bool:
+    def judged_jointly(self) -> bool:
         """Whether presence is that of all groups that cover a vector."""
         return self.presence == "combined"
 

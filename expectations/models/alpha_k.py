@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.l_diversity import entries_of
-from sfumato.expectations.models.model import RECODED, ExactNumber, PrivacyModel, Verdict, plain
+from sfumato.expectations.models.model import ExactNumber, PrivacyModel, Verdict, Way, plain
 from sfumato.expectations.texts import Value
 
 
@@ -27,8 +27,13 @@ class AlphaK(PrivacyModel):
     """
 
     name: ClassVar[str] = "alpha-k"
+    title: ClassVar[str] = "(α,k)-anonymity"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "alpha": "share of a group for any one value, at most",
+        "k": "rows that look the same, at least",
+    }
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = RECODED
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = True
 
     model: Literal["alpha-k"] = "alpha-k"

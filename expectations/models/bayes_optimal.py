@@ -17,7 +17,15 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.beliefs import NEAR, Beliefs, beliefs
 from sfumato.expectations.measures.ratios import above, below
-from sfumato.expectations.models.model import RECODED, ExactNumber, PrivacyModel, Verdict, plain
+from sfumato.expectations.models.model import (
+    Column,
+    ExactNumber,
+    PrivacyModel,
+    Verdict,
+    Way,
+    plain,
+    uncheckable,
+)
 
 
 class _Surprise(NamedTuple):
@@ -44,8 +52,12 @@ class BayesOptimal(PrivacyModel):
     """
 
     name: ClassVar[str] = "bayes-optimal"
+    title: ClassVar[str] = "(ρ1,ρ2)-privacy"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "rho2": "what is believed of a value that was thought unlikely, at most",
+    }
     monotone: ClassVar[bool] = False
-    forms: ClassVar[frozenset[str]] = RECODED
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = True
 
     model: Literal["bayes-optimal"] = "bayes-optimal"
@@ -64,9 +76,13 @@ class BayesOptimal(PrivacyModel):
         return self
 
     @property
-    def drawn_from(self) -> str:
+    def reference_uri(self) -> str:
         """The population's address."""
         return self.population
+
+    def unmeasurable(self, column: Column | None) -> str:  # noqa: ARG002 - whatever it is
+        """A release does not hold the population."""
+        return uncheckable(self.name)
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`rho2`: the largest belief of each group that a breach would have to exceed (float64).

@@ -16,12 +16,14 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, below, largest, smallest
 from sfumato.expectations.models.model import (
-    RECODED,
+    Column,
     ExactNumber,
     Number,
     PrivacyModel,
     Verdict,
+    Way,
     plain,
+    uncheckable,
 )
 
 
@@ -33,8 +35,13 @@ class DeltaPresence(PrivacyModel):
     """
 
     name: ClassVar[str] = "delta-presence"
+    title: ClassVar[str] = "δ-presence"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "min": "share of people who look alike that is in the table, at least",
+        "max": "share of people who look alike that is in the table, at most",
+    }
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = RECODED
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = False
 
     model: Literal["delta-presence"] = "delta-presence"
@@ -49,9 +56,13 @@ class DeltaPresence(PrivacyModel):
         return self
 
     @property
-    def drawn_from(self) -> str:
+    def reference_uri(self) -> str:
         """The population's address."""
         return self.population
+
+    def unmeasurable(self, column: Column | None) -> str:  # noqa: ARG002 - whatever it is
+        """A release does not hold the population."""
+        return uncheckable(self.name)
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`rows` of each group and `people` of the population who look like it.

@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import RECODED, PrivacyModel, Verdict
+from sfumato.expectations.models.model import PrivacyModel, Verdict, Way
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +19,12 @@ class KAnonymity(PrivacyModel):
     """Each group, the rows that show one vector of quasi-identifiers, has at least k rows."""
 
     name: ClassVar[str] = "k-anonymity"
+    title: ClassVar[str] = "k-anonymity"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "k": "rows that look the same, at least",
+    }
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = RECODED
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = False
 
     model: Literal["k-anonymity"] = "k-anonymity"

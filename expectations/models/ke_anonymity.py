@@ -14,13 +14,14 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import (
-    EXACT,
-    RECODED,
+    Column,
     ExactNumber,
     Number,
     PrivacyModel,
     Verdict,
+    Way,
     plain,
+    unordered,
 )
 
 
@@ -32,8 +33,14 @@ class KEAnonymity(PrivacyModel):
     """
 
     name: ClassVar[str] = "ke-anonymity"
+    title: ClassVar[str] = "(k,e)-anonymity"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "k": "different values in a group, at least",
+        "e": "from the lowest to the highest value of a group, at least",
+    }
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = RECODED | EXACT | {"ambiguous"}
+    distances: ClassVar[frozenset[str]] = frozenset({"e"})
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "columns"})
     protects: ClassVar[bool] = True
 
     model: Literal["ke-anonymity"] = "ke-anonymity"
@@ -89,6 +96,15 @@ class KEAnonymity(PrivacyModel):
             f"whoever finds a person's group still faces at least {self.k} different values of "
             f"{self.sensitive}, at least {plain(self.e)} apart from lowest to highest"
         )
+
+    def unmeasurable(self, column: Column | None) -> str | None:
+        """Why the column has no range, None where it has one."""
+        return unordered(self.name, column)
+
+    @property
+    def faced(self) -> tuple[int, Fraction]:
+        """The k values, at least e apart from lowest to highest."""
+        return self.k, Fraction(self.e)
 
     def _required(self) -> Mapping[str, Number]:
         return {"k": self.k, "e": Fraction(self.e)}

@@ -18,12 +18,11 @@ from sfumato.expectations.groups.groups import Counts, Groups
 from sfumato.expectations.measures.entropy import adjusted_entropy, entropy
 from sfumato.expectations.measures.ratios import below, largest, smallest
 from sfumato.expectations.models.model import (
-    EXACT,
-    RECODED,
     ExactNumber,
     Number,
     PrivacyModel,
     Verdict,
+    Way,
     plain,
 )
 from sfumato.expectations.texts import Value
@@ -44,7 +43,7 @@ class _LDiversity(PrivacyModel):
     """What the variants share: they are block-local, and merging groups cannot break them."""
 
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = RECODED | EXACT | {"ambiguous"}
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "columns"})
     protects: ClassVar[bool] = True
 
     model: Literal["l-diversity"] = "l-diversity"
@@ -54,9 +53,9 @@ class _LDiversity(PrivacyModel):
     ] = None
 
     @property
-    def told_apart_by(self) -> tuple[str, ...]:
-        """The quasi-identifiers, and the sensitive attributes that an adversary may know."""
-        return (*(self.quasi_identifiers or ()), *(self.known or ()))
+    def known_columns(self) -> tuple[str, ...]:
+        """The sensitive attributes that an adversary may know."""
+        return self.known or ()
 
     def _whose(self) -> str:
         known = f", and knows {' and '.join(self.known)}," if self.known else ""
@@ -68,6 +67,10 @@ class DistinctLDiversity(_LDiversity):
     """Each group shows at least l different sensitive values."""
 
     name: ClassVar[str] = "distinct-l-diversity"
+    title: ClassVar[str] = "distinct l-diversity"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "l": "different values in a group, at least",
+    }
 
     variant: Literal["distinct"] = "distinct"
     l: Annotated[int, Field(ge=1, description="smallest number of different sensitive values")]
@@ -104,6 +107,10 @@ class EntropyLDiversity(_LDiversity):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    title: ClassVar[str] = "entropy l-diversity"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "l": "equally likely values of the same uncertainty, at least",
+    }
 
     variant: Literal["entropy"] = "entropy"
     l: Annotated[ExactNumber, Field(ge=1, description="smallest exp(entropy) of a group")]
@@ -157,6 +164,12 @@ class RecursiveLDiversity(_LDiversity):
     """
 
     name: ClassVar[str] = "recursive-l-diversity"
+    title: ClassVar[str] = "recursive (c,l)-diversity"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "c": "times the rarer values, more than the most frequent one",
+        "l": "from which rank on values are rare; seen: different values",
+        "percent": "of a group for each value not to be ruled out, at least",
+    }
 
     variant: Literal["recursive"] = "recursive"
     l: Annotated[int, Field(ge=1, description="from which rank on values count as rare")]

@@ -5,18 +5,21 @@ from dataclasses import dataclass as plain_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import inf
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from pydantic import ConfigDict, Field, PlainSerializer, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.texts import ORDERED
 
 Number = int | Fraction | float | None  # exact; a float is infinity
 
-RECODED = frozenset({"generalized", "suppressed"})  # who looks alike is one group
-EXACT = frozenset({"permuted", "split"})  # exact quasi-identifiers beside grouped values
+Way = Literal["labels", "rows", "columns", "subdomains"]
+"""How a form shows people: as rows under labels, or under their exact quasi-identifiers beside
+grouped sensitive values; each quasi-identifier by itself; or with subdomains for sensitive values.
+"""
 
 
 def plain(number: Decimal | Number) -> int | str | None:
@@ -67,6 +70,31 @@ class Verdict:
         return self.failing == 0 and all(value is not None for value in self.observed.values())
 
 
+class Column(Protocol):
+    """What a promise may need of the column that it protects: its type, and a hierarchy."""
+
+    @property
+    def type(self) -> str:
+        """The type of its values."""
+        ...
+
+    @property
+    def hierarchy(self) -> object | None:
+        """The hierarchy of its values, None where it has none."""
+        ...
+
+
+def uncheckable(name: str) -> str:
+    """Why a promise of that name, which speaks of a population, is not made of a release."""
+    return f"{name}: this version cannot check a release against a population"
+
+
+def unordered(name: str, column: Column | None) -> str | None:
+    """Why a promise of that name, which needs ordered values, cannot be measured on a column."""
+    kind = column.type if column else ""
+    return None if kind in ORDERED else f"{name} needs ordered values, not type {kind}"
+
+
 @dataclass(
     frozen=True,
     kw_only=True,
@@ -79,33 +107,46 @@ class Verdict:
 class PrivacyModel:
     """A privacy model with its parameters: a promise that groups keep or break.
 
-    `name` tells the model from the others; `monotone` says that merging two groups that each keep
-    the promise cannot break it; `forms` are the forms of publication on which it means something;
-    `protects` says whether it keeps something about the sensitive attribute from being known;
-    `joins` says whether it is judged on the values that groups admit of each quasi-identifier.
+    Attributes:
+        name: tells the model from the others; its expectation is `expect_<name>`.
+        title: how the literature writes it.
+        meanings: what each parameter of its verdicts means, for people who read a release.
+        distances: those of them that have the unit of the sensitive attribute.
+        ways: the ways of showing people on which the promise means something.
+        monotone: merging two groups that each keep the promise cannot break it.
+        protects: it keeps something about the sensitive attribute from being known.
+        needs_covers: it is judged on the values that groups admit of each quasi-identifier.
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    meanings: ClassVar[Mapping[str, str]]
+    distances: ClassVar[frozenset[str]] = frozenset()
+    ways: ClassVar[frozenset[Way]]
     monotone: ClassVar[bool]
-    forms: ClassVar[frozenset[str]]
     protects: ClassVar[bool]
-    joins: ClassVar[bool] = False
+    needs_covers: ClassVar[bool] = False
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
     sensitive: str | None = None
 
     @property
-    def told_apart_by(self) -> tuple[str, ...]:
+    def adversary_columns(self) -> tuple[str, ...]:
         """The columns whose values an adversary may know: they tell groups apart."""
-        return self.quasi_identifiers or ()
+        return (*(self.quasi_identifiers or ()), *self.known_columns)
 
     @property
-    def across(self) -> bool:
-        """Whether groups are judged together, not each by itself."""
+    def known_columns(self) -> tuple[str, ...]:
+        """The sensitive columns among those, which an adversary knows besides."""
+        return ()
+
+    @property
+    def judged_jointly(self) -> bool:
+        """True where groups are judged together, not each by itself."""
         return False
 
     @property
-    def drawn_from(self) -> str | None:
+    def reference_uri(self) -> str | None:
         """The address of the population that the promise speaks of, where it speaks of one."""
         return None
 
@@ -143,3 +184,15 @@ class PrivacyModel:
     def sentence(self) -> str:
         """The promise in words, for people who read a release."""
         raise NotImplementedError
+
+    def sentence_of_declared(self) -> str:
+        """The promise in words, where groups show declared distributions in the place of values."""
+        return self.sentence()
+
+    def unmeasurable(self, column: Column | None) -> str | None:
+        """Why the promise can never be measured on its sensitive column, None where it can."""
+
+    @property
+    def faced(self) -> tuple[int, Fraction] | None:
+        """How many values an attacker still faces and their range, where both are promised."""
+        return None

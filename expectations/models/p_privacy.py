@@ -16,7 +16,15 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups, Subdomains
 from sfumato.expectations.groups.subdomains import imbalances
-from sfumato.expectations.models.model import ExactNumber, PrivacyModel, Verdict, plain
+from sfumato.expectations.models.model import (
+    Column,
+    ExactNumber,
+    PrivacyModel,
+    Verdict,
+    Way,
+    plain,
+)
+from sfumato.expectations.texts import NUMBERS
 
 _STRICT = ConfigDict(extra="forbid")
 
@@ -82,8 +90,12 @@ class PPrivacy(PrivacyModel):
     """
 
     name: ClassVar[str] = "p-privacy"
+    title: ClassVar[str] = "P-privacy"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "tolerance": "imbalance of the ranges of a group, at most",
+    }
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = frozenset({"redistributed"})
+    ways: ClassVar[frozenset[Way]] = frozenset({"subdomains"})
     protects: ClassVar[bool] = True
 
     model: Literal["p-privacy"] = "p-privacy"
@@ -151,6 +163,13 @@ class PPrivacy(PrivacyModel):
             f"from what is shown of a group, each value of {self.sensitive} is as likely as the "
             f"published target distribution says{within}"
         )
+
+    def unmeasurable(self, column: Column | None) -> str | None:
+        """Why the column has no such target, None where it has one."""
+        kind = column.type if column else ""
+        if isinstance(self.target, Normal) and kind not in NUMBERS:
+            return f"target: type {kind} has no normal distribution"
+        return None
 
     def _over(self, scores: list[Fraction]) -> np.ndarray:
         return np.array([score > Fraction(self.tolerance) for score in scores], dtype=bool)

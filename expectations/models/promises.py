@@ -1,8 +1,9 @@
-"""Every privacy model by the name it has in a spec."""
+"""Every privacy model by the name that a spec gives as `model`; a family by its `variant`, too."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
@@ -18,33 +19,28 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.registered import Registered, classes
 
-LDiversity = Annotated[
-    DistinctLDiversity | EntropyLDiversity | RecursiveLDiversity, Field(discriminator="variant")
-]
-Promise = Annotated[
-    KAnonymity
-    | LDiversity
-    | TCloseness
-    | AlphaK
-    | KEAnonymity
-    | AlphaBeta
-    | PPrivacy
-    | DeltaPresence
-    | BayesOptimal,
-    Field(discriminator="model"),
-]
-PROMISE: TypeAdapter[Any] = TypeAdapter(Promise)
-MODELS: tuple[type[PrivacyModel], ...] = (
-    KAnonymity,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    RecursiveLDiversity,
-    TCloseness,
-    AlphaK,
-    KEAnonymity,
-    AlphaBeta,
-    PPrivacy,
-    DeltaPresence,
-    BayesOptimal,
-)
+L_DIVERSITY: Mapping[str, type[PrivacyModel]] = {
+    "distinct": DistinctLDiversity,
+    "entropy": EntropyLDiversity,
+    "recursive": RecursiveLDiversity,
+}
+PROMISES: Mapping[str, Any] = {
+    "k-anonymity": KAnonymity,
+    "l-diversity": Annotated[PrivacyModel, Registered("variant", L_DIVERSITY)],
+    "t-closeness": TCloseness,
+    "alpha-k": AlphaK,
+    "ke-anonymity": KEAnonymity,
+    "alpha-beta": AlphaBeta,
+    "p-privacy": PPrivacy,
+    "delta-presence": DeltaPresence,
+    "bayes-optimal": BayesOptimal,
+}
+Promise = Annotated[PrivacyModel, Registered("model", PROMISES)]
+PROMISE: TypeAdapter[PrivacyModel] = TypeAdapter(Promise)
+
+
+def models() -> tuple[type[PrivacyModel], ...]:
+    """The class of every registered model and variant."""
+    return classes(PROMISES)

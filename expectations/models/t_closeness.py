@@ -28,12 +28,13 @@ from sfumato.expectations.measures.emd import (
 )
 from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.model import (
-    EXACT,
-    RECODED,
+    Column,
     ExactNumber,
     PrivacyModel,
     Verdict,
+    Way,
     plain,
+    unordered,
 )
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -48,8 +49,12 @@ class TCloseness(PrivacyModel):
     """
 
     name: ClassVar[str] = "t-closeness"
+    title: ClassVar[str] = "t-closeness"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "t": "distance from the distribution of all rows, at most",
+    }
     monotone: ClassVar[bool] = True
-    forms: ClassVar[frozenset[str]] = RECODED | EXACT | {"redistributed"}
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "subdomains"})
     protects: ClassVar[bool] = True
 
     model: Literal["t-closeness"] = "t-closeness"
@@ -91,6 +96,20 @@ class TCloseness(PrivacyModel):
             f"the values of {self.sensitive} in every group are distributed like those of all "
             f"published rows, up to {plain(self.t)} (earth mover's distance, {self.distance})"
         )
+
+    def sentence_of_declared(self) -> str:
+        """The promise in words, about the declared distributions."""
+        return (
+            f"the distribution of {self.sensitive} that is declared for a group is like that of "
+            f"all published rows together, up to {plain(self.t)} (earth mover's distance, "
+            f"{self.distance})"
+        )
+
+    def unmeasurable(self, column: Column | None) -> str | None:
+        """Why the column has no such distance, None where it has one."""
+        if self.distance == "hierarchical" and (column is None or column.hierarchy is None):
+            return f"distance: {self.sensitive!r} has no hierarchy"
+        return unordered(self.name, column) if self.distance == "ordered" else None
 
     def _farther(self, distances: Distances) -> np.ndarray:
         return above(distances.numerators, distances.denominators, Fraction(self.t))

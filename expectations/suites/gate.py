@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.frames import to_frame
 from sfumato.expectations.rules.structure import Rule
-from sfumato.expectations.suites import promises as _promises  # noqa: F401 - registers expectations
 from sfumato.expectations.suites.engine import (
     DataContextConfig,
     InMemoryStoreBackendDefaults,
@@ -25,6 +24,7 @@ from sfumato.expectations.suites.engine import (
     get_expectation_impl,
     gx,
 )
+from sfumato.expectations.suites.promises import promise_expectation
 from sfumato.expectations.suites.rules import frame_with
 from sfumato.expectations.verdicts import (
     GROUPS,
@@ -126,6 +126,8 @@ def _of_promises(suite: str, promises: Sequence[Promised]) -> Iterator[_Batch]:
     """One batch for each run of promises on the same groups."""
     for number, (_, run) in enumerate(groupby(promises, key=lambda pair: id(pair[1])), start=1):
         models, groups = zip(*run, strict=True)
+        for kind in map(type, models):
+            promise_expectation(kind)  # makes it known to Great Expectations
         wanted = tuple(expected(model) for model in models)
         name = suite if number == 1 else f"{suite}.{GROUPS}-{number}"
         yield _Batch(name, GROUPS, to_frame(groups[0]), wanted)

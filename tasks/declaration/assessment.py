@@ -21,11 +21,11 @@ def promised(declared: Declared, tables: Tables) -> tuple[Promised, ...]:
     form, schema = FORMS[declared.form.method], declared.columns
     seen: dict[Any, Groups] = {}
     for promise in declared.promises:
-        scope = (promise.told_apart_by, promise.sensitive)
+        scope = (promise.adversary_columns, promise.sensitive)
         if scope not in seen:
             sensitive = [promise.sensitive] if promise.sensitive else []
-            seen[scope] = form.groups(tables, schema, promise.told_apart_by, sensitive)
-    return tuple((p, seen[p.told_apart_by, p.sensitive]) for p in declared.promises)
+            seen[scope] = form.groups(tables, schema, promise.adversary_columns, sensitive)
+    return tuple((p, seen[p.adversary_columns, p.sensitive]) for p in declared.promises)
 
 
 def judgements(promises: Sequence[Promised]) -> tuple[Judgement, ...]:

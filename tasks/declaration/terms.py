@@ -10,8 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.forms.parameters import FormParameters
-from sfumato.tasks.partitions.parameters import PartitionParameters
+from sfumato.tasks.forms.parameters import FormChoice
+from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.schema.hierarchy_rules import Declared as Hierarchy
 from sfumato.tasks.schema.published import DeclaredColumn, named
 from sfumato.tasks.schema.strata import Stratum
@@ -63,8 +63,8 @@ class Terms(_Frozen):
     ]
     strata: tuple[Stratum, ...]
     promises: tuple[Promise, ...]
-    partition: PartitionParameters
-    form: FormParameters
+    partition: PartitionChoice
+    form: FormChoice
     formats: tuple[Format, ...]
 
     @property

@@ -83,7 +83,7 @@ def schemas(schema: Schema, parameters: AmbiguousParameters) -> Mapping[str, pa.
 
 
 def groups(
-    tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
+    tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
     """Counts of sensitive values per group_id, and which values each group admits.
 
@@ -94,13 +94,13 @@ def groups(
         PromiseError: where a group admits no value of a quasi-identifier, or more than it has rows.
     """
     rows = _rows(tables, schema)
-    known = [name for name in told_apart_by if schema[name].role == "sensitive"]
+    known = [name for name in adversary_columns if schema[name].role == "sensitive"]
     counts = {name: table for name, table in tables.items() if not name.startswith("at_")}
     seen = st.groups(counts, schema, known, sensitive)
     if known:
         return seen
     covers = {}
-    for name in told_apart_by:
+    for name in adversary_columns:
         table = tables[table_of(name)]
         column = encode(name, "quasi-identifier", table[name])
         of = cover(table[GROUP_ID].to_numpy(), *column.category())

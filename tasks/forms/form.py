@@ -36,7 +36,7 @@ class Form(Protocol):
         self,
         tables: Tables,
         schema: Schema,
-        told_apart_by: Sequence[str],
+        adversary_columns: Sequence[str],
         sensitive: Sequence[str],
     ) -> Groups:
         """What an adversary sees of each group, from the published tables alone.
@@ -44,7 +44,7 @@ class Form(Protocol):
         Args:
             tables: as published.
             schema: as declared.
-            told_apart_by: the columns whose values the adversary knows.
+            adversary_columns: the columns whose values the adversary knows.
             sensitive: the attributes whose values are counted.
         """
         ...

@@ -57,14 +57,14 @@ def schemas(schema: Schema, parameters: PermutedParameters) -> Mapping[str, pa.S
 
 
 def groups(
-    tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
+    tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
     """Sizes and sensitive values per group_id; exact quasi-identifiers tell nothing more apart.
 
     An adversary who knows other sensitive values sees the rows of a group that have them.
     """
     table = tables["microdata"]
-    known = [name for name in told_apart_by if schema[name].role == "sensitive"]
+    known = [name for name in adversary_columns if schema[name].role == "sensitive"]
     by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
     by += [encode(name, "sensitive", table[name]) for name in known]
     keys, bound = key(by, table.num_rows)

@@ -54,7 +54,7 @@ def schemas(schema: Schema, parameters: SplitParameters) -> Mapping[str, pa.Sche
 
 
 def groups(
-    tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
+    tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
     """Counts of sensitive values per group_id, and per known value of another attribute.
 
@@ -62,7 +62,7 @@ def groups(
         PromiseError: where the counts of a group do not add up to its rows.
     """
     _require_matching(tables)
-    known = [name for name in told_apart_by if schema[name].role == "sensitive"]
+    known = [name for name in adversary_columns if schema[name].role == "sensitive"]
     return st.groups(_counted(tables), schema, known, sensitive)
 
 

@@ -9,7 +9,7 @@ import re
 import shlex
 
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.query.question.relations import relations, tables_of_counts
 

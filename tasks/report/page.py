@@ -25,7 +25,7 @@ from sfumato.expectations.groups.groups import Counts, Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
-from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
 from sfumato.tasks.report.plots.axes import grouped
 from sfumato.tasks.report.plots.plot import Plot

@@ -5,43 +5,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.expectations.models.model import Number, PrivacyModel, Verdict, plain
-from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.models.model import Number, PrivacyModel, Verdict
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.report.plots.axes import grouped
 from sfumato.tasks.report.plots.ranges import measured
 
-_TITLES = {
-    "k-anonymity": "k-anonymity",
-    "distinct-l-diversity": "distinct l-diversity",
-    "entropy-l-diversity": "entropy l-diversity",
-    "recursive-l-diversity": "recursive (c,l)-diversity",
-    "t-closeness": "t-closeness",
-    "alpha-k": "(α,k)-anonymity",
-    "ke-anonymity": "(k,e)-anonymity",
-    "alpha-beta": "(α,β)-privacy",
-    "p-privacy": "P-privacy",
-    "delta-presence": "δ-presence",
-    "bayes-optimal": "(ρ1,ρ2)-privacy",
-}
-_DISTANCES = frozenset({("ke-anonymity", "e")})
-_PARAMETERS = {
-    ("k-anonymity", "k"): "rows that look the same, at least",
-    ("distinct-l-diversity", "l"): "different values in a group, at least",
-    ("entropy-l-diversity", "l"): "equally likely values of the same uncertainty, at least",
-    ("recursive-l-diversity", "c"): "times the rarer values, more than the most frequent one",
-    ("recursive-l-diversity", "l"): "from which rank on values are rare; seen: different values",
-    ("recursive-l-diversity", "percent"): "of a group for each value not to be ruled out, at least",
-    ("t-closeness", "t"): "distance from the distribution of all rows, at most",
-    ("alpha-k", "alpha"): "share of a group for any one value, at most",
-    ("alpha-k", "k"): "rows that look the same, at least",
-    ("alpha-beta", "alpha"): "probability that any one combination is there, at most",
-    ("alpha-beta", "beta"): "share of a group for any one value, at most",
-    ("ke-anonymity", "k"): "different values in a group, at least",
-    ("p-privacy", "tolerance"): "imbalance of the ranges of a group, at most",
-    ("ke-anonymity", "e"): "from the lowest to the highest value of a group, at least",
-}
 _LONGEST = 32  # digits of an exact number beside a rounded one
 
 
@@ -91,31 +59,20 @@ def about(promise: PrivacyModel, declared: Declared) -> PrivacyModel:
 
 def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> Stated:
     """A promise and its verdict, for people."""
-    model = promise.name
     kind = kind_of(declared, promise.sensitive)
-    sentence = _sentence(promise, declared)
-    names = sorted(verdict.required, key=lambda name: (name == "e", name))
+    declares = declared.form.declares
+    sentence = promise.sentence_of_declared() if declares else promise.sentence()
+    names = sorted(verdict.required, key=lambda name: (name in promise.distances, name))
     return Stated(
-        title=_TITLES[model],
+        title=promise.title,
         sentence=f"{sentence[:1].upper()}{sentence[1:]}.",
         scope=", ".join(promise.quasi_identifiers or ()),
-        joined=promise.across,
+        joined=promise.judged_jointly,
         holds=verdict.holds,
         groups=verdict.groups,
         failing=verdict.failing,
-        parameters=tuple(_parameter(model, name, verdict, kind) for name in names),
+        parameters=tuple(_parameter(promise, name, verdict, kind) for name in names),
     )
-
-
-def _sentence(promise: PrivacyModel, declared: Declared) -> str:
-    """The promise in words; where distributions are declared, it is about these."""
-    if declared.form.declares and isinstance(promise, TCloseness):
-        return (
-            f"the distribution of {promise.sensitive} that is declared for a group is like that of "
-            f"all published rows together, up to {plain(promise.t)} (earth mover's distance, "
-            f"{promise.distance})"
-        )
-    return promise.sentence()
 
 
 def hidden(promises: Sequence[PrivacyModel], declared: Declared) -> list[Hidden]:
@@ -123,18 +80,18 @@ def hidden(promises: Sequence[PrivacyModel], declared: Declared) -> list[Hidden]
     return [
         Hidden(
             str(promise.sensitive),
-            grouped(promise.k),
-            measured(Fraction(promise.e), kind_of(declared, promise.sensitive)),
+            grouped(promise.faced[0]),
+            measured(promise.faced[1], kind_of(declared, promise.sensitive)),
         )
         for promise in promises
-        if isinstance(promise, KEAnonymity)
+        if promise.faced is not None
     ]
 
 
 def widest_e(promises: Sequence[PrivacyModel], name: str) -> Fraction | None:
     """The largest range that any promise about a sensitive attribute asks for."""
-    wanted = [p.e for p in promises if isinstance(p, KEAnonymity) and p.sensitive == name]
-    return max(map(Fraction, wanted), default=None)
+    faced = [p.faced for p in promises if p.faced is not None and p.sensitive == name]
+    return max((e for _, e in faced), default=None)
 
 
 def kind_of(declared: Declared, name: str | None) -> str:
@@ -143,21 +100,18 @@ def kind_of(declared: Declared, name: str | None) -> str:
     return "string" if column is None else column.type
 
 
-def _parameter(model: str, name: str, verdict: Verdict, kind: str) -> Parameter:
+def _parameter(promise: PrivacyModel, name: str, verdict: Verdict, kind: str) -> Parameter:
     required, observed = verdict.required[name], verdict.observed.get(name)
-    return Parameter(
-        name,
-        _PARAMETERS.get((model, name), ""),
-        _number(required, (model, name), kind),
-        _number(observed, (model, name), kind),
-    )
+    unit = kind if name in promise.distances else None
+    return Parameter(name, promise.meanings[name], _number(required, unit), _number(observed, unit))
 
 
-def _number(number: Number, parameter: tuple[str, str], kind: str) -> str:
+def _number(number: Number, unit: str | None) -> str:
+    """A number for people; a distance where it has the unit of a type of column."""
     if number is None:
         return "could not be measured"
-    if parameter in _DISTANCES:
-        return measured(Fraction(number), kind)
+    if unit is not None:
+        return measured(Fraction(number), unit)
     if number == inf:
         return "infinite"
     exact = grouped(Fraction(number))

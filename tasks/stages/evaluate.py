@@ -13,7 +13,7 @@ from sfumato.expectations.errors import Fault, InputError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode

@@ -102,7 +102,7 @@ def _read(
     written: Written,
 ) -> Microdata:
     """The measured columns, each of one type: that of text, where it tells groups apart alone."""
-    apart = [*quasi_identifiers, *(name for p in promises for name in p.told_apart_by)]
+    apart = [*quasi_identifiers, *(name for p in promises for name in p.adversary_columns)]
     about = [*sensitive, *(p.sensitive for p in promises if p.sensitive is not None)]
     for name in written.types:
         if name not in (*apart, *about):
@@ -239,11 +239,11 @@ def _observed(model: PrivacyModel, groups: Groups, parameter: str) -> int | floa
 
 def _decided(promise: PrivacyModel, microdata: Microdata, written: Written) -> dict[str, Any]:
     """A promise as given, and its verdict."""
-    by, sensitive = promise.told_apart_by, [promise.sensitive] if promise.sensitive else []
-    if promise.drawn_from is None:
-        groups = grouped(microdata, by, sensitive, by if promise.joins else ())
+    by, sensitive = promise.adversary_columns, [promise.sensitive] if promise.sensitive else []
+    if promise.reference_uri is None:
+        groups = grouped(microdata, by, sensitive, by if promise.needs_covers else ())
     else:
-        people = read_any(promise.drawn_from, [*by, *sensitive], written)
+        people = read_any(promise.reference_uri, [*by, *sensitive], written)
         groups = grouped_within(microdata, people, by, sensitive)
     verdict = promise.check(groups)
     return {

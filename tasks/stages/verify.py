@@ -55,14 +55,14 @@ def _stake(
 
     Rows may be left out, or distributions declared that are not those of the rows.
     """
-    known = promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
+    known = promise.known_columns
     best = promise.feasible(_seen(promise, microdata, [*strata, *known], base))
     if best is not None and not best.holds and not rescued:
         raise PromiseError(
             f"{promise.name} cannot be kept: required {numbers(best.required)}, at best "
             f"{numbers(best.observed)} in {best.failing} of {best.groups} strata"
         )
-    now = promise.check(groups := _seen(promise, microdata, promise.told_apart_by, base))
+    now = promise.check(groups := _seen(promise, microdata, promise.adversary_columns, base))
     return {
         "promise": promise.name,
         "about": promise.sensitive or "",
@@ -82,11 +82,12 @@ def _prefixed(when: str, verdict: Verdict) -> dict[str, Any]:
 def _seen(promise: PrivacyModel, microdata: Microdata, by: Sequence[str], base: Path) -> Groups:
     """The groups of rows that are equal in the columns `by`, with what the promise is about."""
     sensitive = [promise.sensitive] if promise.sensitive else []
-    if promise.drawn_from is not None:
-        place = str(local_path(promise.drawn_from, base, os.environ))
+    if promise.reference_uri is not None:
+        place = str(local_path(promise.reference_uri, base, os.environ))
         people = read_any(place, [*by, *sensitive], Written(types=types_of(microdata)))
         return grouped_within(microdata, people, by, sensitive)
-    return grouped(microdata, by, sensitive, promise.told_apart_by if promise.joins else ())
+    covered = promise.adversary_columns if promise.needs_covers else ()
+    return grouped(microdata, by, sensitive, covered)
 
 
 def risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:

@@ -380,7 +380,7 @@ def test_a_promise_is_its_own_configuration():
     model = rho("0.2", "0.8", smoothing=Decimal("0.5"), sensitive="s")
     assert PROMISE.validate_python(model.parameters()) == model
     assert "0.2" in model.sentence()
-    assert model.drawn_from == "p"
+    assert model.reference_uri == "p"
 
 
 def test_positive_and_negative_disclosures_at_exactly_the_limit():

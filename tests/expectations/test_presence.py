@@ -174,7 +174,7 @@ def test_a_promise_that_means_nothing_is_refused(change, message):
     document = {"model": "delta-presence", "min": "0.1", "max": "0.5", "population": "p.csv"}
     valid = PROMISE.validate_python(document)
     assert PROMISE.validate_python(valid.parameters()) == valid
-    assert valid.drawn_from == "p.csv"
+    assert valid.reference_uri == "p.csv"
     assert "between 0.1 and 0.5" in valid.sentence()
     with pytest.raises(ValidationError, match=message):
         PROMISE.validate_python(document | change)

@@ -29,7 +29,7 @@ from sfumato.expectations.rules.structure import (
 )
 from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
-from sfumato.expectations.suites.promises import ExpectKAnonymity
+from sfumato.expectations.suites.promises import promise_expectation
 from sfumato.expectations.verdicts import examine, require
 
 TABLE = pa.table({"age": [30, 40], "loss": [1, 2]})
@@ -144,7 +144,7 @@ def test_a_promise_that_was_dropped_is_refused(kept, monkeypatch):
 
 
 def test_an_expectation_that_was_weakened_is_refused(kept, monkeypatch):
-    weaker = ExpectKAnonymity(model="k-anonymity", k=1)
+    weaker = promise_expectation(KAnonymity)(model="k-anonymity", k=1)
     whole = gate.gx.ExpectationSuite
     monkeypatch.setattr(
         gate.gx,

@@ -118,6 +118,12 @@ SHOWN = {
         method="redistributed", tree="median", arity=3, fakes=Decimal("0.4")
     ),
 }
+
+def way(parameters):
+    """How a form shows people."""
+    return "subdomains" if parameters.declares else parameters.shows
+
+
 L2 = PROMISES["distinct"]
 READ_FROM = {"forest": K2, "factors": K2, "ke": KE, "anatomy": L2}
 READ_FROM |= dict.fromkeys(("ambiguity", "disjoint-cover"), PROMISES["alpha-beta per group"])
@@ -129,8 +135,8 @@ COMBINATIONS = [
     for method, how in METHODS.items()
     for form, parameters in SHOWN.items()
     if (parameters.method == "redistributed") == (how.method in AIMING)
-    if parameters.method in READ_FROM.get(how.method, model).forms & model.forms
-    or (parameters.method in model.forms and READ_FROM.get(how.method, model) in (K2, KE, L2))
+    if way(parameters) in READ_FROM.get(how.method, model).ways & model.ways
+    or (way(parameters) in model.ways and READ_FROM.get(how.method, model) in (K2, KE, L2))
 ]
 JOINING = ("ambiguity", "ambiguity calibrated", "disjoint cover")
 
@@ -179,7 +185,7 @@ def test_kept_or_refused(promise, method, form):
         strata = ["born"] if seed == 5 else []
         model = PROMISES[promise]
         promises = list(dict.fromkeys([model, READ_FROM.get(METHODS[method].method, model)]))
-        kept = [p for p in promises if SHOWN[form].method in p.forms]
+        kept = [p for p in promises if way(SHOWN[form]) in p.ways]
         if not feasible(microdata, promises, strata):
             outcomes["refused before"] += 1
             continue
@@ -192,7 +198,7 @@ def test_kept_or_refused(promise, method, form):
         holds_on(tables, form, kept, microdata.rows - partition.suppressed)
         represents(microdata, partition, tables, form)
         within(microdata, partition, strata)
-    if PROMISES[promise].joins and method not in JOINING:
+    if PROMISES[promise].needs_covers and method not in JOINING:
         assert not outcomes["kept"], "only what is made for it is known to keep it"
         assert outcomes["refused"] >= 3
     elif (promise, method) == ("alpha-beta", "ambiguity"):
@@ -211,7 +217,7 @@ def feasible(microdata, promises, strata):
 def holds_on(tables, form, promises, rows):
     form_ = FORMS[SHOWN[form].method]
     for model in promises:
-        groups = form_.groups(tables, schema_of(form), model.told_apart_by, ["wage"])
+        groups = form_.groups(tables, schema_of(form), model.adversary_columns, ["wage"])
         assert model.check(groups).holds, model.name
     for name, rules in form_.rules(schema_of(form), SHOWN[form], rows, ["secret"]).items():
         assert {"expect_canonical_order", "expect_no_row_number"} <= {rule.type for rule in rules}

@@ -183,8 +183,8 @@ def suppressed(rows, node, promises, strata, mode):
         seen = [i for i in range(len(rows)) if mode == "star" or i not in gone]
         failing = set()
         for promise in promises:
-            by = promise.told_apart_by if promise.quasi_identifiers else QIS
-            known = [n for n in promise.told_apart_by if n not in TREES]
+            by = promise.adversary_columns if promise.quasi_identifiers else QIS
+            known = [n for n in promise.adversary_columns if n not in TREES]
             groups = defaultdict(list)
             for i in seen:
                 labels = shown(rows[i], node, i in gone)

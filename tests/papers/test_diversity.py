@@ -159,7 +159,7 @@ def test_two_attributes_may_be_diverse_each_and_not_together(groups_of):
 
 def test_who_knows_other_attributes_tells_groups_apart_by_them():
     promise = DistinctLDiversity(l=2, quasi_identifiers=("zip",), sensitive="s", known=("other",))
-    assert promise.told_apart_by == ("zip", "other")
+    assert promise.adversary_columns == ("zip", "other")
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,11 @@ def table_of(microdata: Microdata, kept: np.ndarray, labels: Mapping[str, pa.Arr
 
 
 def groups(
-    tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
+    tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """Sizes and sensitive values of rows that look alike in the columns `told_apart_by`."""
+    """Sizes and sensitive values of rows that look alike in the columns `adversary_columns`."""
     table = tables[TABLE]
-    by = [encode(name, "quasi-identifier", table[name]) for name in told_apart_by]
+    by = [encode(name, "quasi-identifier", table[name]) for name in adversary_columns]
     keys, bound = key(by, table.num_rows)
     return count(keys, bound, {name: counted(table, schema, name).coded() for name in sensitive})
 

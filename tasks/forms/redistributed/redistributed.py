@@ -133,7 +133,7 @@ def _sensitive(schema: Schema) -> str:
 
 
 def groups(
-    tables: Tables, schema: Schema, told_apart_by: Sequence[str], sensitive: Sequence[str]
+    tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
     """The subdomains shown per group_id, and the target of each.
 

@@ -63,7 +63,7 @@ def partition(
 def _kept(microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyModel]) -> np.ndarray:
     """The groups without those that break a promise, numbered anew, until none does."""
     for promise in promises:
-        if promise.drawn_from is not None:
+        if promise.reference_uri is not None:
             raise PromiseError(f"{promise.name} cannot be kept by ambiguity")
     knowing = [Knowing.of(promise, microdata) for promise in promises if known_columns(promise)]
     judges: list[Judge] = [*(p for p in promises if not known_columns(p)), *knowing]

@@ -99,7 +99,7 @@ def _sensitive(microdata: Microdata, promise: AlphaBeta) -> str:
 
 def _judgeable(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
     for promise in promises:
-        if not promise.monotone or promise.drawn_from is not None or promise.joins:
+        if not promise.monotone or promise.reference_uri is not None or promise.needs_covers:
             raise PromiseError(f"{promise.name} cannot be kept by cutting groups")
     return list(promises)
 

@@ -133,8 +133,8 @@ class _Question:
         self.k = max((p.k for p in promises if isinstance(p, KAnonymity | AlphaK)), default=1)
 
     def _scope(self, promise: PrivacyModel, microdata: Microdata, place: dict[str, int]) -> Scope:
-        told = promise.told_apart_by if promise.quasi_identifiers else self.names
-        known = {*promise.told_apart_by} - {*self.names}
+        told = promise.adversary_columns if promise.quasi_identifiers else self.names
+        known = {*promise.adversary_columns} - {*self.names}
         fixed = (len(self.names), *sorted(place[name] for name in known))
         axes = tuple(axis for axis, name in enumerate(self.names) if name in told)
         if not promise.protects:
@@ -245,7 +245,7 @@ def _require_judged(promises: Sequence[PrivacyModel], columns: Sequence[Column],
         what = "rows" if columns else "quasi-identifiers"
         raise PromiseError(f"full-domain: there are no {what} to generalize")
     for promise in promises:
-        if promise.drawn_from is not None or promise.joins:
+        if promise.reference_uri is not None or promise.needs_covers:
             raise PromiseError(
                 f"full-domain: {promise.name} cannot be aimed at, "
                 "for it is not judged from the table's groups alone"
@@ -291,7 +291,7 @@ def _collapsed(
     names = {column.name for column in columns}
     for promise in promises:
         own = [_sensitive(promise, microdata).name] if promise.protects else []
-        for name in sorted({*own, *promise.told_apart_by} - names - {*place}):
+        for name in sorted({*own, *promise.adversary_columns} - names - {*place}):
             place[name] = len(categories)
             categories.append(microdata[name].category())
     codes, bounds = zip(*categories, strict=True)

@@ -12,7 +12,7 @@ from sfumato.tasks.microdata.table import Microdata, key
 
 def known_columns(promise: PrivacyModel) -> tuple[str, ...]:
     """The sensitive columns that an adversary is supposed to know."""
-    return promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
+    return promise.known_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,11 +108,11 @@ class Judge:
 
 
 def _unjudgeable(promise: PrivacyModel) -> str | None:
-    if promise.drawn_from is not None:
+    if promise.reference_uri is not None:
         return "it speaks of a population"
     return None if promise.monotone else "parts that keep it may break it together"
 
 
 def _known(promise: PrivacyModel) -> tuple[str, ...]:
     """The sensitive attributes that an adversary may know."""
-    return promise.told_apart_by[len(promise.quasi_identifiers or ()) :]
+    return promise.known_columns

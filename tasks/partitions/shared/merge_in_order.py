@@ -38,7 +38,7 @@ def merged_in_order(
             sensitive values, or breaks in a whole stratum.
     """
     for promise in promises:
-        if not promise.monotone or promise.drawn_from is not None or promise.joins:
+        if not promise.monotone or promise.reference_uri is not None or promise.needs_covers:
             raise PromiseError(f"{promise.name} cannot be kept by merging groups")
     knowing = [Knowing.of(promise, microdata) for promise in promises if known_columns(promise)]
     seen = {column.name: column.coded() for column in microdata.with_roles("sensitive")}
