@@ -4,47 +4,20 @@ A rule asks the parts of the spec what they need; it knows no partition, form or
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.forms.declared import FormParameters
+from sfumato.flows.parts import SpecParts
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
-from sfumato.tasks.partitions.declared import PartitionParameters
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation, RangeWorkload, Workload
-from sfumato.tasks.schema.columns import NUMBERS, ORDERED, ColumnSpec, NullPolicy, Role
+from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
+from sfumato.tasks.schema.columns import NUMBERS, ORDERED
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
-from sfumato.tasks.schema.strata import Bands, Stratum, column_of
+from sfumato.tasks.schema.strata import Bands, column_of
 
 _RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 
 
-class Spec(Protocol):
-    """The parts of a release spec that have to fit together."""
-
-    @property
-    def columns(self) -> Mapping[str, ColumnSpec]: ...
-    @property
-    def nulls(self) -> NullPolicy: ...
-    @property
-    def unit(self) -> str | None: ...
-    @property
-    def strata(self) -> Sequence[Stratum]: ...
-    @property
-    def promises(self) -> Sequence[PrivacyModel]: ...
-    @property
-    def partition(self) -> PartitionParameters: ...
-    @property
-    def form(self) -> FormParameters: ...
-    @property
-    def evaluate(self) -> Evaluation: ...
-    @property
-    def approval(self) -> str: ...
-    def named(self, *roles: Role) -> list[str]: ...
-    def scoped(self) -> Sequence[PrivacyModel]: ...
-
-
-def _names(spec: Spec) -> None:
+def _names(spec: SpecParts) -> None:
     safe: dict[str, str] = {}
     for name in spec.columns:
         if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
@@ -59,7 +32,7 @@ def _names(spec: Spec) -> None:
         safe[folded] = name
 
 
-def _roles(spec: Spec) -> None:
+def _roles(spec: SpecParts) -> None:
     for role in ("quasi-identifier", "sensitive"):
         if not spec.named(role):
             raise ValueError(f"columns: none has role {role}")
@@ -68,7 +41,7 @@ def _roles(spec: Spec) -> None:
             raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
 
 
-def _strata(spec: Spec) -> None:
+def _strata(spec: SpecParts) -> None:
     for i, stratum in enumerate(spec.strata):
         name = column_of(stratum)
         if name not in spec.named("quasi-identifier", "insensitive"):
@@ -79,7 +52,7 @@ def _strata(spec: Spec) -> None:
             raise ValueError(f"strata.{i}: a column is called as these bands")
 
 
-def _unit(spec: Spec) -> None:
+def _unit(spec: SpecParts) -> None:
     units = [name for name, column in spec.columns.items() if column.unit]
     if len(units) > 1:
         raise ValueError(f"columns: {units[0]!r} and {units[1]!r} both have unit: true")
@@ -91,7 +64,7 @@ def _unit(spec: Spec) -> None:
         raise ValueError(f"unit: {spec.unit!r} is no identifier with unit: true")
 
 
-def _scopes(spec: Spec) -> None:
+def _scopes(spec: SpecParts) -> None:
     for i, promise in enumerate(spec.promises):
         if fault := _misplaced(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
@@ -107,7 +80,7 @@ def _scopes(spec: Spec) -> None:
             )
 
 
-def _misplaced(spec: Spec, promise: PrivacyModel) -> str | None:
+def _misplaced(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """What is wrong with the columns that a promise is about."""
     for name in promise.quasi_identifiers or ():
         if name not in spec.named("quasi-identifier"):
@@ -120,7 +93,7 @@ def _misplaced(spec: Spec, promise: PrivacyModel) -> str | None:
     return None
 
 
-def _combination(spec: Spec) -> None:
+def _combination(spec: SpecParts) -> None:
     for i, promise in enumerate(spec.scoped()):
         if fault := _unmeasurable(spec, promise):
             raise ValueError(f"promises.{i}: {fault}")
@@ -129,12 +102,12 @@ def _combination(spec: Spec) -> None:
             raise ValueError(f"columns.{name}: form {spec.form.method} shows no insensitive column")
 
 
-def _form(spec: Spec) -> None:
+def _form(spec: SpecParts) -> None:
     if fault := spec.form.fault_in(spec):
         raise ValueError(fault)
 
 
-def _partition(spec: Spec) -> None:
+def _partition(spec: SpecParts) -> None:
     need = spec.partition.needs
     if need and not any(isinstance(promise, need.models) for promise in spec.promises):
         raise ValueError(f"partition: {spec.partition.method} needs {need.words}")
@@ -143,7 +116,7 @@ def _partition(spec: Spec) -> None:
             raise ValueError(f"promises.{i}.{fault}")
 
 
-def _unmeasurable(spec: Spec, promise: PrivacyModel) -> str | None:
+def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """Why a promise can never be measured on what is published, where it cannot."""
     if spec.form.shows not in promise.ways:
         forms = sorted(n for n, kind in FORM_PARAMETERS.items() if kind.shows in promise.ways)
@@ -153,7 +126,7 @@ def _unmeasurable(spec: Spec, promise: PrivacyModel) -> str | None:
     return promise.unmeasurable(column) or _unknowable(spec, promise)
 
 
-def _unknowable(spec: Spec, promise: PrivacyModel) -> str | None:
+def _unknowable(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """What is wrong with the sensitive columns that an adversary is said to know."""
     for name in promise.known_columns:
         if name == promise.sensitive or name not in spec.named("sensitive"):
@@ -166,7 +139,7 @@ def _unknowable(spec: Spec, promise: PrivacyModel) -> str | None:
     return None
 
 
-def _workloads(spec: Spec) -> None:
+def _workloads(spec: SpecParts) -> None:
     for i, workload in enumerate(spec.evaluate.workloads):
         of = workload.of or spec.named("sensitive")[0]
         if of not in spec.named("sensitive"):
@@ -177,12 +150,12 @@ def _workloads(spec: Spec) -> None:
             raise ValueError(f"evaluate.workloads.{i}: {fault}")
 
 
-def _unanswered(spec: Spec, workload: Workload) -> str | None:
+def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     """Why the queries of a workload cannot be asked of what is published, where they cannot."""
     form = spec.form.method
     if spec.form.shows == "columns" and workload.aggregate != "count":
         return f"form {form} answers counts, not {workload.aggregate}"
-    if workload.kind == "arbitrary" and spec.form.shows != "rows":
+    if workload.kind == "arbitrary" and spec.form.shows in ("labels", "columns"):
         return f"arbitrary selections of rows mean nothing in form {form}"
     if not isinstance(workload, RangeWorkload):
         return None
@@ -193,12 +166,12 @@ def _unanswered(spec: Spec, workload: Workload) -> str | None:
     return None
 
 
-def _not_yet(spec: Spec) -> None:
+def _not_yet(spec: SpecParts) -> None:
     if spec.approval == "required":
         raise ValueError("approval: this version has no step at which a release is approved")
 
 
-RULES: tuple[Callable[[Spec], None], ...] = (
+RULES: tuple[Callable[[SpecParts], None], ...] = (
     _names,
     _roles,
     _strata,

@@ -3,99 +3,37 @@
 Composes parts whose types live with what they configure. Reads and validates; computes nothing.
 """
 
-from collections.abc import Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.models.promises import PROMISE, Promise
+from sfumato.expectations.models.promises import PROMISE
+from sfumato.flows.documents import read_yaml, readable
+from sfumato.flows.parts import SpecParts, StrictPart
 from sfumato.flows.rules import RULES
-from sfumato.tasks.declaration.terms import Format, LineName, Terms, Title
-from sfumato.tasks.forms.parameters import FormParameters
+from sfumato.tasks.declaration.terms import Format, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
-from sfumato.tasks.partitions.parameters import PartitionParameters
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
-from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
 from sfumato.tasks.schema.hierarchy_rules import Declared
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.schema.sources import Source
-from sfumato.tasks.schema.strata import Stratum
 from sfumato.tasks.targets.given import with_given
 
 _PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Publish(_Part):
-    """Where releases appear, and in which formats."""
-
-    uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
-    formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("parquet", "csv")
-
-    @model_validator(mode="after")
-    def _parquet_is_among_them(self) -> Self:
-        if "parquet" not in self.formats:
-            raise ValueError("formats: parquet must be among them: queries and checks read it")
-        if len(set(self.formats)) < len(self.formats):
-            raise ValueError("formats: one is named twice")
-        return self
-
-
-class ReleaseSpec(_Part):
+class ReleaseSpec(SpecParts):
     """A release line: what is read, what is promised, how it is kept, where it appears."""
-
-    version: Literal[1]
-    name: LineName
-    title: Title
-    source: Source
-    nulls: NullPolicy = "refuse"
-    columns: Annotated[dict[str, ColumnSpec], Field(min_length=1)]
-    promises: Annotated[tuple[Promise, ...], Field(min_length=1)]
-    partition: PartitionParameters
-    form: FormParameters
-    publish: Publish
-    unit: Annotated[
-        str | None,
-        Field(description="`row` where rows are people, else the identifier with `unit: true`"),
-    ] = None
-    strata: tuple[Stratum, ...] = ()
-    versions: Literal["disjoint", "accepted-risk"] = "disjoint"
-    approval: Literal["none", "required"] = "none"
-    retain: Annotated[
-        int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
-    ] = 0
-    evaluate: Evaluation = Evaluation()
-
-    def named(self, *roles: Role) -> list[str]:
-        """The columns that have one of these roles, in order."""
-        return [name for name, column in self.columns.items() if column.role in roles]
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         for rule in RULES:
             rule(self)
         return self
-
-    def scoped(self) -> tuple[PrivacyModel, ...]:
-        """The promises, each saying which columns it is about."""
-        qi, sensitive = self.named("quasi-identifier"), self.named("sensitive")
-        only = sensitive[0] if len(sensitive) == 1 else None
-        return tuple(
-            replace(
-                promise,
-                quasi_identifiers=promise.quasi_identifiers or tuple(qi),
-                sensitive=promise.sensitive or only,
-            )
-            for promise in self.promises
-        )
 
     def terms(self, base: Path) -> Terms:
         """What of this spec a release declares, files of it read relative to `base`.
@@ -131,13 +69,13 @@ class ReleaseSpec(_Part):
     def _used_hierarchy(self, name: str, base: Path) -> Declared | None:
         """The hierarchy of a column, where what is published of it depends on it."""
         column = self.columns[name]
-        recoded = column.role == "quasi-identifier" and self.form.method == "generalized"
+        recoded = column.role == "quasi-identifier" and self.form.shows_hierarchies
         if column.hierarchy is None or not (recoded or column.role == "sensitive"):
             return None
         return declared_hierarchy(name, column.hierarchy, base)
 
 
-class SourceOverrides(_Part):
+class SourceOverrides(StrictPart):
     """What a run may change of the source."""
 
     uri: str | None = None
@@ -145,14 +83,14 @@ class SourceOverrides(_Part):
     where: str | None = None
 
 
-class PublishOverrides(_Part):
+class PublishOverrides(StrictPart):
     """What a run may change of the publication."""
 
     uri: str | None = None
     formats: tuple[Format, ...] | None = None
 
 
-class Overrides(_Part):
+class Overrides(StrictPart):
     """What one run may change; promises, roles, partition and form change in the spec alone."""
 
     source: SourceOverrides = SourceOverrides()
@@ -169,7 +107,7 @@ def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
     Raises:
         SpecError: naming the file, the path of the key, and the rule.
     """
-    document = _read_yaml(path)
+    document = read_yaml(path)
     if not isinstance(document, dict):
         raise SpecError(f"{path}: not a mapping of keys")
     changes = (overrides or Overrides()).model_dump(mode="json", by_alias=True, exclude_unset=True)
@@ -224,67 +162,6 @@ def json_schema() -> dict[str, Any]:
     """JSON Schema of the spec."""
     schema = ReleaseSpec.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def readable(error: ValidationError, document: Any) -> str:
-    """What is wrong, each with the path of its key, on one line."""
-    found = [f"{_path(e['loc'], document)}{_rule(e['msg'])}" for e in error.errors()]
-    more = f" (and {len(found) - 4} more)" if len(found) > 4 else ""
-    return " ".join("; ".join(found[:4]).split()) + more
-
-
-def _path(location: tuple[int | str, ...], document: Any) -> str:
-    """The keys that the document has on the way to an error, and the one that is wrong."""
-    kept, here = [], document
-    for i, part in enumerate(location):
-        known = (
-            isinstance(part, int)
-            or (isinstance(here, dict) and part in here)
-            or i == len(location) - 1
-        )
-        if known:
-            kept.append(str(part) if str(part).isprintable() else repr(part))
-            here = _child(here, part)
-    return ".".join(kept) + ": " if kept else ""
-
-
-def _child(here: Any, part: int | str) -> Any:
-    if isinstance(here, dict):
-        return here.get(part)
-    if isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
-        return here[part]
-    return None
-
-
-def _rule(message: str) -> str:
-    return message.removeprefix("Value error, ").replace("\n", " ")
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a key stands once."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {key!r} twice", problem_mark=node.start_mark
-                )
-        return super().construct_mapping(node, deep)
-
-
-def _read_yaml(path: Path) -> Any:
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise SpecError(f"{path}: not UTF-8") from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else "?"
-        raise SpecError(f"{path}: line {line}: not YAML ({error.problem})") from None
-    except (yaml.YAMLError, ValueError):  # 2001-99-99 is no date
-        raise SpecError(f"{path}: not YAML") from None
 
 
 def _merged(document: Any, changes: Any) -> Any:

@@ -104,7 +104,7 @@ def _read_table(path: Path) -> pa.Table:
 
 
 def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: Target) -> _Loaded:
-    sensitive = declared.named("sensitive") if declared.form.shows == "rows" else []
+    sensitive = declared.named("sensitive") if declared.form.shows in ("rows", "subdomains") else []
     views = [groups_view(declared, name, database.dialect) for name in sensitive]
     functions = [bounds_function(declared, name, database.dialect) for name in sensitive]
     return _Loaded(tables, views, [function for function in functions if function is not None])

@@ -143,7 +143,7 @@ def _columns(declared: Declared) -> list[_Column]:
 def _shown_as(name: str, declared: Declared) -> str:
     """What stands in the place of a quasi-identifier, where it is not shown in rows as it is."""
     alone = f"by itself, in {table_of(name)}"
-    return {"labels": "published as labels", "rows": "", "columns": alone}[declared.form.shows]
+    return {"labels": "published as labels", "columns": alone}.get(declared.form.shows, "")
 
 
 def _type(name: str, scale: int | None) -> str:

@@ -13,9 +13,8 @@ Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "dr
 ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]
 NullPolicy = Literal["refuse", "drop-row", "category"]
 TYPES: tuple[str, ...] = get_args(ColumnType)
-
-
-ORDERED = frozenset({"integer", "decimal", "float", "date", "timestamp"})
+NUMBERS = frozenset({"integer", "decimal", "float"})
+ORDERED = NUMBERS | {"date", "timestamp"}
 
 
 class Range(BaseModel):

@@ -2,7 +2,7 @@
 
 import re
 
-GROUP_ID = "group_id"
+GROUP_ID, COUNT = "group_id", "count"
 
 
 def safe_name(column: str) -> str:

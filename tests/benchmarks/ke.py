@@ -16,8 +16,8 @@ from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.ke import minimum_sum
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
-from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 from sfumato.tasks.partitions.ke.parameters import KEParameters
+from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 
 CUTS = {"sum": minimum_sum, "weighted": minimum_weighted, "max": minimum_max}
 K = 5

@@ -14,14 +14,14 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.declaration.utility import Utility, utility
-from sfumato.tasks.forms.parameters import GeneralizedParameters, SuppressedParameters
+from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
+from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
-from sfumato.tasks.partitions.parameters import PartitionParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.schema.published import DeclaredColumn

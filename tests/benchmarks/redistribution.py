@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Declared, RowCounts
-from sfumato.tasks.forms.parameters import RedistributedParameters
 from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters

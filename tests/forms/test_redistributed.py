@@ -16,8 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.forms.parameters import FormParameters, RedistributedParameters
+from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.forms.redistributed import redistributed
+from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
@@ -448,7 +449,7 @@ def test_fakes_are_a_number_or_a_share():
     assert [form(fakes="0.05").most(rows) for rows in (19, 20, 40)] == [0, 1, 2]
     assert form(fakes=3).most(1) == 3
     assert form().most(100) == 0
-    adapter = TypeAdapter(FormParameters)
+    adapter = TypeAdapter(FormChoice)
     for written in ({"denominator": None}, {"denominator": "exact"}, {"fakes": "0.5"}):
         parameters = form(**written)
         dumped = parameters.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -23,10 +23,10 @@ from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
 from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue
 from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, drawn, grow
+from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.presence import _climbed, covers_of, together
 from sfumato.tasks.partitions.ambiguity.residue import placed
 from sfumato.tasks.partitions.ambiguity.rule import wanted
-from sfumato.tasks.partitions.parameters import AmbiguityParameters
 
 QUASI = ("q0", "q1", "q2")
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.forms import permuted
 from sfumato.tasks.forms.order import canonical_table, is_canonical
-from sfumato.tasks.forms.parameters import PermutedParameters
+from sfumato.tasks.forms.permuted import permuted
+from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition

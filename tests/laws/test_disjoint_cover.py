@@ -28,13 +28,13 @@ from sfumato.tasks.partitions.disjoint_cover import residue as cover_residue
 from sfumato.tasks.partitions.disjoint_cover import search as cover_search
 from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut
 from sfumato.tasks.partitions.disjoint_cover.estimates import desk_for, estimated, fitted
+from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.disjoint_cover.promises import wanted
 from sfumato.tasks.partitions.disjoint_cover.queries import queries
 from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
 from sfumato.tasks.partitions.disjoint_cover.search import Effort, Search
 from sfumato.tasks.partitions.disjoint_cover.table import Rule, Taste, distinct, room_for
 from sfumato.tasks.partitions.disjoint_cover.tree import grown
-from sfumato.tasks.partitions.parameters import DisjointCoverParameters
 
 PATIENTS = {  # Figure 1
     "age": [45, 20, 50, 60, 20, 50, 60, 60],

@@ -24,33 +24,26 @@ from sfumato.expectations.models.l_diversity import (
 )
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.forms.parameters import (
-    AmbiguousParameters,
-    GeneralizedParameters,
-    PermutedParameters,
-    RedistributedParameters,
-    SplitParameters,
-    SuppressedParameters,
-)
+from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
+from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.labels import admits
+from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.forms.recoded.recoded import read_labels, reader_for
+from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.microdata.grouping import grouped
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.parameters import (
-    AmbiguityParameters,
-    AnatomyParameters,
-    DisjointCoverParameters,
-    ExactQIParameters,
-    FactorsParameters,
-    ForestParameters,
-    FullDomainParameters,
-    KEParameters,
-    MondrianParameters,
-    StratumParameters,
-)
+from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
+from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
+from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters, ForestParameters
+from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
+from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
+from sfumato.tasks.partitions.ke.parameters import KEParameters
+from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.schema.hierarchy_rules import Intervals
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -118,6 +111,7 @@ SHOWN = {
         method="redistributed", tree="median", arity=3, fakes=Decimal("0.4")
     ),
 }
+
 
 def way(parameters):
     """How a form shows people."""

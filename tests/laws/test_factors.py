@@ -18,8 +18,8 @@ from sfumato.tasks.partitions.cell_suppression.factors import (
     partition,
 )
 from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters
 from sfumato.tasks.partitions.cell_suppression.stars import stars
-from sfumato.tasks.partitions.parameters import FactorsParameters
 from tests.laws.test_forest import fewest_stars, small_tables
 
 FACTORS = FactorsParameters(method="factors")

@@ -27,8 +27,8 @@ from sfumato.tasks.partitions.cell_suppression.forest import (
     partition,
 )
 from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.cell_suppression.stars import stars
-from sfumato.tasks.partitions.parameters import ForestParameters
 from sfumato.tasks.partitions.shared.nearest import nearest
 
 FOREST = ForestParameters(method="forest")

@@ -27,7 +27,7 @@ from sfumato.tasks.partitions.ke import overlapping as ke_overlapping
 from sfumato.tasks.partitions.ke import random as ke_random
 from sfumato.tasks.partitions.ke import runs as ke_runs
 from sfumato.tasks.partitions.ke import weighted as ke_weighted
-from sfumato.tasks.partitions.parameters import KEParameters
+from sfumato.tasks.partitions.ke.parameters import KEParameters
 
 OBJECTIVES = ("sum", "weighted", "max", "max-overlapping", "random")
 CUTS = {

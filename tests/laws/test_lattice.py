@@ -32,7 +32,7 @@ from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.partitions.full_domain import lattice
 from sfumato.tasks.partitions.full_domain.full_domain import partition
 from sfumato.tasks.partitions.full_domain.metrics import METRICS
-from sfumato.tasks.partitions.parameters import FullDomainParameters
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_intervals
 from tests.benchmarks.lattice import FIVE, adult
 

@@ -17,7 +17,7 @@ from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ke.ke import partition
-from sfumato.tasks.partitions.parameters import KEParameters
+from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.shared.merging import until_kept
 
 PROMISES = [

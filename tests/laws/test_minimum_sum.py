@@ -14,7 +14,7 @@ from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ke import ke
-from sfumato.tasks.partitions.parameters import KEParameters
+from sfumato.tasks.partitions.ke.parameters import KEParameters
 
 
 def cut(values, k, e):

@@ -31,7 +31,7 @@ from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian
-from sfumato.tasks.partitions.parameters import MondrianParameters
+from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.partition import by_stratum
 
 STRICT = MondrianParameters(method="mondrian", mode="strict")

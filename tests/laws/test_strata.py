@@ -17,7 +17,7 @@ from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.parameters import ExactQIParameters, StratumParameters
+from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.targets.given import with_given
 

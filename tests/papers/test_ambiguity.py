@@ -13,9 +13,9 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
+from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.presence import covers_of
 from sfumato.tasks.partitions.ambiguity.rule import Rule
-from sfumato.tasks.partitions.parameters import AmbiguityParameters
 
 PEOPLE = [
     (45, "M", 11000, "diabetes"),  # Alan

@@ -14,8 +14,8 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
-from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 from sfumato.tasks.partitions.ke.parameters import KEParameters
+from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 from tests.adult import records
 
 SALARIES = [54, 55, 56, 65, 70, 75, 75, 80, 85]

@@ -18,7 +18,7 @@ from sfumato.tasks.microdata.hierarchies import with_ancestors
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain.full_domain import partition
-from sfumato.tasks.partitions.parameters import FullDomainParameters
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.schema.hierarchy import Hierarchy
 
 INPATIENTS = """

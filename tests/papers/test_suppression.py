@@ -9,8 +9,8 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.cell_suppression import factors, forest
+from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters, ForestParameters
 from sfumato.tasks.partitions.cell_suppression.stars import stars
-from sfumato.tasks.partitions.parameters import FactorsParameters, ForestParameters
 
 PEOPLE = [
     (31, "Cauc", "94305"),

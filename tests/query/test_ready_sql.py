@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.forms.parameters import SplitParameters
+from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.help_tables.rows import help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script

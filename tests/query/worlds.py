@@ -10,7 +10,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from sfumato.tasks.declaration.terms import Declared, RowCounts
-from sfumato.tasks.forms.parameters import FormParameters
+from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.query.ask import Answer
 from sfumato.tasks.query.help_tables.rows import help_name, help_table
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -30,9 +30,9 @@ def column(role: str, type_: str, **more: Any) -> DeclaredColumn:
     return DeclaredColumn(role=role, type=type_, **more)
 
 
-def shape(method: str, **more: Any) -> FormParameters:
+def shape(method: str, **more: Any) -> FormChoice:
     """The parameters of a form."""
-    return TypeAdapter(FormParameters).validate_python({"method": method, **more})
+    return TypeAdapter(FormChoice).validate_python({"method": method, **more})
 
 
 def declare(form: str = "permuted", **columns: DeclaredColumn) -> Declared:

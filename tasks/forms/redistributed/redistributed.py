@@ -22,8 +22,8 @@ from sfumato.expectations.rules.structure import Rule, TotalCount, published
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted
-from sfumato.tasks.forms.parameters import RedistributedParameters
 from sfumato.tasks.forms.redistributed.domain import domain_of
+from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.forms.redistributed.subdomains import annotated, chosen
 from sfumato.tasks.forms.redistributed.targets import (
     LOWER,

@@ -9,8 +9,8 @@ import numpy as np
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.groups.groups import Target
-from sfumato.tasks.forms.parameters import RedistributedParameters
 from sfumato.tasks.forms.redistributed.domain import Domain
+from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.partitions.partition import Aims
 from sfumato.tasks.targets.annotated import Annotated, annotate
 from sfumato.tasks.targets.fakes import with_fakes

@@ -24,9 +24,9 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.ambiguity.calibrated import Grouped, calibrated, grouped
 from sfumato.tasks.partitions.ambiguity.groups import Stratum, drawn
+from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.presence import covers_of, together
 from sfumato.tasks.partitions.ambiguity.rule import Rule, told, wanted
-from sfumato.tasks.partitions.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.background_knowledge import Knowing, known_columns
 from sfumato.tasks.partitions.shared.merging import Judge

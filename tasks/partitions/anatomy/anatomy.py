@@ -24,7 +24,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.arrays.compiled import Loop, compiled
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.parameters import AnatomyParameters
+from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.merge_in_order import merged_in_order
 

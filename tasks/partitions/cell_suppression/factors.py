@@ -18,7 +18,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, clustered, largest_k
-from sfumato.tasks.partitions.parameters import FactorsParameters
+from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.nearest import nearest
 

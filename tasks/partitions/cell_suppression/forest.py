@@ -19,7 +19,7 @@ from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, clustered, largest_k
-from sfumato.tasks.partitions.parameters import ForestParameters
+from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.nearest import nearest
 

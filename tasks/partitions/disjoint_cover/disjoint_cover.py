@@ -22,12 +22,12 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, plain
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.disjoint_cover.promises import Others, Wanted, wanted
 from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
 from sfumato.tasks.partitions.disjoint_cover.search import Found, Prune, Search, effort
 from sfumato.tasks.partitions.disjoint_cover.table import by_part, distinct
 from sfumato.tasks.partitions.disjoint_cover.tree import Tree
-from sfumato.tasks.partitions.parameters import DisjointCoverParameters
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 
 _WORTH_COMPILING = 64  # vectors

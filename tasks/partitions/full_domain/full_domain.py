@@ -39,11 +39,10 @@ from sfumato.tasks.partitions.full_domain.metrics import (
     Cost,
     Domain,
     Generalized,
-    Metric,
     Original,
     domain,
 )
-from sfumato.tasks.partitions.parameters import FullDomainParameters
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters, Metric
 from sfumato.tasks.partitions.partition import Partition
 
 _MOST_NODES = 2**21

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Metric = Literal[
-    "height", "precision", "discernibility", "average-class-size", "entropy", "ncp", "kl"
-]
+from sfumato.tasks.partitions.full_domain.parameters import Metric
+
 Cost = int | Fraction | float
 
 _INT64 = 2**63 - 1

@@ -23,10 +23,10 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.overlapping import minimum_max_overlapping
+from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.ke.random import at_random
 from sfumato.tasks.partitions.ke.runs import assign, bounds_of, feasible, starts_of
 from sfumato.tasks.partitions.ke.weighted import minimum_weighted
-from sfumato.tasks.partitions.parameters import KEParameters
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.merge_in_order import merged_in_order
 

@@ -21,7 +21,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.mondrian.cuts import Attribute, attribute
-from sfumato.tasks.partitions.parameters import MondrianParameters
+from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.judging import Judge
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.parameters import RedistributedParameters
+from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.forms.redistributed.redistributed import facts, rounding
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.measures.occurrences import occurrences
-from sfumato.tasks.forms.ambiguous import table_of
+from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.forms.counts_table import totals
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.rows import help_name

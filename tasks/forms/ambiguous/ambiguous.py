@@ -19,9 +19,9 @@ from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.structure import Rule, published
 from sfumato.tasks.forms import counts_table as st
+from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_apart, is_sorted
-from sfumato.tasks.forms.parameters import AmbiguousParameters
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition

@@ -14,7 +14,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.structure import Rule, published
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, is_canonical
-from sfumato.tasks.forms.parameters import PermutedParameters
+from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.recoded import counted
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key

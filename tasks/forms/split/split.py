@@ -17,7 +17,7 @@ from sfumato.expectations.rules.structure import Rule, published
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical
-from sfumato.tasks.forms.parameters import SplitParameters
+from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition

@@ -1,0 +1,80 @@
+"""The parts of a release spec as it writes them, before any of them is held against another."""
+
+from dataclasses import replace
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.promises import Promise
+from sfumato.tasks.declaration.terms import Format, LineName, Title
+from sfumato.tasks.forms.parameters import FormChoice
+from sfumato.tasks.partitions.parameters import PartitionChoice
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
+from sfumato.tasks.schema.sources import Source
+from sfumato.tasks.schema.strata import Stratum
+
+
+class StrictPart(BaseModel):
+    """A part of a spec whose keys are Python names, frozen; unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Publish(StrictPart):
+    """Where releases appear, and in which formats."""
+
+    uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
+    formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("parquet", "csv")
+
+    @model_validator(mode="after")
+    def _parquet_is_among_them(self) -> Self:
+        if "parquet" not in self.formats:
+            raise ValueError("formats: parquet must be among them: queries and checks read it")
+        if len(set(self.formats)) < len(self.formats):
+            raise ValueError("formats: one is named twice")
+        return self
+
+
+class SpecParts(StrictPart):
+    """The keys of a release spec, each valid by itself."""
+
+    version: Literal[1]
+    name: LineName
+    title: Title
+    source: Source
+    nulls: NullPolicy = "refuse"
+    columns: Annotated[dict[str, ColumnSpec], Field(min_length=1)]
+    promises: Annotated[tuple[Promise, ...], Field(min_length=1)]
+    partition: PartitionChoice
+    form: FormChoice
+    publish: Publish
+    unit: Annotated[
+        str | None,
+        Field(description="`row` where rows are people, else the identifier with `unit: true`"),
+    ] = None
+    strata: tuple[Stratum, ...] = ()
+    versions: Literal["disjoint", "accepted-risk"] = "disjoint"
+    approval: Literal["none", "required"] = "none"
+    retain: Annotated[
+        int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
+    ] = 0
+    evaluate: Evaluation = Evaluation()
+
+    def named(self, *roles: Role) -> list[str]:
+        """The columns that have one of these roles, in order."""
+        return [name for name, column in self.columns.items() if column.role in roles]
+
+    def scoped(self) -> tuple[PrivacyModel, ...]:
+        """The promises, each saying which columns it is about."""
+        qi, sensitive = self.named("quasi-identifier"), self.named("sensitive")
+        only = sensitive[0] if len(sensitive) == 1 else None
+        return tuple(
+            replace(
+                promise,
+                quasi_identifiers=promise.quasi_identifiers or tuple(qi),
+                sensitive=promise.sensitive or only,
+            )
+            for promise in self.promises
+        )

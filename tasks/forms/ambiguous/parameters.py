@@ -1,0 +1,14 @@
+"""The parameters of ambiguity's form as a spec writes them."""
+
+from typing import ClassVar, Literal
+
+from sfumato.tasks.forms.declared import SensitiveApart
+
+
+class AmbiguousParameters(SensitiveApart):
+    """The values of each quasi-identifier that a group admits, each quasi-identifier by itself."""
+
+    shows: ClassVar[str] = "columns"
+    shows_insensitive: ClassVar[bool] = False
+
+    method: Literal["ambiguous"]

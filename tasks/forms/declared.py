@@ -1,0 +1,79 @@
+"""What every form declares of itself in a spec: its parameters, and what it shows.
+
+The subclasses stand beside their algorithms, in modules that import none of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Protocol
+
+from pydantic import Field
+
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.schema.columns import ColumnSpec, Role
+from sfumato.tasks.schema.part import Part
+
+
+class Companions(Protocol):
+    """The parts of a spec that a form has to go with."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnSpec]:
+        """The columns of the source by name."""
+        ...
+
+    @property
+    def promises(self) -> Sequence[PrivacyModel]:
+        """What is promised."""
+        ...
+
+    @property
+    def partition(self) -> PartitionParameters:
+        """The parameters of the partition."""
+        ...
+
+    def named(self, *roles: Role) -> list[str]:
+        """The columns that have one of these roles, in order."""
+        ...
+
+
+class FormParameters(Part):
+    """A form's parameters, frozen.
+
+    `shows` names the way in which a person is shown, by which queries are answered: "labels" beside
+    a sensitive value, "rows" of exact values beside grouped ones, or beside "subdomains" of them,
+    or "columns", each by itself. `declares`
+    tells that promises are judged by declared distributions, not by the rows' values;
+    `shows_insensitive`, that insensitive columns are published; `shows_hierarchies`, that labels
+    come from the hierarchies of quasi-identifiers.
+    """
+
+    shows: ClassVar[str]
+    declares: ClassVar[bool] = False
+    shows_insensitive: ClassVar[bool] = True
+    shows_hierarchies: ClassVar[bool] = False
+
+    method: str
+
+    @property
+    def together(self) -> bool:
+        """Whether sensitive values of one person stand in one row."""
+        return True
+
+    def fault_in(self, _spec: Companions) -> str | None:
+        """Name a key of a spec that the form does not go with, and the rule it breaks."""
+        return None
+
+
+class SensitiveApart(FormParameters):
+    """Sensitive values that stand apart from the rows that they belong to."""
+
+    sensitive: Annotated[
+        Literal["independent", "together"],
+        Field(description="whether several sensitive columns keep their association"),
+    ] = "independent"
+
+    @property
+    def together(self) -> bool:
+        """Whether sensitive values of one person stand in one row."""
+        return self.sensitive == "together"

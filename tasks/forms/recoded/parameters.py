@@ -1,0 +1,42 @@
+"""The parameters of forms with recoded quasi-identifiers as a spec writes them."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from sfumato.tasks.forms.declared import Companions, FormParameters
+
+
+class GeneralizedParameters(FormParameters):
+    """Labels that stand for several values in the place of quasi-identifiers."""
+
+    shows: ClassVar[str] = "labels"
+    shows_hierarchies: ClassVar[bool] = True
+
+    method: Literal["generalized"]
+
+
+class SuppressedParameters(FormParameters):
+    """Quasi-identifiers as they are where a whole group shares them, else a star."""
+
+    shows: ClassVar[str] = "labels"
+
+    method: Literal["suppressed"]
+    linked: Annotated[
+        tuple[Annotated[tuple[str, ...], Field(min_length=2)], ...],
+        Field(description="quasi-identifiers that are suppressed together"),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _each_is_linked_once(self) -> Self:
+        names = [name for linked in self.linked for name in linked]
+        if len(set(names)) < len(names):
+            raise ValueError("linked: a column stands twice")
+        return self
+
+    def fault_in(self, spec: Companions) -> str | None:
+        """Refuse to link any other columns."""
+        for name in (name for linked in self.linked for name in linked):
+            if name not in spec.named("quasi-identifier"):
+                return f"form.linked: {name!r} is no quasi-identifier"
+        return None

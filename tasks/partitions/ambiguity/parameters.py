@@ -1,0 +1,32 @@
+"""The parameters of ambiguous partitions as a spec writes them."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.tasks.partitions.declared import Need, PartitionParameters
+
+
+class AmbiguityParameters(PartitionParameters):
+    """Groups that cover many combinations of quasi-identifiers, as large as α and β ask."""
+
+    needs: ClassVar[Need] = Need((AlphaBeta,), "an alpha-beta promise to read alpha and beta from")
+
+    method: Literal["ambiguity"]
+    probes: Annotated[
+        int, Field(ge=1, description="rows looked at for each one that a group takes")
+    ] = 64
+    calibrate: Annotated[
+        bool,
+        Field(description="whether groups grow until all together keep α, not each by itself"),
+    ] = False
+    residue: Annotated[
+        Literal["suppress", "refuse"],
+        Field(description="what happens to rows that fit in no group"),
+    ] = "suppress"
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether rows that fit in no group are suppressed."""
+        return self.residue == "suppress"

@@ -1,0 +1,31 @@
+"""The parameters of partitions for cell suppression as a spec writes them."""
+
+from typing import ClassVar, Literal
+
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.partitions.declared import Need, PartitionParameters
+
+_K = Need((KAnonymity,), "a k-anonymity promise to read k from")
+
+
+class ForestParameters(PartitionParameters):
+    """Groups of rows that differ in few cells: within O(k) of the fewest suppressed cells."""
+
+    needs: ClassVar[Need] = _K
+
+    method: Literal["forest"]
+
+
+class FactorsParameters(PartitionParameters):
+    """Groups of rows that differ in few cells: for k = 2 or 3, by minimum-weight factors."""
+
+    needs: ClassVar[Need] = _K
+
+    method: Literal["factors"]
+
+    def fault_of(self, promise: PrivacyModel) -> str | None:
+        """Refuse k-anonymity with any other k."""
+        if isinstance(promise, KAnonymity) and promise.k not in (2, 3):
+            return "k: partition factors makes groups for k = 2 and 3 alone"
+        return None

@@ -1,0 +1,40 @@
+"""What every partition declares of itself in a spec: parameters, what it reads, what it gives.
+
+The subclasses stand beside their algorithms, in modules that import none of them.
+"""
+
+from typing import ClassVar, NamedTuple
+
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.schema.part import Part
+
+
+class Need(NamedTuple):
+    """Promises of which a partition needs at least one, and the words for what it reads there."""
+
+    models: tuple[type[PrivacyModel], ...]
+    words: str
+
+
+class PartitionParameters(Part):
+    """A partition's parameters, frozen.
+
+    `needs` are the promises that it reads its targets from; `gives_targets` tells that each group
+    gets the distribution that its sensitive values are to follow; `small_groups` tells that there
+    may be as many groups as combinations of quasi-identifiers.
+    """
+
+    needs: ClassVar[Need | None] = None
+    gives_targets: ClassVar[bool] = False
+    small_groups: ClassVar[bool] = False
+
+    method: str
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether rows may be suppressed, so that promises are kept that all rows would break."""
+        return False
+
+    def fault_of(self, _promise: PrivacyModel) -> str | None:
+        """Name the key of a promise that the partition can never keep, and the rule it breaks."""
+        return None

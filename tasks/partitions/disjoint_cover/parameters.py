@@ -1,0 +1,25 @@
+"""The parameters of partitions with disjoint covers as a spec writes them."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.tasks.partitions.declared import Need, PartitionParameters
+
+
+class DisjointCoverParameters(PartitionParameters):
+    """Groups no two of which cover the same combination of quasi-identifiers."""
+
+    needs: ClassVar[Need] = Need((AlphaBeta,), "an alpha-beta promise to read alpha and beta from")
+
+    method: Literal["disjoint-cover"]
+    residue: Annotated[
+        Literal["suppress", "refuse"],
+        Field(description="what happens to rows of a value that is too frequent for beta"),
+    ] = "refuse"
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether rows of too frequent values are suppressed."""
+        return self.residue == "suppress"

@@ -1,0 +1,34 @@
+"""The parameters of full-domain generalization as a spec writes them."""
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sfumato.expectations.models.model import ExactNumber
+from sfumato.tasks.partitions.declared import PartitionParameters
+
+Metric = Literal[
+    "height", "precision", "discernibility", "average-class-size", "entropy", "ncp", "kl"
+]
+
+
+class FullDomainParameters(PartitionParameters):
+    """Each quasi-identifier at one level of its hierarchy: the levels that lose the least."""
+
+    method: Literal["full-domain"]
+    metric: Annotated[Metric, Field(description="what is minimised")] = "ncp"
+    suppression: Annotated[
+        ExactNumber, Field(ge=0, lt=1, description="share of the rows that may be suppressed")
+    ] = Decimal(0)
+    suppressed: Annotated[
+        Literal["drop", "star"],
+        Field(
+            description="whether suppressed rows are left out, or shown without quasi-identifiers"
+        ),
+    ] = "drop"
+
+    @property
+    def may_suppress(self) -> bool:
+        """Whether there is a budget."""
+        return self.suppression > 0

@@ -1,0 +1,23 @@
+"""The parameters of (k,e)-anonymous partitions as a spec writes them."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.tasks.partitions.declared import Need, PartitionParameters
+
+
+class KEParameters(PartitionParameters):
+    """Groups of alike sensitive values that keep (k,e)-anonymity with small ranges."""
+
+    needs: ClassVar[Need] = Need((KEAnonymity,), "a ke-anonymity promise to read k and e from")
+
+    method: Literal["ke"]
+    objective: Annotated[
+        Literal["sum", "weighted", "max", "max-overlapping", "random"],
+        Field(
+            description="what is minimised: the groups' ranges, summed, summed by rows, or the "
+            "largest, of groups that may overlap or not; random minimises nothing"
+        ),
+    ] = "sum"
