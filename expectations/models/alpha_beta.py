@@ -85,7 +85,7 @@ class AlphaBeta(PrivacyModel):
         elif found.largest > Fraction(self.alpha):
             failing[list(found.groups)] = True
         return Verdict(
-            required=self._required(),
+            required=self.required(),
             observed={
                 "alpha": None if found is None else found.largest,
                 "beta": largest(counts.largest, groups.sizes),
@@ -110,11 +110,15 @@ class AlphaBeta(PrivacyModel):
         over = above(most, coarsest.sizes, Fraction(self.beta))
         over |= np.array([presence > Fraction(self.alpha) for presence in presences])
         return Verdict(
-            required=self._required(),
+            required=self.required(),
             observed={"alpha": max(presences), "beta": largest(most, coarsest.sizes)},
             groups=len(coarsest),
             failing=int(over.sum()),
         )
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"alpha": Fraction(self.alpha), "beta": Fraction(self.beta)}
 
     def sentence(self) -> str:
         """The promise in words."""
@@ -124,9 +128,6 @@ class AlphaBeta(PrivacyModel):
             f"than {plain(self.alpha)}, all combinations that a group admits being equally likely; "
             f"and no value of {self.sensitive} is more than a share {plain(self.beta)} of a group"
         )
-
-    def _required(self) -> Mapping[str, Number]:
-        return {"alpha": Fraction(self.alpha), "beta": Fraction(self.beta)}
 
     def _present(self, shown: Covering) -> Presence | None:
         return combined(shown) if self.presence == "combined" else single(shown)

@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.l_diversity import entries_of
-from sfumato.expectations.models.model import ExactNumber, PrivacyModel, Verdict, Way, plain
+from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Verdict, Way, plain
 from sfumato.expectations.texts import Value
 
 
@@ -64,7 +64,7 @@ class AlphaK(PrivacyModel):
         scores = self.measure(groups)
         sizes, most = scores["k"], scores["most"]
         return Verdict(
-            required={"alpha": Fraction(self.alpha), "k": self.k},
+            required=self.required(),
             observed={
                 "alpha": largest(most, sizes),
                 "k": int(sizes.min()) if len(sizes) else None,
@@ -72,6 +72,10 @@ class AlphaK(PrivacyModel):
             groups=len(groups),
             failing=int(self.failing(groups).sum()),
         )
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"alpha": Fraction(self.alpha), "k": self.k}
 
     def sentence(self) -> str:
         """The promise in words."""

@@ -20,6 +20,7 @@ from sfumato.expectations.measures.ratios import above, below
 from sfumato.expectations.models.model import (
     Column,
     ExactNumber,
+    Number,
     PrivacyModel,
     Verdict,
     Way,
@@ -105,8 +106,7 @@ class BayesOptimal(PrivacyModel):
     def check(self, groups: Groups) -> Verdict:
         """Whether there is no breach; what floats leave open is decided in fractions."""
         failing, worst = self._judged(groups)
-        required = {"rho2": Fraction(self.rho2)}
-        return Verdict(required, {"rho2": worst}, len(groups), int(failing.sum()))
+        return Verdict(self.required(), {"rho2": worst}, len(groups), int(failing.sum()))
 
     def _judged(self, groups: Groups) -> tuple[np.ndarray, Fraction | None]:
         """Which groups have a breach, and the largest belief that a breach would have to exceed."""
@@ -128,6 +128,10 @@ class BayesOptimal(PrivacyModel):
 
     def feasible(self, coarsest: Groups) -> None:
         """Only trying can tell: merging may break the promise and may mend it."""
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"rho2": Fraction(self.rho2)}
 
     def sentence(self) -> str:
         """The promise in words."""

@@ -94,11 +94,11 @@ class DeltaPresence(PrivacyModel):
         drawn = groups.population
         if not len(groups) or drawn is None or (drawn.sizes < groups.sizes).any():
             unknown: dict[str, Number] = {"min": None, "max": None}
-            return Verdict(self._required(), unknown, len(groups), len(groups))
+            return Verdict(self.required(), unknown, len(groups), len(groups))
         rows, people = groups.sizes, drawn.sizes
         absent = drawn.elsewhere > 0
         return Verdict(
-            required=self._required(),
+            required=self.required(),
             observed={
                 "min": Fraction(0) if absent else smallest(rows, people),
                 "max": largest(rows, people),
@@ -107,12 +107,13 @@ class DeltaPresence(PrivacyModel):
             failing=int(self.failing(groups).sum()) + int(absent and self.min > 0),
         )
 
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"min": Fraction(self.min), "max": Fraction(self.max)}
+
     def sentence(self) -> str:
         """The promise in words."""
         return (
             f"of any people of the population who look alike, a share between {plain(self.min)} "
             f"and {plain(self.max)} is in the table"
         )
-
-    def _required(self) -> Mapping[str, Number]:
-        return {"min": Fraction(self.min), "max": Fraction(self.max)}

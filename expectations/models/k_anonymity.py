@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import PrivacyModel, Verdict, Way
+from sfumato.expectations.models.model import Number, PrivacyModel, Verdict, Way
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +42,15 @@ class KAnonymity(PrivacyModel):
         """Whether the smallest group has k rows."""
         sizes = self.measure(groups)["k"]
         return Verdict(
-            required={"k": self.k},
+            required=self.required(),
             observed={"k": int(sizes.min()) if len(sizes) else None},
             groups=len(groups),
             failing=int(self.failing(groups).sum()),
         )
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"k": self.k}
 
     def sentence(self) -> str:
         """The promise in words."""

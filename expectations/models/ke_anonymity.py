@@ -78,10 +78,10 @@ class KEAnonymity(PrivacyModel):
         """Whether every group has k distinct values and a range of e."""
         counts = groups.of(self.sensitive)
         if counts.numbers is None or not len(groups):
-            return Verdict(self._required(), {"k": None, "e": None}, len(groups), len(groups))
+            return Verdict(self.required(), {"k": None, "e": None}, len(groups), len(groups))
         scores = self.measure(groups)
         return Verdict(
-            required=self._required(),
+            required=self.required(),
             observed={
                 "k": int(scores["k"].min()),
                 "e": counts.numbers.fraction(scores["e"].min()),
@@ -89,6 +89,10 @@ class KEAnonymity(PrivacyModel):
             groups=len(groups),
             failing=int(self.failing(groups).sum()),
         )
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"k": self.k, "e": Fraction(self.e)}
 
     def sentence(self) -> str:
         """The promise in words."""
@@ -105,9 +109,6 @@ class KEAnonymity(PrivacyModel):
     def faced(self) -> tuple[int, Fraction]:
         """The k values, at least e apart from lowest to highest."""
         return self.k, Fraction(self.e)
-
-    def _required(self) -> Mapping[str, Number]:
-        return {"k": self.k, "e": Fraction(self.e)}
 
     def _title(self) -> str:
         return f"({self.k},{plain(self.e)})-anonymity of {self.sensitive!r}"

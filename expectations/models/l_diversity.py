@@ -87,11 +87,15 @@ class DistinctLDiversity(_LDiversity):
         """Whether every group shows l different values."""
         distinct = self.measure(groups)["l"]
         return Verdict(
-            required={"l": self.l},
+            required=self.required(),
             observed={"l": int(distinct.min()) if len(distinct) else None},
             groups=len(groups),
             failing=int(self.failing(groups).sum()),
         )
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"l": self.l}
 
     def sentence(self) -> str:
         """The promise in words."""
@@ -131,11 +135,15 @@ class EntropyLDiversity(_LDiversity):
         """Whether every group's entropy is at least ln l - 1e-9."""
         found = self._entropy(groups)
         return Verdict(
-            required={"l": Fraction(self.l)},
+            required=self.required(),
             observed={"l": _rounded(float(np.exp(found.min()))) if len(found) else None},
             groups=len(groups),
             failing=int(self._below(found).sum()),
         )
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"l": Fraction(self.l)}
 
     def sentence(self) -> str:
         """The promise in words."""
@@ -212,13 +220,16 @@ class RecursiveLDiversity(_LDiversity):
             "c": largest(most, np.maximum(rest, 1)) if bounded else None,
             "l": int(scores["l"].min()) if len(groups) else None,
         }
-        required: dict[str, Number] = {"c": Fraction(self.c), "l": self.l}
         if self.negative is not None:
             seen = smallest(scores["least"], groups.sizes)
             observed["percent"] = None if seen is None else 100 * seen
-            required["percent"] = Fraction(self.negative.percent)
         failing = int(self._broken(scores, groups.sizes).sum())
-        return Verdict(required, observed, len(groups), failing)
+        return Verdict(self.required(), observed, len(groups), failing)
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        least = {"percent": Fraction(self.negative.percent)} if self.negative else {}
+        return {"c": Fraction(self.c), "l": self.l, **least}
 
     def sentence(self) -> str:
         """The promise in words."""

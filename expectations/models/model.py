@@ -48,6 +48,13 @@ def _decimal_text(number: Fraction) -> str:
     return f"{sign}{units // 10**digits}.{units % 10**digits:0{digits}d}"
 
 
+def exact(number: int | str | None) -> Number:
+    """The number that `plain` wrote."""
+    if number is None or isinstance(number, int):
+        return number
+    return inf if number == "infinite" else Fraction(number)
+
+
 ExactNumber = Annotated[Decimal, PlainSerializer(plain, return_type=int | str)]
 
 
@@ -180,6 +187,10 @@ class PrivacyModel:
         adapter: TypeAdapter[Any] = TypeAdapter(type(self))
         document = adapter.dump_python(self, mode="json", by_alias=True, exclude_none=True)
         return dict(sorted(document.items()))
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        raise NotImplementedError
 
     def sentence(self) -> str:
         """The promise in words, for people who read a release."""

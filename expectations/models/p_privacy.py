@@ -19,6 +19,7 @@ from sfumato.expectations.groups.subdomains import imbalances
 from sfumato.expectations.models.model import (
     Column,
     ExactNumber,
+    Number,
     PrivacyModel,
     Verdict,
     Way,
@@ -139,7 +140,7 @@ class PPrivacy(PrivacyModel):
 
     def check(self, groups: Groups) -> Verdict:
         """Whether no group's imbalance exceeds the tolerance, in fractions."""
-        required = {"tolerance": Fraction(self.tolerance)}
+        required = self.required()
         try:
             scores = self.measure(groups)["tolerance"].tolist()
         except PromiseError:
@@ -155,6 +156,10 @@ class PPrivacy(PrivacyModel):
     def feasible(self, coarsest: Groups) -> Verdict | None:
         """None before subdomains are chosen; the root alone, as often as needed, is balanced."""
         return self.check(coarsest) if coarsest.subdomains else None
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"tolerance": Fraction(self.tolerance)}
 
     def sentence(self) -> str:
         """The promise in words."""

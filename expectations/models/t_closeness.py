@@ -30,6 +30,7 @@ from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.model import (
     Column,
     ExactNumber,
+    Number,
     PrivacyModel,
     Verdict,
     Way,
@@ -79,7 +80,7 @@ class TCloseness(PrivacyModel):
 
     def check(self, groups: Groups) -> Verdict:
         """Whether no group's distance exceeds t, decided in integers."""
-        required = {"t": Fraction(self.t)}
+        required = self.required()
         distances = self._measured(groups)
         if distances is None:
             return Verdict(required, {"t": None}, len(groups), len(groups))
@@ -89,6 +90,10 @@ class TCloseness(PrivacyModel):
             groups=len(groups),
             failing=int(self._farther(distances).sum()),
         )
+
+    def required(self) -> Mapping[str, Number]:
+        """The numbers that are promised, by the parameters of its verdicts."""
+        return {"t": Fraction(self.t)}
 
     def sentence(self) -> str:
         """The promise in words."""
