@@ -155,7 +155,7 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     form = spec.form.method
     if spec.form.shows == "columns" and workload.aggregate != "count":
         return f"form {form} answers counts, not {workload.aggregate}"
-    if workload.kind == "arbitrary" and spec.form.shows in ("labels", "columns"):
+    if workload.kind == "arbitrary" and spec.form.rows_table is None:
         return f"arbitrary selections of rows mean nothing in form {form}"
     if not isinstance(workload, RangeWorkload):
         return None

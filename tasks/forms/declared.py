@@ -44,11 +44,13 @@ class FormParameters(Part):
     a sensitive value, "rows" of exact values beside grouped ones, or beside "subdomains" of them,
     or "columns", each by itself. `declares`
     tells that promises are judged by declared distributions, not by the rows' values;
-    `shows_insensitive`, that insensitive columns are published; `shows_hierarchies`, that labels
+    `rows_table` is the table of exact rows, if there is one;
+    `shows_insensitive` tells that insensitive columns are published; `shows_hierarchies`, that labels
     come from the hierarchies of quasi-identifiers.
     """
 
     shows: ClassVar[str]
+    rows_table: ClassVar[str | None] = None
     declares: ClassVar[bool] = False
     shows_insensitive: ClassVar[bool] = True
     shows_hierarchies: ClassVar[bool] = False

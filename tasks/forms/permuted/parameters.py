@@ -9,5 +9,6 @@ class PermutedParameters(SensitiveApart):
     """Quasi-identifiers exactly as they are, sensitive values shuffled inside each group."""
 
     shows: ClassVar[str] = "rows"
+    rows_table: ClassVar[str | None] = "microdata"
 
     method: Literal["permuted"]

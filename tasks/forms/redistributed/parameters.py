@@ -21,6 +21,7 @@ class RedistributedParameters(FormParameters):
     """Quasi-identifiers as they are, sensitive values as subdomains spread as a target says."""
 
     shows: ClassVar[str] = "subdomains"
+    rows_table: ClassVar[str | None] = "qit"
     declares: ClassVar[bool] = True
     shows_insensitive: ClassVar[bool] = False
 

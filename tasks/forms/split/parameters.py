@@ -9,5 +9,6 @@ class SplitParameters(SensitiveApart):
     """Quasi-identifiers exactly as they are, the sensitive values of each group counted apart."""
 
     shows: ClassVar[str] = "rows"
+    rows_table: ClassVar[str | None] = "qit"
 
     method: Literal["split"]
