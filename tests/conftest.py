@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,23 @@ def prefect_api():
 
     with server() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory):
+    """The run's one process that forks commands."""
+    from tests.fork_server import fork_server
+
+    with fork_server(tmp_path_factory.mktemp("forks")) as server:
+        yield server
+
+
+@pytest.fixture
+def start(forks, prefect_api, tmp_path):
+    """How a run of the command is started in a process of its own."""
+    from tests.prefect_server import start as start_apart
+
+    return partial(start_apart, forks, prefect_api, tmp_path)
 
 
 Rows = Sequence[tuple[Hashable, Any]]

@@ -18,7 +18,7 @@ from prefect.settings import (
 )
 from prefect.testing.utilities import prefect_test_harness
 
-ROOT = Path(__file__).parents[1]
+from tests.fork_server import ROOT, ForkServer, Run
 
 
 @contextmanager
@@ -31,22 +31,11 @@ def server() -> Iterator[str]:
         yield str(PREFECT_API_URL.value())
 
 
-def start(address: str, work: Path, *arguments: str, stop: str | None = None) -> subprocess.Popen:
-    """Start the command apart; with `stop` it kills itself at that point."""
-    driver = (
-        ["tests/faults/stop_at.py", stop]
-        if stop
-        else ["-c", "import sfumato.flows.cli.main as c; c.main()"]
-    )
-    command = [sys.executable, *driver, *arguments]
-    return subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=_environment(address, work),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(
+    forks: ForkServer, address: str, work: Path, *arguments: str, stop: str | None = None
+) -> Run:
+    """Start the command in a process of its own; with `stop` it kills itself at that point."""
+    return forks.start(list(arguments), _environment(address, work), stop)
 
 
 def _environment(address: str, work: Path) -> dict[str, str]:

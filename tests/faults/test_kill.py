@@ -10,9 +10,11 @@ from sfumato.tasks.publication.versions import read_record
 POINTS = [
     "after:sfumato.tasks.ingest:write_ingested",
     "after:sfumato.tasks.deidentify:write_deidentified",
-    "before:sfumato.tasks.verify:standing",
+    "before:sfumato.tasks.verify:existing_version",
     "after:sfumato.tasks.anonymize:write_candidate",
-    "before:sfumato.tasks.validate:read_tables",
+    "before:sfumato.tasks.validate:assess_candidate",
+    "before:sfumato.tasks.validate:seal_candidate",
+    "after:sfumato.tasks.validate:seal_candidate",
     "before:sfumato.tasks.publication.publish:stage",
     "after:sfumato.tasks.publication.publish:stage",
     "before:sfumato.tasks.publication.publish:appear",
@@ -28,13 +30,6 @@ pytestmark = [
 def versions(small):
     line = small.folder / "public" / "wages"
     return sorted(p for p in line.glob("*") if p.is_dir()) if line.exists() else []
-
-
-@pytest.fixture
-def start(prefect_api, tmp_path):
-    from tests.prefect_server import start as start_apart
-
-    return lambda *args, **kwargs: start_apart(prefect_api, tmp_path, *args, **kwargs)
 
 
 @pytest.mark.parametrize("point", POINTS)
