@@ -1,7 +1,7 @@
-"""What was expected of a release and what was seen: the rows of its validation report.
+"""What was expected of a release and what was seen: the findings of its validation report.
 
-`judge` of `expectations.suites.gate` makes these rows with Great Expectations, when a release is
-made; `examine` makes the same rows without it, from the same rules and models, when it is checked.
+`judge` of `expectations.suites.gate` makes them with Great Expectations, when a release is made;
+`examine` makes the same ones without it, from the same rules and models, when it is checked.
 """
 
 import json
@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import PrivacyModel, Verdict, plain
+from sfumato.expectations.models.model import PrivacyModel, Verdict, exact, plain
 from sfumato.expectations.rules.structure import Rule
 
 GROUPS = "groups"  # what promises are judged on stands in the report where a table's name does
+_COUNTS = ("groups", "failing")  # beside the observed parameters of a promise
 Promised = tuple[PrivacyModel, Groups]
 
 
@@ -46,7 +47,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Judged:
+class Finding:
     """One expectation of one table: whether it passed, and what was counted (aggregates only)."""
 
     table: str
@@ -58,8 +59,20 @@ class Judged:
     def __str__(self) -> str:
         asked = json.dumps(self.parameters, sort_keys=True)
         seen = "" if self.observed is None else f", observed {json.dumps(self.observed)}"
+        return f"{self._subject} {self._outcome}: required {asked}{seen}"
+
+    @property
+    def _subject(self) -> str:
+        if self.table == GROUPS:
+            return self.type.removeprefix("expect_").replace("_", "-")
+        return f"{self.table}: {self.type}"
+
+    @property
+    def _outcome(self) -> str:
         kept = "holds" if self.passed else "is broken"
-        return f"{self.table}: {self.type} {kept}: required {asked}{seen}"
+        if not isinstance(self.observed, Mapping) or "failing" not in self.observed:
+            return kept
+        return f"{kept} in {self.observed['failing']} of {self.observed['groups']} groups"
 
 
 def expectation_type(model: type[PrivacyModel]) -> str:
@@ -74,40 +87,59 @@ def expected(rule: Rule | PrivacyModel) -> Expected:
     return Expected(rule.type, rule.parameters())
 
 
+def verdict_of(promise: PrivacyModel, finding: Finding) -> Verdict:
+    """The verdict on a promise, exactly as it was before it became a finding.
+
+    Raises:
+        PromiseError: where the finding is not one of this promise, with counts of groups.
+    """
+    seen = finding.observed
+    if finding.type != expectation_type(type(promise)) or not isinstance(seen, Mapping):
+        raise PromiseError(f"{promise.name}: has no verdict")
+    return Verdict(
+        required=promise.required(),
+        observed={n: exact(value) for n, value in seen.items() if n not in _COUNTS},
+        **{name: int(seen[name] or 0) for name in _COUNTS},
+    )
+
+
 def observed(verdict: Verdict) -> dict[str, int | str | None]:
     """A verdict's observation: the promise's parameters as observed, and how many groups fail."""
     seen = {name: plain(value) for name, value in verdict.observed.items()}
     return seen | {"groups": verdict.groups, "failing": verdict.failing}
 
 
+def finding_of(name: str, rule: Rule, table: pa.Table) -> Finding:
+    """Whether a rule holds of the table of that name, and what was counted."""
+    return Finding(name, rule.type, rule.parameters(), rule.holds(table), rule.observed(table))
+
+
 def examine(
     tables: Mapping[str, pa.Table],
     structure: Mapping[str, Sequence[Rule]],
     promises: Sequence[Promised],
-) -> tuple[Judged, ...]:
-    """The rows that `judge` makes, without Great Expectations.
+) -> tuple[Finding, ...]:
+    """The findings that `judge` makes, without Great Expectations.
 
     Raises:
         PromiseError: where a table has no rules, rules have no table, or nothing is promised.
     """
     refuse_unexpected(tables, structure, promises)
-    rows = [
-        Judged(name, rule.type, rule.parameters(), rule.holds(table), rule.observed(table))
-        for name, table in tables.items()
-        for rule in structure[name]
+    found = [
+        finding_of(name, rule, table) for name, table in tables.items() for rule in structure[name]
     ]
     for model, groups in promises:
         wanted, verdict = expected(model), model.check(groups)
-        rows.append(
-            Judged(GROUPS, wanted.type, wanted.parameters, verdict.holds, observed(verdict))
+        found.append(
+            Finding(GROUPS, wanted.type, wanted.parameters, verdict.holds, observed(verdict))
         )
-    return tuple(rows)
+    return tuple(found)
 
 
 def admitted(
     table: str, wanted: Sequence[Expected], outcomes: Sequence[Outcome]
-) -> tuple[Judged, ...]:
-    """The outcomes as rows in the order of what was wanted, where all of it was evaluated.
+) -> tuple[Finding, ...]:
+    """The outcomes as findings in the order of what was wanted, where all of it was evaluated.
 
     Raises:
         PromiseError: where nothing was wanted, or something was dropped, added, raised, passed
@@ -125,7 +157,7 @@ def admitted(
         raise PromiseError(f"{table}: not evaluated exactly as expected: {', '.join(wrong)}")
     found = [(e, by_key[e.key]) for e in wanted]
     return tuple(
-        Judged(table, e.type, e.parameters, outcome.passed is True, outcome.observed)
+        Finding(table, e.type, e.parameters, outcome.passed is True, outcome.observed)
         for e, outcome in found
     )
 
@@ -160,14 +192,14 @@ def refuse_unexpected(
         raise PromiseError("nothing is promised")
 
 
-def require(judged: Iterable[Judged]) -> None:
+def require(findings: Iterable[Finding]) -> None:
     """Refuse a release of which any expectation failed, or none was judged.
 
     Raises:
         PromiseError: with each broken expectation, what it requires and what was observed.
     """
-    rows = list(judged)
-    if not rows:
+    found = list(findings)
+    if not found:
         raise PromiseError("nothing was judged")
-    if broken := [str(row) for row in rows if row.passed is not True]:
+    if broken := [str(finding) for finding in found if finding.passed is not True]:
         raise PromiseError("; ".join(broken))

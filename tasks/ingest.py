@@ -8,7 +8,7 @@ from prefect.artifacts import create_table_artifact
 from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.report.watched.verdicts import of_judged
+from sfumato.tasks.report.watched.verdicts import of_findings
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.schema.sources import Source
 from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
@@ -32,7 +32,7 @@ def ingest(
     documents = private_directory(run / "great-expectations-source")
     found = judge_source(name, table, rules, documents)
     create_table_artifact(
-        of_judged(found),
+        of_findings(found),
         key=f"{name}-source",
         description="What the spec declares of the source, required and observed on all its rows",
     )

@@ -1,34 +1,32 @@
 """The task that judges the files that are about to be published."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
-from sfumato.tasks.declaration.assessment import promised, structure
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.report.watched.verdicts import of_judged
-from sfumato.tasks.stages.anonymize import declaration
+from sfumato.tasks.report.watched.verdicts import of_findings
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 
 
 @private_task()
 def validate(candidate: Path, withheld: tuple[str, ...], name: str) -> Path:
-    """Read the candidate back and let Great Expectations judge it; whatever fails is refused."""
+    """Read the candidate back, let Great Expectations judge it, and make the release of it.
+
+    Whatever fails is refused.
+    """
     from sfumato.expectations.suites.gate import (
         judge,  # imports Great Expectations, which takes seconds
     )
-    from sfumato.expectations.verdicts import require
 
-    declared = declaration(candidate)
-    tables = read_tables(declared, candidate / "data")
-    rules = structure(declared, withheld)
     documents = private_directory(candidate.parent / "great-expectations")
-    judged = judge(name, tables, rules, promised(declared, tables), documents)
+    assessment = assess_candidate(candidate, withheld, partial(judge, name, documents=documents))
     create_table_artifact(
-        of_judged(judged),
+        of_findings(assessment.findings),
         key=f"{name}-promises",
         description="Promises and structure, required and observed on the files to be published",
     )
-    require(judged)
+    seal_candidate(candidate, assessment)
     return candidate

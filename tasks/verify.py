@@ -7,7 +7,7 @@ from prefect.artifacts import create_table_artifact
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.publish import standing
+from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.risk import of_homogeneity, of_risk, of_singling_out
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.verify import risks, stakes
@@ -28,4 +28,4 @@ def verify(deidentified: Path, terms: Terms, line: Line, base: Path) -> Path | N
         key=f"{line.name}-at-stake",
         description="Promises: required, in the de-identified table as it is, and at best (counts)",
     )
-    return standing(line, identity(deidentified), terms.versions)
+    return existing_version(line, identity(deidentified), terms.versions)

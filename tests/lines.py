@@ -8,10 +8,15 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.line import Published
 from sfumato.tasks.publication.publish import publish
-from sfumato.tasks.stages.anonymize import declaration, keep_facts, left_out, write_candidate
+from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.evaluate import evaluate_release
 from sfumato.tasks.stages.ingest import write_ingested, write_source
+from sfumato.tasks.stages.validate import (
+    assess_candidate,
+    seal_candidate,
+    sealed_candidate,
+)
 from sfumato.tasks.stages.verify import stakes
 
 TIME = "2026-01-01T00:00:00+00:00"
@@ -33,16 +38,11 @@ def prepare(spec: Path, run: Path, draw: Randomness, overrides: Overrides | None
 def publish_prepared(plan: Plan, run: Path) -> Published:
     """Make the candidate in `run` the line's next version, or find the one that stands."""
     candidate = run / "candidate"
-    published = publish(
-        plan.line,
-        candidate / "data",
-        declaration(candidate),
-        identity(run / "deidentified"),
-        TIME,
-        left_out(candidate),
-    )
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    known = identity(run / "deidentified")
+    published = publish(plan.line, sealed_candidate(candidate), known, TIME)
     if not published.existed:
-        keep_facts(candidate, plan.line.reports(published.directory.name))
+        keep_private_diagnostics(candidate, plan.line.reports(published.directory.name))
     return published
 
 

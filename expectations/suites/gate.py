@@ -29,7 +29,7 @@ from sfumato.expectations.suites.rules import frame_with
 from sfumato.expectations.verdicts import (
     GROUPS,
     Expected,
-    Judged,
+    Finding,
     Outcome,
     Promised,
     admitted,
@@ -61,7 +61,7 @@ def judge(
     structure: Mapping[str, Sequence[Rule]],
     promises: Sequence[Promised],
     documents: Path | None = None,
-) -> tuple[Judged, ...]:
+) -> tuple[Finding, ...]:
     """Judge a release of `line` by its published tables and the groups seen in them.
 
     Args:
@@ -73,7 +73,7 @@ def judge(
         documents: a private directory for Great Expectations' own results and Data Docs.
 
     Raises:
-        PromiseError: where something was not evaluated. Failed expectations are rows that say so.
+        PromiseError: where something was not evaluated. Failed expectations are findings, too.
     """
     refuse_unexpected(tables, structure, promises)
     suite = f"{line}.release"
@@ -84,7 +84,7 @@ def judge(
 
 def judge_source(
     line: str, table: pa.Table, rules: Sequence[Rule], documents: Path | None = None
-) -> tuple[Judged, ...]:
+) -> tuple[Finding, ...]:
     """Judge the source of `line`, whole and as read, by what its spec declares of it.
 
     Args:
@@ -94,22 +94,22 @@ def judge_source(
         documents: a private directory for Great Expectations' own results and Data Docs.
 
     Raises:
-        PromiseError: where something was not evaluated. Failed expectations are rows that say so.
+        PromiseError: where something was not evaluated. Failed expectations are findings, too.
     """
     tables, structure = {"source": table}, {"source": rules}
     batches = _of_tables(f"{line}.source", tables, structure)
     return _run((replace(batch, suite=f"{line}.source") for batch in batches), documents)
 
 
-def _run(batches: Iterable[_Batch], documents: Path | None) -> tuple[Judged, ...]:
+def _run(batches: Iterable[_Batch], documents: Path | None) -> tuple[Finding, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         context = _context(documents)
-        judged = [row for batch in batches for row in _judged(context, batch, documents)]
+        found = [one for batch in batches for one in _findings(context, batch, documents)]
         if documents is not None:
             with discreet("Data Docs"):
                 context.build_data_docs()
-    return tuple(judged)
+    return tuple(found)
 
 
 def _of_tables(
@@ -133,7 +133,7 @@ def _of_promises(suite: str, promises: Sequence[Promised]) -> Iterator[_Batch]:
         yield _Batch(name, GROUPS, to_frame(groups[0]), wanted)
 
 
-def _judged(context: Any, batch: _Batch, documents: Path | None) -> tuple[Judged, ...]:
+def _findings(context: Any, batch: _Batch, documents: Path | None) -> tuple[Finding, ...]:
     name = batch.suite
     with discreet(batch.table):
         suite = gx.ExpectationSuite(name, [_expectation(wanted) for wanted in batch.expected])

@@ -1,87 +1,147 @@
-"""What a release promised, measured on its published tables through its form."""
+"""What a release promised, measured on its published tables through its form: once, for all uses.
 
-from collections.abc import Mapping, Sequence
+Keep out whatever needs more than the tables and what they declare.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import Number, PrivacyModel, Verdict, plain
 from sfumato.expectations.rules.structure import Rule
-from sfumato.expectations.verdicts import examine
+from sfumato.expectations.verdicts import (
+    GROUPS,
+    Expected,
+    Finding,
+    Promised,
+    examine,
+    expected,
+    finding_of,
+    verdict_of,
+)
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.registry import FORMS
 
-Promised = tuple[PrivacyModel, Groups]
-Judgement = tuple[PrivacyModel, Verdict]
+Structure = Mapping[str, tuple[Rule, ...]]
+Judge = Callable[[Tables, Structure, Sequence[Promised]], tuple[Finding, ...]]
+Verdicts = tuple[tuple[PrivacyModel, Verdict], ...]
 
 
-def promised(declared: Declared, tables: Tables) -> tuple[Promised, ...]:
-    """Every promise with what an adversary sees of the groups that it is about."""
-    form, schema = FORMS[declared.form.method], declared.columns
-    seen: dict[Any, Groups] = {}
-    for promise in declared.promises:
-        scope = (promise.adversary_columns, promise.sensitive)
-        if scope not in seen:
-            sensitive = [promise.sensitive] if promise.sensitive else []
-            seen[scope] = form.groups(tables, schema, promise.adversary_columns, sensitive)
-    return tuple((p, seen[p.adversary_columns, p.sensitive]) for p in declared.promises)
+class SeenGroups:
+    """The groups that an adversary sees in published tables, counted once for each scope."""
+
+    def __init__(self, declared: Declared, tables: Tables) -> None:
+        """Look at `tables` through the form that `declared` names."""
+        self._declared, self._tables = declared, tables
+        self._counted: dict[tuple[tuple[str, ...], tuple[str, ...]], Groups] = {}
+
+    def told_by(self, columns: Sequence[str], sensitive: Sequence[str]) -> Groups:
+        """The groups that `columns` tell apart, with the values of the sensitive attributes."""
+        declared, scope = self._declared, (tuple(columns), tuple(sensitive))
+        if scope not in self._counted:
+            form = FORMS[declared.form.method]
+            self._counted[scope] = form.groups(self._tables, declared.columns, *scope)
+        return self._counted[scope]
+
+    def of_promises(self) -> tuple[Promised, ...]:
+        """Every promise with the groups that it is about."""
+        return tuple((p, self.told_by(*_scope(p))) for p in self._declared.promises)
+
+    def of_all(self) -> Groups:
+        """The groups that all quasi-identifiers tell apart, with every sensitive attribute."""
+        named = self._declared.named
+        return self.told_by(named("quasi-identifier"), named("sensitive"))
 
 
-def judgements(promises: Sequence[Promised]) -> tuple[Judgement, ...]:
-    """Every promise with its verdict."""
-    return tuple((promise, promise.check(groups)) for promise, groups in promises)
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """Published tables, and what was found of them.
 
-
-def require(judged: Sequence[Judgement]) -> None:
-    """Refuse what breaks a promise.
-
-    Raises:
-        PromiseError: naming the first broken promise, what it requires and what was observed.
+    Attributes:
+        declared: what the release declares.
+        tables: the published tables, as they were read.
+        groups: what is seen in them.
+        findings: every expectation, whether it is met, and what was observed.
     """
-    for promise, verdict in judged:
-        if not verdict.holds:
-            raise PromiseError(
-                f"{promise.name} is broken in {verdict.failing} of "
-                f"{verdict.groups} groups: required {numbers(verdict.required)}, "
-                f"observed {numbers(verdict.observed)}"
-            )
+
+    declared: Declared
+    tables: Tables
+    groups: SeenGroups
+    findings: tuple[Finding, ...]
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """Every promise with its verdict."""
+        found = [finding for finding in self.findings if finding.table == GROUPS]
+        pairs = zip(self.declared.promises, found, strict=True)
+        return tuple((promise, verdict_of(promise, finding)) for promise, finding in pairs)
+
+    def observed(self) -> list[dict[str, Any]]:
+        """The verdicts as a manifest holds them."""
+        return [
+            {
+                "promise": promise.parameters(),
+                "groups": verdict.groups,
+                "observed": {name: plain(value) for name, value in verdict.observed.items()},
+            }
+            for promise, verdict in self.verdicts
+        ]
+
+    def validation(self) -> list[dict[str, Any]]:
+        """The findings as a release publishes them: nothing of what must not be in its tables."""
+        rules = structure(self.declared)
+        found = {(one.table, Expected(one.type, one.parameters).key): one for one in self.findings}
+        public = [
+            found.get((name, expected(rule).key)) or finding_of(name, rule, table)
+            for name, table in self.tables.items()
+            for rule in rules[name]
+        ]
+        return documents([*public, *(one for one in self.findings if one.table == GROUPS)])
 
 
-def structure(declared: Declared, withheld: Sequence[str] = ()) -> Mapping[str, tuple[Rule, ...]]:
+def assess(
+    declared: Declared, tables: Tables, judge: Judge = examine, withheld: Sequence[str] = ()
+) -> Assessment:
+    """Judge the tables of a release, as they were read, by its rules and promises.
+
+    Args:
+        declared: what the release declares.
+        tables: its tables.
+        judge: what evaluates rules and promises.
+        withheld: names that no column may have.
+    """
+    groups = SeenGroups(declared, tables)
+    findings = judge(tables, structure(declared, withheld), groups.of_promises())
+    return Assessment(declared, tables, groups, findings)
+
+
+def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:
     """What must hold of each published table besides the promises; none of `withheld` is in it."""
     form, rows = FORMS[declared.form.method], declared.rows.published
     return form.rules(declared.columns, declared.form, rows, withheld)
 
 
-def observed(judged: Sequence[Judgement]) -> list[dict[str, Any]]:
-    """The verdicts as a manifest holds them."""
+def documents(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Findings for JSON."""
     return [
         {
-            "promise": promise.parameters(),
-            "groups": verdict.groups,
-            "observed": {name: plain(value) for name, value in verdict.observed.items()},
+            "table": one.table,
+            "expectation": one.type,
+            "parameters": dict(one.parameters),
+            "passed": one.passed,
+            "observed": one.observed,
         }
-        for promise, verdict in judged
-    ]
-
-
-def validation(
-    declared: Declared, tables: Tables, promises: Sequence[Promised]
-) -> list[dict[str, Any]]:
-    """Every expectation with its parameters, whether it passed, and what was observed."""
-    return [
-        {
-            "table": row.table,
-            "expectation": row.type,
-            "parameters": dict(row.parameters),
-            "passed": row.passed,
-            "observed": row.observed,
-        }
-        for row in examine(tables, structure(declared), promises)
+        for one in findings
     ]
 
 
 def numbers(values: Mapping[str, Number]) -> str:
     """Parameters or scores as text, `k=5, e=500`."""
     return ", ".join(f"{name}={plain(value)}" for name, value in values.items())
+
+
+def _scope(promise: PrivacyModel) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return promise.adversary_columns, (promise.sensitive,) if promise.sensitive else ()

@@ -18,7 +18,6 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.recoded.labels import STAR, Admitted, Between, Prefixed, Values, levels
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of, reader_for
-from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.schema.published import DeclaredColumn
 
 
@@ -51,25 +50,30 @@ class Utility:
     suppressed_rows: int
 
 
-def utility(tables: Tables, declared: Declared) -> Utility | None:
-    """The measures; None for forms that do not recode, and where nothing is published."""
+def utility(tables: Tables, declared: Declared, sizes: np.ndarray) -> Utility | None:
+    """The measures; None for forms that do not recode, and where nothing is published.
+
+    Args:
+        tables: as published.
+        declared: what the release declares.
+        sizes: the rows of each class that the quasi-identifiers tell apart (int64).
+    """
     table = tables[TABLE] if declared.recoded else None
     if table is None or not table.num_rows:
         return None
     names = declared.named("quasi-identifier")
-    groups = FORMS[declared.form.method].groups(tables, declared.columns, names, [])
     lost = declared.rows.suppressed
     rows = table.num_rows + lost
     columns = [_column(table, name, declared) for name in names]
     cells = rows * len(names)
     ks = [promise.k for promise in declared.promises if isinstance(promise, KAnonymity)]
-    size = Fraction(table.num_rows, len(groups))
-    sizes = groups.sizes.astype(object)
+    size = Fraction(table.num_rows, len(sizes))
+    squares = sizes.astype(object) ** 2
     return Utility(
-        classes=len(groups),
+        classes=len(sizes),
         average_class_size=size,
         c_avg=size / max(ks) if ks else None,
-        discernibility=int((sizes * sizes).sum()) + rows * lost,
+        discernibility=int(squares.sum()) + rows * lost,
         height=sum(column.highest for column in columns),
         imprecision=_mean([column.steps for column in columns], lost, cells),
         ncp=_mean([column.penalty for column in columns], lost, cells),

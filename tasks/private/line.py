@@ -23,7 +23,7 @@ from sfumato.tasks.private.workdir import private_directory
 HASH_BYTES = 32
 
 
-class Known(BaseModel):
+class PublishedVersion(BaseModel):
     """What the line remembers of one version."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,8 +39,8 @@ class LineState(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    versions: dict[str, Known] = {}
-    pending: tuple[str, Known] | None = None
+    versions: dict[str, PublishedVersion] = {}
+    pending: tuple[str, PublishedVersion] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,21 +110,21 @@ def read_units(line: Path, versions: Sequence[str]) -> np.ndarray:
     return np.frombuffer(content, dtype=f"S{HASH_BYTES}")
 
 
-def places(microdata: Microdata) -> np.ndarray:
-    """The rows (positions) in an order that depends on their values alone; equal rows are equal."""
+def canonical_row_order(microdata: Microdata) -> np.ndarray:
+    """Positions of the rows (int64) in an order that depends on their values alone."""
     return np.lexsort([column.codes for column in microdata.columns][::-1])
 
 
-def write_left_out(line: Path, version: str, left_out: np.ndarray | None) -> None:
-    """Remember which of the rows, in the order of `places`, a version does not represent (bool).
+def write_suppressed_rows(line: Path, version: str, suppressed: np.ndarray | None) -> None:
+    """Remember which rows (bool, in canonical order) a version does not represent.
 
     None where it represents all: what a killed attempt at the same number left is forgotten.
     """
     place = private_directory(line / "left-out") / version
-    if left_out is None:
+    if suppressed is None:
         place.unlink(missing_ok=True)
         return
-    write_atomically(place, np.packbits(left_out).tobytes())
+    write_atomically(place, np.packbits(suppressed).tobytes())
 
 
 def represented_by(line: Path, version: str, microdata: Microdata) -> Microdata:
@@ -133,4 +133,4 @@ def represented_by(line: Path, version: str, microdata: Microdata) -> Microdata:
     if not path.exists():
         return microdata
     bits = np.unpackbits(np.frombuffer(path.read_bytes(), np.uint8), count=microdata.rows)
-    return microdata.take(np.sort(places(microdata)[bits == 0]))
+    return microdata.take(np.sort(canonical_row_order(microdata)[bits == 0]))

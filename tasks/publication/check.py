@@ -14,14 +14,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
-from sfumato.tasks.declaration.assessment import (
-    Judgement,
-    judgements,
-    observed,
-    promised,
-    require,
-    structure,
-)
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.assessment import Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.declaration.tables import read_tables
@@ -34,7 +28,7 @@ from sfumato.tasks.publication.manifest import digest, manifest
 from sfumato.tasks.publication.software import software
 
 
-def check(directory: Path, announced: str | None = None) -> tuple[Judgement, ...]:
+def check(directory: Path, announced: str | None = None) -> Verdicts:
     """Verify a release directory and return the verdict of every promise.
 
     Args:
@@ -54,20 +48,20 @@ def check(directory: Path, announced: str | None = None) -> tuple[Judgement, ...
         raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
 
 
-def _verified(release: Release, *, vouched: bool) -> tuple[Judgement, ...]:
+def _verified(release: Release, *, vouched: bool) -> Verdicts:
     declared, directory = release.declared, release.directory
     tables = read_tables(declared, directory / "data")
-    judged = judgements(promised(declared, tables))
-    require(judged)
+    assessment = assess(declared, tables)
+    require(assessment.findings)
     _counts_agree(declared, tables)
-    _well_made(declared, tables)
+    _in_order(declared, tables)
     with tempfile.TemporaryDirectory() as scratch:
         again = Path(scratch) / "release"
-        write_release(again, tables, declared)
+        write_release(again, assessment)
         _same_bytes(directory, again, declared, vouched=vouched)
-    if manifest(directory, declared, observed(judged)) != release.manifest:
+    if manifest(directory, declared, assessment.observed()) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
-    return judged
+    return assessment.verdicts
 
 
 def _sealed(directory: Path, announced: str | None) -> Release:
@@ -104,19 +98,13 @@ def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
 def _counts_agree(declared: Declared, tables: Tables) -> None:
     rows = declared.rows
     if fakes(tables) != rows.fakes:
-        raise PromiseError(f"{MANIFEST}: says not how many values are made up")
+        raise PromiseError(f"{MANIFEST}: does not state how many values are made up")
     lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
     if min(rows.model_dump().values()) < 0 or rows.read - lost - rows.suppressed != rows.published:
         raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
 
 
-def _well_made(declared: Declared, tables: Tables) -> None:
-    for name, rules in structure(declared).items():
-        for rule in rules:
-            if not rule.holds(tables[name]):
-                seen = rule.observed(tables[name])
-                told = "" if seen is None else f", observed {seen}"
-                raise PromiseError(f"{name}: {rule.type} is broken{told}")
+def _in_order(declared: Declared, tables: Tables) -> None:
     for name, table in FORMS[declared.form.method].canonical(tables).items():
         if not table.equals(tables[name]):
             raise PromiseError(f"{name}: groups are not in canonical order across all tables")

@@ -1,7 +1,10 @@
 """A release line: where it is published, and where its private state is."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from sfumato.tasks.private.workdir import private_directory
 
@@ -17,6 +20,23 @@ class Line:
     def reports(self, version: str) -> Path:
         """Where a version's private reports are."""
         return private_directory(private_directory(self.private / "reports") / version)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What may become a version: files that were assessed.
+
+    Attributes:
+        release: the directory of the whole release.
+        sha256: of each of its files when it was assessed, by its path from there.
+        versions: whether people may be in several versions of the line.
+        suppressed: which rows are not published, in canonical order (bool), None where all are.
+    """
+
+    release: Path
+    sha256: Mapping[str, str]
+    versions: str
+    suppressed: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

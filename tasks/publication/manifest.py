@@ -11,6 +11,7 @@ from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.publication.seal import sha256_of
 
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MEDIA = {
@@ -53,15 +54,13 @@ def files(directory: Path) -> list[Path]:
 
 
 def _resource(directory: Path, path: Path, tables: Mapping[str, pa.Schema]) -> dict[str, Any]:
-    with (directory / path).open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     resource: dict[str, Any] = {
         "name": path.name.replace(".", "-"),
         "path": path.as_posix(),
         "format": path.suffix[1:],
         "mediatype": _MEDIA[path.suffix],
         "bytes": (directory / path).stat().st_size,
-        "hash": f"sha256:{sha256}",
+        "hash": f"sha256:{sha256_of(directory / path)}",
     }
     if path.parent == Path("data"):
         resource["type"] = "table"

@@ -16,28 +16,26 @@ import numpy as np
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.private.durable import locked, sync_directory, sync_tree
 from sfumato.tasks.private.line import (
     Identity,
-    Known,
     LineState,
+    PublishedVersion,
     read_state,
     read_units,
-    write_left_out,
     write_state,
+    write_suppressed_rows,
     write_units,
 )
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.files import write_release
-from sfumato.tasks.publication.line import Line, Published
+from sfumato.tasks.publication.line import Candidate, Line, Published
+from sfumato.tasks.publication.seal import require_sealed
 from sfumato.tasks.publication.versions import Record, read_record, write_record
 
 _STAGING = ".staging-"
 
 
-def standing(line: Line, identity: Identity, versions: str) -> Path | None:
+def existing_version(line: Line, identity: Identity, versions: str) -> Path | None:
     """The version that this source and spec already have, None where a new one may be made.
 
     Raises:
@@ -50,29 +48,25 @@ def standing(line: Line, identity: Identity, versions: str) -> Path | None:
     return None if number is None else line.public / number
 
 
-def publish(
-    line: Line,
-    candidate: Path,
-    declared: Declared,
-    identity: Identity,
-    time: str,
-    left_out: np.ndarray | None = None,
-) -> Published:
-    """Make the judged tables in `candidate` the line's next version, whole or not at all.
+def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> Published:
+    """Make an assessed candidate the line's next version, whole or not at all.
 
     The version that the same source and spec already have is returned instead where there is one.
-    `left_out` says which rows were suppressed (see `write_left_out`), None where none was.
+
+    Raises:
+        PromiseError: where a file was changed, added or removed since the candidate was assessed,
+            or the staged release does not pass the check that everyone can run.
     """
     line.public.mkdir(parents=True, exist_ok=True)
     with locked(line.public / ".lock"):
         _recover(line)
-        number = _decide(line, identity, declared.versions)
+        number = _decide(line, identity, candidate.versions)
         if number is not None:
             return Published(line.public / number, existed=True)
         number = _next(line)
         try:
-            staging = stage(line, candidate, declared)
-            known = _intend(line, number, staging, identity, left_out)
+            staging = stage(line, candidate)
+            known = _intend(line, number, staging, identity, candidate.suppressed)
             appear(staging, line.public / number)
         finally:
             _sweep(line)
@@ -129,11 +123,12 @@ def _next(line: Line) -> str:
     return f"{max(taken, default=0) + 1:04d}"
 
 
-def stage(line: Line, candidate: Path, declared: Declared) -> Path:
+def stage(line: Line, candidate: Candidate) -> Path:
     """A whole release beside its place, which passed the check that everyone can run."""
     staging = line.public / f"{_STAGING}{secrets.token_hex(8)}"
     staging.mkdir()
-    write_release(staging, read_tables(declared, candidate), declared, candidate)
+    shutil.copytree(candidate.release, staging, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    require_sealed(staging, candidate.sha256)
     check(staging)
     for path in staging.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o444)
@@ -143,10 +138,10 @@ def stage(line: Line, candidate: Path, declared: Declared) -> Path:
 
 
 def _intend(
-    line: Line, number: str, staging: Path, identity: Identity, left_out: np.ndarray | None
-) -> Known:
+    line: Line, number: str, staging: Path, identity: Identity, suppressed: np.ndarray | None
+) -> PublishedVersion:
     digest = read_canonical(staging / MANIFEST)["sfumato"]["digest"]
-    known = Known(
+    known = PublishedVersion(
         rows=identity.rows,
         spec=identity.spec,
         digest=digest,
@@ -154,7 +149,7 @@ def _intend(
     )
     if identity.units is not None:
         write_units(line.private, number, identity.units)
-    write_left_out(line.private, number, left_out)
+    write_suppressed_rows(line.private, number, suppressed)
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": (number, known)}))
     return known
@@ -168,7 +163,7 @@ def appear(staging: Path, place: Path) -> None:
     sync_directory(place.parent)
 
 
-def _record(line: Line, number: str, known: Known, time: str) -> None:
+def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None:
     record = read_record(line.public)
     if number not in record.versions:
         write_record(line.public, record.with_new(number, known.digest, time))

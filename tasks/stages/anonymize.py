@@ -15,14 +15,15 @@ from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
-from sfumato.tasks.private.line import places
+from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.publication.diagnostics.divergence import divergence
 from sfumato.tasks.publication.diagnostics.redistribution import redistribution
 from sfumato.tasks.publication.software import software
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.stage import new_stage, note, noted
 
-_LEFT_OUT = "left_out.npy"
+RELEASE = "release"  # the folder of a candidate with what would be published, and nothing else
+SUPPRESSED = "left_out.npy"
 
 
 def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Randomness) -> Path:
@@ -39,25 +40,19 @@ def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Ran
     made_up = fakes(tables)
     declared = _declared(terms, microdata, partition, noted(deidentified, "counts"), made_up)
     stage = new_stage(run, "candidate")
-    write_tables(tables, declared, stage / "data")
+    write_tables(tables, declared, stage / RELEASE / "data")
     note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
     lost = divergence(microdata, tables, declared)
     spread = redistribution(microdata, partition, tables, declared)
     note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {}), **spread})
     if partition.suppressed:
-        np.save(stage / _LEFT_OUT, partition.group[places(microdata)] < 0)
+        np.save(stage / SUPPRESSED, partition.group[canonical_row_order(microdata)] < 0)
     return stage
 
 
-def keep_facts(candidate: Path, private: Path) -> None:
+def keep_private_diagnostics(candidate: Path, private: Path) -> None:
     """Leave what only the steward may know of a partition among a version's private reports."""
     shutil.copyfile(candidate / "facts.json", private / "partition.json")
-
-
-def left_out(candidate: Path) -> np.ndarray | None:
-    """Which rows a candidate suppresses, None where it suppresses none."""
-    path = candidate / _LEFT_OUT
-    return np.load(path) if path.exists() else None
 
 
 def declaration(candidate: Path) -> Declared:

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,25 +107,20 @@ def anonymize(plan: Any, run: Path) -> None:
 
 def validate(plan: Any, run: Path) -> None:
     from sfumato.expectations.suites.gate import judge
-    from sfumato.expectations.verdicts import require
-    from sfumato.tasks.declaration.assessment import promised, structure
-    from sfumato.tasks.declaration.tables import read_tables
-    from sfumato.tasks.stages.anonymize import declaration
+    from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 
-    declared = declaration(run / "candidate")
-    tables = read_tables(declared, run / "candidate" / "data")
-    rules, promises = structure(declared, plan.withheld), promised(declared, tables)
-    require(judge(plan.line.name, tables, rules, promises, run / "great-expectations"))
+    judged = partial(judge, plan.line.name, documents=run / "great-expectations")
+    candidate = run / "candidate"
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld, judged))
 
 
 def publish(plan: Any, run: Path) -> None:
     from sfumato.tasks.publication.publish import publish as publish_version
-    from sfumato.tasks.stages.anonymize import declaration
     from sfumato.tasks.stages.deidentify import identity
+    from sfumato.tasks.stages.validate import sealed_candidate
 
-    candidate = run / "candidate"
     known = identity(run / "deidentified")
-    publish_version(plan.line, candidate / "data", declaration(candidate), known, "now")
+    publish_version(plan.line, sealed_candidate(run / "candidate"), known, "now")
 
 
 def evaluate(plan: Any, run: Path) -> None:

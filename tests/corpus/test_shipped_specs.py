@@ -17,7 +17,7 @@ DIGESTS = CORPUS / "shipped.json"
 def drawn_digests(spec: Path, run: Path) -> dict[str, str]:
     """The SHA-256 of every data file of a seeded candidate."""
     prepare(spec, run, seeded(20260101))
-    files = sorted((run / "candidate" / "data").iterdir())
+    files = sorted((run / "candidate" / "release" / "data").iterdir())
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 

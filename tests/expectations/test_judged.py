@@ -10,7 +10,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.structure import NotEmpty, RowCount
 from sfumato.expectations.verdicts import (
     Expected,
-    Judged,
+    Finding,
     Outcome,
     admitted,
     examine,
@@ -30,8 +30,8 @@ GOOD = [
 
 def test_rows_stand_in_the_order_of_what_was_wanted():
     assert admitted("microdata", WANTED, GOOD) == (
-        Judged("microdata", ROWS.type, {"value": 3}, True, 3),
-        Judged("microdata", K.type, K.parameters, True, GOOD[0].observed),
+        Finding("microdata", ROWS.type, {"value": 3}, True, 3),
+        Finding("microdata", K.type, K.parameters, True, GOOD[0].observed),
     )
 
 
@@ -107,5 +107,5 @@ def test_a_release_is_examined_without_great_expectations(groups_of):
         ("microdata", True, 2),
         ("groups", False, {"k": 1, "groups": 2, "failing": 1}),
     ]
-    with pytest.raises(PromiseError, match=r"expect_k_anonymity is broken: .*\"k\": 1"):
+    with pytest.raises(PromiseError, match=r"k-anonymity is broken in 1 of 2 groups: .*\"k\": 1"):
         require(rows)

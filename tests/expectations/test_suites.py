@@ -209,7 +209,7 @@ def test_a_model_that_met_no_number_is_refused_or_fails(kept, monkeypatch, value
     except PromiseError as error:
         assert "expect_k_anonymity could not be evaluated" in str(error)
     else:
-        with pytest.raises(PromiseError, match="expect_k_anonymity is broken"):
+        with pytest.raises(PromiseError, match="k-anonymity is broken"):
             require(judged)
 
 

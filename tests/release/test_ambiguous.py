@@ -12,7 +12,7 @@ import pytest
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables
@@ -201,7 +201,7 @@ def rebuilt(directory, tables):
     """All else made anew from forged tables, as a forger would."""
     declared = open_release(directory).declared
     shutil.rmtree(directory)
-    write_release(directory, tables, declared)
+    write_release(directory, assess(declared, tables))
 
 
 def tables_of(directory):
@@ -310,7 +310,7 @@ def test_a_help_table_of_other_estimates_is_refused(forged):
 def test_great_expectations_judges_the_files(published_once, tmp_path):
     opened = open_release(published_once)
     tables = tables_of(published_once)
-    promises = promised(opened.declared, tables)
+    promises = SeenGroups(opened.declared, tables).of_promises()
     judged = judge("wages", tables, structure(opened.declared), promises, tmp_path / "gx")
     require(judged)
     assert "expect_alpha_beta" in {row.type for row in judged}

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.assessment import assess
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables
@@ -48,7 +49,7 @@ def rebuilt(directory, **terms):
     declared = open_release(directory).declared
     tables = read_tables(declared, directory / "data")
     shutil.rmtree(directory)
-    write_release(directory, tables, declared.model_copy(update=terms))
+    write_release(directory, assess(declared.model_copy(update=terms), tables))
     return json.loads((directory / MANIFEST).read_bytes())["sfumato"]["digest"]
 
 

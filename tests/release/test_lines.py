@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.line import represented_by, write_left_out
+from sfumato.tasks.private.line import represented_by, write_suppressed_rows
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import withdraw
@@ -41,7 +41,7 @@ def test_another_draw_of_the_same_rows_never_appears(small, line):
     first = small.publish("one").directory
     before, stamp = content(line), (first / "index.html").stat().st_mtime_ns
     _, run = small.prepared("another draw")
-    drawn = (run / "candidate" / "data" / "microdata.parquet").read_bytes()
+    drawn = (run / "candidate" / "release" / "data" / "microdata.parquet").read_bytes()
     assert drawn != (first / "data" / "microdata.parquet").read_bytes()
     again = small.publish("yet another draw")
     assert (again.existed, again.directory) == (True, first)
@@ -179,7 +179,7 @@ def test_what_a_killed_attempt_left_out_is_forgotten(small):
     plan, run = small.prepared("one")
     everybody = load(run / "deidentified")
     none_but_one = np.arange(everybody.rows) > 0
-    write_left_out(plan.line.private, "0001", none_but_one)
+    write_suppressed_rows(plan.line.private, "0001", none_but_one)
     assert represented_by(plan.line.private, "0001", everybody).rows == 1
     small.publish("two")
     assert represented_by(plan.line.private, "0001", everybody).rows == everybody.rows

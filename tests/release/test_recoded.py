@@ -10,7 +10,7 @@ import pytest
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables, write_tables
@@ -91,7 +91,7 @@ def test_published_checked_and_evaluated(publish, small, partition, form):
 def test_great_expectations_judges_the_files(publish, small, tmp_path, form):
     opened = open_release(publish("mondrian", form))
     tables = read_tables(opened.declared, opened.directory / "data")
-    promises = promised(opened.declared, tables)
+    promises = SeenGroups(opened.declared, tables).of_promises()
     judged = judge("wages", tables, structure(opened.declared), promises, tmp_path / "gx")
     require(judged)
     kinds = [row.type for row in judged]
@@ -129,6 +129,13 @@ def test_what_is_published_and_asked(publish):
     assert [row["town"] for row in towns.rows] == ["Aa", "Bee", "Cé, the long", None]
 
 
+def utility_of(opened):
+    """The measures of a published table."""
+    tables = {"microdata": opened.table("microdata")}
+    sizes = SeenGroups(opened.declared, tables).of_all().sizes
+    return utility(tables, opened.declared, sizes)
+
+
 def test_dropped_rows_are_not_represented(publish, small):
     promises = [{"model": "k-anonymity", "k": 6}]
     wage = {**SPEC["columns"]["wage"], "unprotected": "a test"}
@@ -138,7 +145,7 @@ def test_dropped_rows_are_not_represented(publish, small):
     gone = opened.declared.rows.suppressed
     assert 0 < gone <= 12
     assert opened.table("microdata").num_rows == 60 - gone
-    measures = utility({"microdata": opened.table("microdata")}, opened.declared)
+    measures = utility_of(opened)
     assert measures.suppressed_rows == gone
     plan, original = small.plan(), load(small.folder / "one" / "deidentified")
     again = plan.spec.evaluate, plan.line, seeded(1), lambda *_: None
@@ -153,7 +160,7 @@ def test_starred_rows_are_counted(publish):
     opened = open_release(directory)
     table = opened.table("microdata")
     stars = sum(row["age"] == "*" and row["town"] == "*" for row in table.to_pylist())
-    measures = utility({"microdata": table}, opened.declared)
+    measures = utility_of(opened)
     assert (measures.starred_rows, measures.suppressed_rows) == (stars, 0)
     assert [line.value for line in lost(measures)][-2:] == [str(stars), "0"]
 
@@ -205,7 +212,7 @@ def rebuilt(directory, change):
     tables = dict(read_tables(declared, directory / "data"))
     declared = change(tables, declared) or declared
     shutil.rmtree(directory)
-    write_release(directory, tables, declared)
+    write_release(directory, assess(declared, tables))
 
 
 def resealed(directory, table, declared):

@@ -11,7 +11,7 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.redistributed import redistributed
@@ -238,14 +238,14 @@ def test_forged_tables_are_refused(forged, change):
     tables = change(tables_of(forged))
     shutil.rmtree(forged)
     with pytest.raises(PromiseError):
-        write_release(forged, redistributed.canonical(tables), opened.declared)
+        write_release(forged, assess(opened.declared, redistributed.canonical(tables)))
         check(forged)
 
 
 def test_rebuilt_as_it_was_it_is_accepted(forged):
     opened, tables = open_release(forged), tables_of(forged)
     shutil.rmtree(forged)
-    write_release(forged, tables, opened.declared)
+    write_release(forged, assess(opened.declared, tables))
     assert check(forged)
 
 
@@ -254,7 +254,7 @@ def test_a_wrong_number_of_fakes_is_refused(forged):
     rows = opened.declared.rows
     more = rows.model_copy(update={"fakes": rows.fakes + 1})
     shutil.rmtree(forged)
-    write_release(forged, tables, opened.declared.model_copy(update={"rows": more}))
+    write_release(forged, assess(opened.declared.model_copy(update={"rows": more}), tables))
     with pytest.raises(PromiseError, match="how many values are made up"):
         check(forged)
 
@@ -263,15 +263,23 @@ def test_great_expectations_judges_the_files(published_once, tmp_path):
     opened, tables = open_release(published_once), tables_of(published_once)
     declared = opened.declared
     judged = judge(
-        "wages", tables, structure(declared), promised(declared, tables), tmp_path / "gx"
+        "wages",
+        tables,
+        structure(declared),
+        SeenGroups(declared, tables).of_promises(),
+        tmp_path / "gx",
     )
     require(judged)
     assert {"expect_p_privacy", "expect_t_closeness"} <= {row.type for row in judged}
     wrong = narrowed(tables)
-    with pytest.raises(PromiseError, match="expect_p_privacy is broken"):
+    with pytest.raises(PromiseError, match="p-privacy is broken"):
         require(
             judge(
-                "wages", wrong, structure(declared), promised(declared, wrong), tmp_path / "again"
+                "wages",
+                wrong,
+                structure(declared),
+                SeenGroups(declared, wrong).of_promises(),
+                tmp_path / "again",
             )
         )
 

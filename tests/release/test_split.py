@@ -12,7 +12,7 @@ import pytest
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import promised, structure
+from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables, write_tables
@@ -131,9 +131,8 @@ def test_both_forms_bound_alike(publish, tmp_path, partition):
     form = PermutedParameters(method="permuted")
     again = tmp_path / "again"
     declared = opened.declared.model_copy(update={"form": form})
-    write_release(
-        again, {"microdata": canonical_table(in_one(tables["qit"], tables["st"]))}, declared
-    )
+    table = canonical_table(in_one(tables["qit"], tables["st"]))
+    write_release(again, assess(declared, {"microdata": table}))
     assert check(again)
     found = answer(opened, query).rows
     assert answer(open_release(again), query).rows == found
@@ -267,7 +266,7 @@ def repeated(repeated_once, tmp_path):
 def judged(directory, tmp_path, change=dict):
     """What Great Expectations finds in the tables, or in what was made of them."""
     opened, tables = open_release(directory), tables_of(directory)
-    promises = promised(opened.declared, tables)
+    promises = SeenGroups(opened.declared, tables).of_promises()
     return judge("wages", change(tables), structure(opened.declared), promises, tmp_path / "gx")
 
 
@@ -290,7 +289,7 @@ def test_great_expectations_refuses_forged_files(repeated, tmp_path, forgery):
 def rebuilt(directory, tables, declared):
     """The whole release anew, everything derived from the forged tables and sealed."""
     shutil.rmtree(directory)
-    write_release(directory, tables, declared)
+    write_release(directory, assess(declared, tables))
 
 
 def resealed(directory, tables, declared):

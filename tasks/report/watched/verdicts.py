@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sfumato.expectations.verdicts import Judged
+from sfumato.expectations.verdicts import Finding
 
 
-def of_judged(rows: Iterable[Judged]) -> list[dict[str, Any]]:
+def of_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """One row per expectation."""
     return [
         {
-            "table": row.table,
-            "expectation": row.type,
-            "required": dict(row.parameters),
-            "observed": row.observed,
-            "holds": row.passed,
+            "table": one.table,
+            "expectation": one.type,
+            "required": dict(one.parameters),
+            "observed": one.observed,
+            "holds": one.passed,
         }
-        for row in rows
+        for one in findings
     ]

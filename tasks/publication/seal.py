@@ -1,0 +1,32 @@
+"""Which files were assessed: their SHA-256, so that nothing is published that changed since."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from sfumato.expectations.errors import PromiseError
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def seal(directory: Path) -> dict[str, str]:
+    """The SHA-256 of every file below a directory, by its path from there."""
+    files = sorted(path for path in directory.rglob("*") if not path.is_dir())
+    return {path.relative_to(directory).as_posix(): sha256_of(path) for path in files}
+
+
+def require_sealed(directory: Path, sealed: Mapping[str, str]) -> None:
+    """Refuse a directory that is not, file by file, as it was sealed.
+
+    Raises:
+        PromiseError: naming the first file that was changed, added or removed since.
+    """
+    now = seal(directory)
+    for name in sorted({*now, *sealed}):
+        if now.get(name) != sealed.get(name):
+            change = "changed" if name in now and name in sealed else "added or removed"
+            raise PromiseError(f"{name}: was {change} after validation: validate it again")

@@ -1,0 +1,81 @@
+"""Validate: read a candidate back, judge it, and make of it the release that would be published."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.verdicts import examine, require
+from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, documents
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.publication.files import complete_release
+from sfumato.tasks.publication.line import Candidate
+from sfumato.tasks.publication.seal import seal, sha256_of
+from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
+from sfumato.tasks.stages.stage import note, noted
+
+_ASSESSMENT = "assessment"
+
+
+def assess_candidate(
+    candidate: Path, withheld: Sequence[str] = (), judge: Judge = examine
+) -> Assessment:
+    """Judge a candidate by its data files, as they are read back; an earlier seal is void."""
+    (candidate / f"{_ASSESSMENT}.json").unlink(missing_ok=True)
+    declared = declaration(candidate)
+    tables = read_tables(declared, candidate / RELEASE / "data")
+    return assess(declared, tables, judge, withheld)
+
+
+def seal_candidate(candidate: Path, assessment: Assessment) -> None:
+    """Write all else of the release beside its data, and which files were assessed.
+
+    Raises:
+        PromiseError: where the assessment found that anything is broken.
+    """
+    require(assessment.findings)
+    release = candidate / RELEASE
+    _keep_only_data(release)
+    complete_release(release, assessment)
+    document = {
+        "versions": assessment.declared.versions,
+        "sha256": seal(release),
+        "suppressed": _suppressed_sha256(candidate),
+        "findings": documents(assessment.findings),
+    }
+    note(candidate, _ASSESSMENT, document)
+
+
+def sealed_candidate(candidate: Path) -> Candidate:
+    """A candidate that was assessed, with the seal of its release.
+
+    Raises:
+        PromiseError: where it was not assessed, or says of other rows that they are suppressed.
+    """
+    try:
+        document = noted(candidate, _ASSESSMENT)
+    except FileNotFoundError:
+        raise PromiseError(f"{candidate.name}: was not validated") from None
+    if document["suppressed"] != _suppressed_sha256(candidate):
+        raise PromiseError(f"{SUPPRESSED}: was changed after validation: validate it again")
+    path = candidate / SUPPRESSED
+    return Candidate(
+        release=candidate / RELEASE,
+        sha256=document["sha256"],
+        versions=document["versions"],
+        suppressed=np.load(path) if path.exists() else None,
+    )
+
+
+def _keep_only_data(release: Path) -> None:
+    """Remove what an earlier validation wrote beside the data."""
+    for path in release.iterdir():
+        if path.name != "data":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _suppressed_sha256(candidate: Path) -> str | None:
+    path = candidate / SUPPRESSED
+    return sha256_of(path) if path.exists() else None

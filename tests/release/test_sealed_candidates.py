@@ -1,0 +1,110 @@
+"""What was validated is what is published: a candidate that changed since is refused."""
+
+import numpy as np
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.tables import read_tables, write_tables
+from sfumato.tasks.publication.publish import publish
+from sfumato.tasks.stages.anonymize import declaration
+from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from tests.lines import TIME
+
+
+@pytest.fixture
+def prepared(small):
+    """The small line's plan and a candidate that is not yet judged."""
+    plan, run = small.prepared("one")
+    return plan, run / "candidate"
+
+
+@pytest.fixture
+def sealed(prepared):
+    """The same, validated."""
+    plan, candidate = prepared
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    return plan, candidate
+
+
+def publish_candidate(plan, candidate):
+    known = identity(candidate.parent / "deidentified")
+    return publish(plan.line, sealed_candidate(candidate), known, TIME)
+
+
+def files(candidate):
+    return sorted(path for path in (candidate / "release").rglob("*") if path.is_file())
+
+
+def nothing_is_published(plan):
+    return not plan.line.public.exists() or not list(plan.line.public.glob("[0-9.]*[0-9a-f]"))
+
+
+def test_the_very_files_that_were_validated_are_published(sealed):
+    plan, candidate = sealed
+    version = publish_candidate(plan, candidate).directory
+    for path in files(candidate):
+        published = version / path.relative_to(candidate / "release")
+        assert published.read_bytes() == path.read_bytes()
+
+
+def test_what_was_not_validated_is_not_published(prepared):
+    plan, candidate = prepared
+    with pytest.raises(PromiseError, match="was not validated"):
+        publish_candidate(plan, candidate)
+    assert nothing_is_published(plan)
+
+
+def test_a_change_of_any_file_after_validation_is_refused(sealed):
+    plan, candidate = sealed
+    assert len(files(candidate)) >= 6
+    for path in files(candidate):
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(PromiseError, match=f"{path.name}: was changed after validation"):
+            publish_candidate(plan, candidate)
+        path.unlink()
+        with pytest.raises(PromiseError, match=f"{path.name}: was added or removed"):
+            publish_candidate(plan, candidate)
+        path.write_bytes(whole)
+    assert nothing_is_published(plan)
+    assert not publish_candidate(plan, candidate).existed
+
+
+def test_a_file_added_after_validation_is_refused(sealed):
+    plan, candidate = sealed
+    (candidate / "release" / "data" / "extra.csv").write_text("a\n1\n")
+    with pytest.raises(PromiseError, match=r"data/extra\.csv: was added or removed"):
+        publish_candidate(plan, candidate)
+
+
+def test_other_rows_suppressed_after_validation_are_refused(sealed):
+    plan, candidate = sealed
+    np.save(candidate / "left_out.npy", np.ones(60, dtype=bool))
+    with pytest.raises(PromiseError, match=r"left_out\.npy: was changed after validation"):
+        publish_candidate(plan, candidate)
+
+
+def test_a_changed_candidate_can_be_validated_anew(sealed):
+    plan, candidate = sealed
+    declared = declaration(candidate)
+    tables = read_tables(declared, candidate / "release" / "data")
+    (candidate / "release" / "data" / "microdata.csv").write_text("nothing")
+    with pytest.raises(PromiseError, match="was changed after validation"):
+        publish_candidate(plan, candidate)
+    write_tables(tables, declared, candidate / "release" / "data")
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    assert not publish_candidate(plan, candidate).existed
+
+
+def test_a_broken_promise_is_not_sealed(prepared):
+    plan, candidate = prepared
+    declared = declaration(candidate)
+    stricter = tuple(type(p)(**{**vars(p), "k": 50}) for p in declared.promises)
+    broken = declared.model_copy(update={"promises": stricter})
+    text = broken.model_dump_json(by_alias=True)
+    (candidate / "declared.json").write_text(text, encoding="utf-8")
+    with pytest.raises(PromiseError, match="ke-anonymity is broken in"):
+        seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    with pytest.raises(PromiseError, match="was not validated"):
+        publish_candidate(plan, candidate)
