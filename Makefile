@@ -6,16 +6,19 @@ RUN := $(VENV)/bin
 PEER := .venv-pycanon
 VIEW := $(VENV)/view
 
-.PHONY: demo test lint types imports bench browser clean
+.PHONY: demo test browser packaging lint types imports house bench clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
 
 test: $(STAMP)
-	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not postgres"
+	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not postgres and not packaging"
 
 browser: $(STAMP)
 	$(RUN)/python -m pytest -m "browser or postgres"
+
+packaging: $(STAMP)
+	$(RUN)/python -m pytest -m packaging
 
 lint: $(STAMP)
 	$(RUN)/ruff check
@@ -28,6 +31,8 @@ types: $(VIEW)
 imports: $(VIEW)
 	PYTHONPATH=$(VIEW) $(RUN)/lint-imports
 
+house: $(VIEW)
+	PYTHONPATH=$(VIEW):. $(RUN)/python -m tests.house
 
 bench: $(STAMP) $(PEER)/.installed
 	PYCANON=$(PEER)/bin/python $(RUN)/python -m tests.benchmarks

@@ -18,12 +18,14 @@ from prefect.settings import (
 )
 from prefect.testing.utilities import prefect_test_harness
 
+from sfumato.flows.environment import quiet
 from tests.fork_server import ROOT, ForkServer, Run
 
 
 @contextmanager
 def server() -> Iterator[str]:
-    """A temporary server with a database of its own; yields its address."""
+    """A temporary server with a database of its own, which tells nobody; yields its address."""
+    quiet()
     with (
         prefect_test_harness(server_startup_timeout=120),
         temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),

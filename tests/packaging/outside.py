@@ -1,0 +1,39 @@
+"""What `sfumato` brings where it is installed, told from a folder outside the repository."""
+
+import json
+import sys
+from pathlib import Path
+
+import sfumato.expectations
+import sfumato.flows.cli.main
+import sfumato.flows.release
+import sfumato.tasks
+from sfumato.expectations.errors import Fault
+from sfumato.tasks.microdata import source
+from sfumato.tasks.private.failure import sanitised
+
+
+def fault() -> str:
+    """What is told of a foreign exception that an installed module raises."""
+    try:
+        with sanitised("ingest"):
+            source.local_path(None, Path(), {})
+    except Fault as error:
+        return str(error)
+    return "nothing was raised"
+
+
+packages = (sfumato.expectations, sfumato.flows, sfumato.tasks)
+print(
+    json.dumps(
+        {
+            "places": [str(Path(package.__file__).parent) for package in packages],
+            "old_names": [
+                name
+                for name in sys.modules
+                if name.partition(".")[0] in ("flows", "tasks", "expectations")
+            ],
+            "fault": fault(),
+        }
+    )
+)

@@ -1,0 +1,174 @@
+"""One import package, complete, wherever it is installed and whatever stands beside it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.release.small import Small, people
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("expectations", "flows", "tasks")
+pytestmark = pytest.mark.packaging
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel of a copy of the tracked files, so that the tree itself gets no `build/`."""
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in (*PACKAGES, "deployments"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    command = [*(sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check")]
+    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "dist")]
+    subprocess.run([*command, *options, str(folder)], check=True, timeout=240)
+    (made,) = (folder / "dist").glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory):
+    """Where the wheel alone is installed, in an environment that has this one's dependencies."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False, symlinks=True)
+    place = Path(sysconfig.get_path("purelib", "venv", {"base": folder, "installed_base": folder}))
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run(
+        [*command, "--no-deps", "--no-compile", "--target", str(place), str(wheel)],
+        check=True,
+        timeout=240,
+    )
+    dependencies = [path for path in sys.path if Path(path).name == "site-packages"]
+    (place / "dependencies.pth").write_text("\n".join(dependencies) + "\n")
+    return place
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory):
+    """A project whose own modules are called as ours are at the top of the repository."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "flows.py").write_text("raise RuntimeError('of another project')\n")
+    for name in ("tasks", "expectations"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("raise RuntimeError('of another project')\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(site, beside):
+    """Run a program of the environment in that project, which is first on its path."""
+    environment = site.parents[2]
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "SFUMATO_"))}
+    home = beside / "home"
+    home.mkdir()
+    environ = {**kept, "HOME": str(home), "PYTHONPATH": ".", "SFUMATO_WORK": str(home / "work")}
+
+    def finish(*command):
+        python = [str(environment / "bin" / "python"), "-W", "ignore"]
+        return subprocess.run(
+            [*python, *command],
+            cwd=beside,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+
+    return finish
+
+
+@pytest.fixture(scope="module")
+def command(run):
+    """Run `sfumato`; its stdout."""
+
+    def finish(*arguments):
+        done = run("-c", "from sfumato.flows.cli.main import main; main()", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return finish
+
+
+def declared() -> list[str]:
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return content["tool"]["setuptools"]["packages"]
+
+
+def test_every_package_is_declared():
+    found = {
+        "sfumato." + ".".join(path.parent.relative_to(ROOT).parts)
+        for name in PACKAGES
+        for path in (ROOT / name).rglob("*.py")
+    }
+    assert set(declared()) == found | {"sfumato.deployments"}
+    assert len(declared()) == len(set(declared()))
+
+
+def test_every_folder_of_modules_is_a_package():
+    for name in PACKAGES:
+        for path in (ROOT / name).rglob("*.py"):
+            assert (path.parent / "__init__.py").exists(), path.parent
+
+
+def test_the_wheel_has_one_import_package_and_everything_in_it(wheel):
+    names = [name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name]
+    assert {name.partition("/")[0] for name in names} == {"sfumato"}
+    expected = {
+        f"sfumato/{path.relative_to(ROOT)}"
+        for name in (*PACKAGES, "deployments")
+        for path in (ROOT / name).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    assert set(names) == expected
+
+
+def test_nothing_else_is_installed(site):
+    found = {path.name for path in site.iterdir() if not path.name.endswith(".dist-info")}
+    assert found - {"bin", "dependencies.pth"} == {"sfumato"}
+
+
+def test_modules_have_one_name_and_faults_a_place(run, site):
+    done = run(str(ROOT / "tests" / "packaging" / "outside.py"))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["places"] == [str(site / "sfumato" / name) for name in PACKAGES]
+    assert told["old_names"] == []
+    assert told["fault"].startswith("ingest: TypeError at tasks/microdata/source.py:")
+
+
+def test_commands_run_beside_modules_of_the_old_names(command, beside):
+    published = Path(command("demo").splitlines()[-1])
+    assert published == beside / "releases" / "adult-capital-loss" / "0001"
+    assert "holds in all" in command("check", str(published))
+    question = 'SELECT COUNT(*), AVG("capital-loss") FROM microdata'
+    answer = json.loads(command("query", str(published), question, "--format", "json"))
+    assert answer["guaranteed"] is True
+    small = Small(beside / "line").write(people())
+    again = command("release", str(small.spec))
+    assert "holds in all" in command("check", again.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_old_names_say_the_new_one(name):
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {name}"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: this package is sfumato.{name}: import it by that name, "
+        "and deploy flows again"
+    )
