@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.errors import InputError
 
-_INT64 = 2**63 - 1
+INT64_MAX = 2**63 - 1
 _DIGITS = 38  # what a SQL DECIMAL holds
 _UNROUNDED = Context(prec=400)  # the default context would round what has more than 28 digits
 _SECOND_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -98,4 +98,4 @@ def _narrowed(units: np.ndarray, name: str) -> np.ndarray:
     largest = max(abs(low), abs(high))
     if largest >= 10**_DIGITS:
         raise InputError(f"column {name!r}: a value needs more than {_DIGITS} digits")
-    return units.astype(np.int64 if 2 * largest <= _INT64 else object)
+    return units.astype(np.int64 if 2 * largest <= INT64_MAX else object)

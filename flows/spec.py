@@ -19,7 +19,7 @@ from sfumato.flows.rules import RULES
 from sfumato.tasks.declaration.terms import Format, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
-from sfumato.tasks.schema.hierarchy_rules import Declared
+from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.targets.given import with_given
 
@@ -66,7 +66,7 @@ class ReleaseSpec(SpecParts):
             formats=self.publish.formats,
         )
 
-    def _used_hierarchy(self, name: str, base: Path) -> Declared | None:
+    def _used_hierarchy(self, name: str, base: Path) -> HierarchyRule | None:
         """The hierarchy of a column, where what is published of it depends on it."""
         column = self.columns[name]
         recoded = column.role == "quasi-identifier" and self.form.shows_hierarchies

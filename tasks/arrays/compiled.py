@@ -7,7 +7,7 @@ from typing import Any
 Loop = Callable[..., Any]
 
 
-def compiled(scope: dict[str, Any], *functions: Loop) -> Loop:
+def compile_loop(scope: dict[str, Any], *functions: Loop) -> Loop:
     """The last of some functions of a module, compiled, with the others it calls.
 
     They are compiled at the first call, and once for all processes. The module's own functions
@@ -24,6 +24,6 @@ def compiled(scope: dict[str, Any], *functions: Loop) -> Loop:
     return last
 
 
-def fitting(large: bool, function: Loop, compiled_function: Callable[[], Loop]) -> Loop:
+def fitting_loop(large: bool, function: Loop, compiled_function: Callable[[], Loop]) -> Loop:
     """A function as it is, or compiled where the data are large enough to pay for it."""
     return compiled_function() if large else function

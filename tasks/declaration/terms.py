@@ -12,7 +12,7 @@ from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.parameters import PartitionChoice
-from sfumato.tasks.schema.hierarchy_rules import Declared as Hierarchy
+from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.published import DeclaredColumn, named
 from sfumato.tasks.schema.strata import Stratum
 

@@ -15,12 +15,12 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.structure import Rule, TotalCount, published
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import is_sorted
-from sfumato.tasks.forms.recoded.recoded import counted
+from sfumato.tasks.forms.recoded.recoded import sensitive_column
 from sfumato.tasks.microdata.table import Microdata, encode, key
-from sfumato.tasks.schema.names import GROUP_ID, safe_name
+from sfumato.tasks.schema.names import COUNT, GROUP_ID, safe_name
 from sfumato.tasks.schema.published import Schema, named
 
-ST, COUNT = "st", "count"
+ST = "st"
 
 
 def names_of_tables(sensitive: Sequence[str], together: bool) -> dict[str, list[str]]:
@@ -89,7 +89,7 @@ def _groups(
     by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
     by += [encode(name, "sensitive", table[name]) for name in known]
     keys, bound = dense(key(by, table.num_rows)[0])
-    coded = {name: counted(table, schema, name).coded() for name in sensitive}
+    coded = {name: sensitive_column(table, schema, name).coded() for name in sensitive}
     return count(keys, bound, coded, table[COUNT].to_numpy())
 
 

@@ -42,10 +42,9 @@ class FormParameters(Part):
 
     `shows` names the way in which a person is shown, by which queries are answered: "labels" beside
     a sensitive value, "rows" of exact values beside grouped ones, or beside "subdomains" of them,
-    or "columns", each by itself. `declares`
-    tells that promises are judged by declared distributions, not by the rows' values;
-    `rows_table` is the table of exact rows, if there is one;
-    `shows_insensitive` tells that insensitive columns are published; `shows_hierarchies`, that labels
+    or "columns", each by itself. `rows_table` is the table of exact rows, if there is one.
+    `declares` tells that promises are judged by declared distributions, not by the rows' values;
+    `shows_insensitive`, that insensitive columns are published; `shows_hierarchies`, that labels
     come from the hierarchies of quasi-identifiers.
     """
 

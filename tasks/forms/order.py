@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from sfumato.tasks.arrays.ranks import dense_ranks, places_in
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.schema.names import GROUP_ID
 
@@ -40,8 +41,7 @@ def canonical_apart(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     name, then in the next; rows are sorted by group id and value.
     """
     place = _places(dict(sorted(tables.items())))
-    renamed = np.empty(len(place), dtype=np.int64)
-    renamed[np.argsort(place, kind="stable")] = np.arange(len(place))
+    renamed = places_in(np.argsort(place, kind="stable"))
     return {name: _sorted(table, renamed) for name, table in tables.items()}
 
 
@@ -53,7 +53,7 @@ def is_canonical(table: pa.Table) -> bool:
 def is_sorted(table: pa.Table) -> bool:
     """Whether rows are sorted by group id and value, and group ids are 0, 1, …."""
     ids = table[GROUP_ID].to_numpy()
-    dense = np.arange(int(_ranks(ids).max(initial=-1)) + 1)
+    dense = np.arange(int(dense_ranks(ids).max(initial=-1)) + 1)
     return np.array_equal(np.unique(ids), dense) and bool(_sorted(table, dense).equals(table))
 
 
@@ -61,13 +61,13 @@ def _by_value(table: pa.Table, without: Sequence[str]) -> np.ndarray:
     """The rank of each row by its values, those of some columns left out; nulls come first."""
     names = [name for name in table.column_names if name not in without]
     columns = [encode(name, "insensitive", table[name]) for name in names]
-    return _ranks(key(columns, table.num_rows)[0])
+    return dense_ranks(key(columns, table.num_rows)[0])
 
 
 def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndarray]:
     """The table in canonical order, and what each of its groups is called there."""
     rank = _by_value(table, [GROUP_ID])
-    group = _ranks(table[GROUP_ID].to_numpy())
+    group = dense_ranks(table[GROUP_ID].to_numpy())
     renamed = _by_first_appearance(rank, group, tie)
     order = np.argsort(rank * (int(group.max(initial=0)) + 1) + renamed[group], kind="stable")
     ids = pa.array(renamed[group][order].astype(np.int64))
@@ -79,19 +79,19 @@ def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndar
 def _places(tables: Mapping[str, pa.Table]) -> np.ndarray:
     """The place of each group when groups are sorted by their contents in tables that have all."""
     first = next(iter(tables.values()))
-    groups = int(_ranks(first[GROUP_ID].to_numpy()).max(initial=-1)) + 1
+    groups = int(dense_ranks(first[GROUP_ID].to_numpy()).max(initial=-1)) + 1
     place = np.zeros(groups, dtype=np.int64)
     for table in tables.values():
         of_table = _content_ranks(
-            _by_value(table, [GROUP_ID]), _ranks(table[GROUP_ID].to_numpy()), groups
+            _by_value(table, [GROUP_ID]), dense_ranks(table[GROUP_ID].to_numpy()), groups
         )
-        place = _ranks(place * max(groups, 1) + of_table)
+        place = dense_ranks(place * max(groups, 1) + of_table)
     return place
 
 
 def _sorted(table: pa.Table, renamed: np.ndarray) -> pa.Table:
     """The table with its groups renamed, sorted by group id and value."""
-    ids = renamed[_ranks(table[GROUP_ID].to_numpy())]
+    ids = renamed[dense_ranks(table[GROUP_ID].to_numpy())]
     rank = _by_value(table, [GROUP_ID])
     order = np.argsort(ids * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
     where = table.column_names.index(GROUP_ID)
@@ -99,27 +99,16 @@ def _sorted(table: pa.Table, renamed: np.ndarray) -> pa.Table:
     return table.take(pa.array(order)).set_column(where, table.schema.field(where), column)
 
 
-def _ranks(keys: np.ndarray) -> np.ndarray:
-    """Dense ranks 0, 1, … of integer keys."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    ranks = np.empty(len(keys), dtype=np.int64)
-    ranks[order] = np.cumsum(np.append(False, ordered[1:] != ordered[:-1])[: len(keys)])
-    return ranks
-
-
 def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | None) -> np.ndarray:
     """A new id for each group: their order of appearance when rows are sorted by value."""
     groups = int(group.max(initial=-1)) + 1
     content = _content_ranks(rank, group, groups)
     if tie is not None:
-        content = _ranks(content * max(groups, 1) + tie)
+        content = dense_ranks(content * max(groups, 1) + tie)
     ordered = group[np.argsort(rank * max(groups, 1) + content[group], kind="stable")]
     first = np.empty(groups, dtype=np.int64)
     first[ordered[::-1]] = np.arange(len(ordered))[::-1]
-    renamed = np.empty(groups, dtype=np.int64)
-    renamed[np.argsort(first)] = np.arange(groups)
-    return renamed
+    return places_in(np.argsort(first))
 
 
 def _content_ranks(rank: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:

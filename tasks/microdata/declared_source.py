@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from sfumato.expectations.rules.source import AcceptedValues, ValueRule, ValuesInRange, source_rules
 from sfumato.expectations.rules.structure import Rule
-from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 
@@ -23,7 +23,7 @@ def as_table(microdata: Microdata) -> pa.Table:
     )
 
 
-def declared(columns: Mapping[str, ColumnSpec], microdata: Microdata) -> tuple[Rule, ...]:
+def declared_rules(columns: Mapping[str, ColumnSpec], microdata: Microdata) -> tuple[Rule, ...]:
     """The rules of a source with these columns; decimals have the digits that were read."""
     types = [(name, microdata[name].values.type) for name in columns]
     return source_rules(pa.schema(types), value_rules(columns))
@@ -49,4 +49,4 @@ def require(columns: Mapping[str, ColumnSpec], table: pa.Table, file: str) -> No
     for rule in value_rules(columns):
         row = rule.first(table)
         if row is not None:
-            raise wrong(file, rule.words(), row=row, column=rule.column)
+            raise input_error(file, rule.words(), row=row, column=rule.column)

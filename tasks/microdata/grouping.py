@@ -13,7 +13,7 @@ from sfumato.expectations.groups.groups import Groups, Joint, Population
 from sfumato.tasks.microdata.table import Column, Microdata, key
 
 
-def grouped(
+def groups_of(
     microdata: Microdata, by: Sequence[str], sensitive: Sequence[str], covered: Sequence[str] = ()
 ) -> Groups:
     """The groups of rows that have equal values in the columns `by`, in ascending order of these.
@@ -33,7 +33,7 @@ def grouped(
     return replace(counted, covers=covers)
 
 
-def grouped_within(
+def groups_within(
     microdata: Microdata, population: Microdata, by: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
     """The same groups, with how many people of a population each could be about.
@@ -52,7 +52,7 @@ def grouped_within(
     shared = {name: _shared(microdata[name], population[name]) for name in [*by, *told]}
     rows = microdata.keep(shared[c.name][0] if c.name in shared else c for c in microdata.columns)
     people = population.keep(pair[1] for pair in shared.values())
-    groups = grouped(rows, by, sensitive)
+    groups = groups_of(rows, by, sensitive)
     both = Microdata(tuple(_stacked(*shared[n]) for n in by), rows.rows + people.rows)
     keys, _ = key(both.columns, both.rows)
     classes = np.unique(keys[: rows.rows])

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.input_error import wrong
-from sfumato.tasks.microdata.side_files import read_small_csv
+from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.side_files import read_side_file
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.hierarchy import (
@@ -22,7 +22,7 @@ from sfumato.tasks.schema.hierarchy import (
 )
 from sfumato.tasks.schema.hierarchy_rules import (
     Dates,
-    Declared,
+    HierarchyRule,
     Intervals,
     Ordered,
     Prefixes,
@@ -30,7 +30,7 @@ from sfumato.tasks.schema.hierarchy_rules import (
 )
 
 
-def declared_hierarchy(name: str, written: Written, base: Path) -> Declared:
+def declared_hierarchy(name: str, written: Written, base: Path) -> HierarchyRule:
     """A column's hierarchy as a spec writes it: files, relative to `base`, are read.
 
     Raises:
@@ -65,7 +65,7 @@ def hierarchies(
     }
 
 
-def hierarchy_of(column: Column, declared: Declared, called: str = "") -> Hierarchy:
+def hierarchy_of(column: Column, declared: HierarchyRule, called: str = "") -> Hierarchy:
     """A declared hierarchy over the values of its column, `called` by its file where it has one."""
     values = column.values.to_pylist()
     match declared:
@@ -79,7 +79,7 @@ def hierarchy_of(column: Column, declared: Declared, called: str = "") -> Hierar
             return Hierarchy(called or column.name, rows)
 
 
-def with_hierarchies(microdata: Microdata, declared: Mapping[str, Declared]) -> Microdata:
+def with_hierarchies(microdata: Microdata, declared: Mapping[str, HierarchyRule]) -> Microdata:
     """The same table, columns with the ancestors that the hierarchies declared of them give."""
     return microdata.keep(
         with_ancestors(column, hierarchy_of(column, declared[column.name]))
@@ -101,7 +101,7 @@ def read_hierarchy(path: Path, file: str) -> Hierarchy:
     Raises:
         InputError: where it cannot be read, or is no hierarchy.
     """
-    rows = [tuple(fields) for fields in read_small_csv(path, file)]
+    rows = [tuple(fields) for fields in read_side_file(path, file)]
     return Hierarchy(file, tuple(rows) if any(rows) else ())
 
 
@@ -116,7 +116,7 @@ def require_leaves(column: Column, known: Hierarchy, file: str, rows: np.ndarray
     if absent.any():
         row = int(rows[np.argmax(absent)])
         rule = f"a value absent from its hierarchy {known.name}"
-        raise wrong(file, rule, row=row, column=column.name)
+        raise input_error(file, rule, row=row, column=column.name)
 
 
 def with_ancestors(column: Column, known: Hierarchy) -> Column:

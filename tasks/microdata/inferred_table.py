@@ -17,7 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.microdata.readers.distinct import converted, distinct
+from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
 from sfumato.tasks.microdata.readers.typed import adopt, parse, type_of
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.schema.columns import ColumnType
@@ -49,7 +49,7 @@ def types_of(microdata: Microdata) -> dict[str, ColumnType]:
     return {name: type_ for name, type_ in types.items() if type_ is not None}
 
 
-def read_any(place: str, columns: Sequence[str], written: Written) -> Microdata:
+def read_inferred(place: str, columns: Sequence[str], written: Written) -> Microdata:
     """Some columns of a table, nulls as nulls.
 
     Args:
@@ -200,7 +200,7 @@ def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _values(column: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> pa.Array:
     """Text as values of a type, of which blanks around them are no part."""
-    trimmed = converted(distinct(column), _trimmed, "not in UTF-8", file, name)
+    trimmed = convert_distinct(distinct(column), _trimmed, "not in UTF-8", file, name)
     return parse(trimmed, type_, file, name).array()
 
 

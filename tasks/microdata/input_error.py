@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from sfumato.expectations.errors import InputError
 
 
-def wrong(file: str, rule: str, *, row: int | None = None, column: str | None = None) -> InputError:
+def input_error(
+    file: str, rule: str, *, row: int | None = None, column: str | None = None
+) -> InputError:
     """The one clear line for a fault at a place; `row` counts from 0.
 
-    >>> print(wrong("people.csv", "not an integer", row=0, column="age"))
+    >>> print(input_error("people.csv", "not an integer", row=0, column="age"))
     people.csv: row 1: column 'age': not an integer
     """
     place = "" if row is None else f" row {row + 1}:"
@@ -28,4 +30,4 @@ def require_distinct_names(names: Sequence[str], file: str) -> None:
     for number, name in enumerate(names, start=1):
         earlier = names.index(name) + 1
         if earlier < number:
-            raise wrong(file, f"column {number} has the name of column {earlier}")
+            raise input_error(file, f"column {number} has the name of column {earlier}")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 
@@ -30,7 +30,7 @@ def without_nulls(
             continue
         null = microdata[name].codes[rows] < 0
         if policy == "refuse" and null.any():
-            raise wrong(file, "missing value", row=int(rows[np.argmax(null)]), column=name)
+            raise input_error(file, "missing value", row=int(rows[np.argmax(null)]), column=name)
         dropped |= null
     return rows[~dropped]
 
@@ -53,7 +53,7 @@ def one_per_unit(
         if column.repeat == "refuse" and again.any():
             row = int(np.argmax(again))
             rule = f"the unit of row {first[codes[row]] + 1} again"
-            raise wrong(file, rule, row=int(rows[row]), column=name)
+            raise input_error(file, rule, row=int(rows[row]), column=name)
         rows = rows[~again]
     return rows
 

@@ -3,10 +3,10 @@
 import csv
 from pathlib import Path
 
-from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.input_error import input_error
 
 
-def read_small_csv(path: Path, file: str) -> list[list[str]]:
+def read_side_file(path: Path, file: str) -> list[list[str]]:
     """The fields of every line, none of a blank one; row n of errors is line n.
 
     `;` separates where the first line has one, else `,`.
@@ -21,10 +21,10 @@ def read_small_csv(path: Path, file: str) -> list[list[str]]:
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
     except UnicodeDecodeError:
-        raise wrong(file, "not UTF-8") from None
+        raise input_error(file, "not UTF-8") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no path"
-        raise wrong(file, f"cannot be read ({reason})") from None
+        raise input_error(file, f"cannot be read ({reason})") from None
     delimiter = ";" if ";" in lines[0] else ","
     return [_fields(line, delimiter, file, row) for row, line in enumerate(lines)]
 
@@ -33,4 +33,4 @@ def _fields(line: str, delimiter: str, file: str, row: int) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
-        raise wrong(file, "cannot be parsed as CSV", row=row) from None
+        raise input_error(file, "cannot be parsed as CSV", row=row) from None

@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.filter import kept_rows
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
-from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.readers.columnar import read_columnar
 from sfumato.tasks.microdata.readers.delimited import read_delimited
 from sfumato.tasks.microdata.readers.typed import adopt, parse
@@ -56,7 +56,7 @@ def ingest(
         SpecError: where the declaration itself is wrong.
         InputError: where the file is not as declared, with file, row and column.
     """
-    return represented(read(source, columns, base, environ), source, columns, nulls, base)
+    return represented_rows(read(source, columns, base, environ), source, columns, nulls, base)
 
 
 def read(
@@ -72,11 +72,11 @@ def read(
     _require_digest(path, source)
     whole = _encoded(path, source, columns)
     if not whole.rows:
-        raise wrong(source.uri, "has no rows")
+        raise input_error(source.uri, "has no rows")
     return whole
 
 
-def represented(
+def represented_rows(
     whole: Microdata,
     source: Source,
     columns: Mapping[str, ColumnSpec],
@@ -133,9 +133,9 @@ def _require_digest(path: Path, source: Source) -> None:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no path"
-        raise wrong(source.uri, f"cannot be read ({reason})") from None
+        raise input_error(source.uri, f"cannot be read ({reason})") from None
     if source.sha256 not in (None, found):
-        raise wrong(source.uri, f"sha256 is {found}, the spec pins {source.sha256}")
+        raise input_error(source.uri, f"sha256 is {found}, the spec pins {source.sha256}")
 
 
 def _encoded(path: Path, source: Source, columns: Mapping[str, ColumnSpec]) -> Microdata:
@@ -160,10 +160,10 @@ def _require_columns(
 ) -> None:
     for name in columns:
         if name not in found:
-            raise wrong(source.uri, "is missing", column=name)
+            raise input_error(source.uri, "is missing", column=name)
     for number, name in enumerate(found, start=1):
         if name not in columns:  # the name may be a value, where a header line is missing
-            raise wrong(source.uri, f"column {number} of {len(found)} is not in the spec")
+            raise input_error(source.uri, f"column {number} of {len(found)} is not in the spec")
 
 
 def _filtered(whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec]) -> np.ndarray:

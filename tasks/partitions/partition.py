@@ -13,7 +13,7 @@ from sfumato.tasks.microdata.table import Microdata, key
 
 
 @dataclass(frozen=True, eq=False)
-class Aims:
+class TargetDistributions:
     """How the values of a sensitive attribute are to look spread in each group.
 
     `name` is the attribute; `target` says for each group which of the `distributions` (int64).
@@ -32,14 +32,14 @@ class Partition:
     `recoding` gives, for quasi-identifiers with a hierarchy, the level to which a form that
     generalizes takes the values of each group (int64, one per group, see `Column.levels`): all its
     rows have the same node there. Without it a group is shown as narrowly as its rows allow.
-    `aims` are for a form that redistributes sensitive values. `facts` (objective reached,
-    certificate) stay private.
+    `target_distributions` are for a form that redistributes sensitive values. `facts` (objective
+    reached, certificate) stay private.
     """
 
     group: np.ndarray
     recoding: Mapping[str, np.ndarray] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
-    aims: Aims | None = None
+    target_distributions: TargetDistributions | None = None
 
     @property
     def suppressed(self) -> int:

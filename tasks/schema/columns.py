@@ -5,16 +5,16 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sfumato.expectations.texts import Value, as_number
+from sfumato.expectations.texts import NUMBERS, ORDERED, Value, as_number
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, Written
 from sfumato.tasks.schema.part import Part
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "drop"]
 ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]
 NullPolicy = Literal["refuse", "drop-row", "category"]
+__all__ = ["NUMBERS", "ORDERED", "TYPES", "ColumnSpec", "ColumnType", "NullPolicy", "Range", "Role"]
+
 TYPES: tuple[str, ...] = get_args(ColumnType)
-NUMBERS = frozenset({"integer", "decimal", "float"})
-ORDERED = NUMBERS | {"date", "timestamp"}
 
 
 class Range(BaseModel):

@@ -77,5 +77,5 @@ Written = str | Intervals | Dates | Prefixes | Ordered
 """A hierarchy as a spec writes it: a file, or what makes it."""
 
 
-Declared = tuple[tuple[str, ...], ...] | Intervals | Dates | Prefixes
+HierarchyRule = tuple[tuple[str, ...], ...] | Intervals | Dates | Prefixes
 """A hierarchy by its rows, or by the rule that makes them of a column's values."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.expectations.rules.structure import Rule
-from sfumato.tasks.microdata.declared_source import as_table, declared
-from sfumato.tasks.microdata.source import read, represented
+from sfumato.tasks.microdata.declared_source import as_table, declared_rules
+from sfumato.tasks.microdata.source import read, represented_rows
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.schema.sources import Source
@@ -28,14 +28,14 @@ def write_source(source: Source, columns: Columns, base: Path, run: Path) -> Pat
 def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, ...]]:
     """The table of a source stage, dictionary-encoded, and what its spec declares of it."""
     microdata = load(whole)
-    return as_table(microdata), declared(columns, microdata)
+    return as_table(microdata), declared_rules(columns, microdata)
 
 
 def write_ingested(
     whole: Path, source: Source, columns: Columns, nulls: NullPolicy, base: Path, run: Path
 ) -> Path:
     """Keep the rows of a source stage that the release speaks of, in a stage of `run`."""
-    ingested = represented(load(whole), source, columns, nulls, base)
+    ingested = represented_rows(load(whole), source, columns, nulls, base)
     stage = new_stage(run, "ingested")
     save(ingested.microdata, stage)
     note(stage, "counts", {k: v for k, v in vars(ingested).items() if k != "microdata"})

@@ -22,9 +22,9 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.model import Number, PrivacyModel, plain
 from sfumato.expectations.models.t_closeness import DISTANCES, Distance, TCloseness
 from sfumato.expectations.verdicts import observed
-from sfumato.tasks.microdata.grouping import grouped, grouped_within
+from sfumato.tasks.microdata.grouping import groups_of, groups_within
 from sfumato.tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
-from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_any, types_of
+from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_inferred, types_of
 from sfumato.tasks.microdata.singling_out import singling_out
 from sfumato.tasks.microdata.table import Microdata
 
@@ -70,7 +70,7 @@ def measured(
     microdata = _read(place, quasi_identifiers, sensitive, promises, written)
     alike = replace(written, of_text=types_of(microdata))
     microdata = _with_hierarchies(microdata, hierarchies or {}, place)
-    groups = grouped(microdata, quasi_identifiers, sensitive)
+    groups = groups_of(microdata, quasi_identifiers, sensitive)
     document: dict[str, Any] = {
         "rows": groups.rows,
         "groups": len(groups),
@@ -109,7 +109,7 @@ def _read(
             hint = "name it in --qi, --sensitive or --model"
             raise SpecError(f"--types {name}: is no column that is measured: {hint}")
     texts = _as_text([name for name in apart if name not in about], written)
-    microdata = read_any(place, [*apart, *about], texts)
+    microdata = read_inferred(place, [*apart, *about], texts)
     both = [name for name in apart if name in about and name not in written.types]
     if both:
         _require_texts_apart(place, both, microdata, written)
@@ -124,7 +124,7 @@ def _require_texts_apart(
     Raises:
         InputError: for a column with texts that mean the same value.
     """
-    texts = read_any(place, names, _as_text(names, written))
+    texts = read_inferred(place, names, _as_text(names, written))
     for name in names:
         if len(texts[name].values) > len(microdata[name].values):
             raise InputError(
@@ -146,8 +146,8 @@ def _risk(
 ) -> dict[str, Any] | None:
     """What could be learnt from the table as it is, and which columns already single people out."""
     if population is not None:
-        people = read_any(population, quasi_identifiers, written)
-        drawn = grouped_within(microdata, people, quasi_identifiers, []).population
+        people = read_inferred(population, quasi_identifiers, written)
+        drawn = groups_within(microdata, people, quasi_identifiers, []).population
         groups = replace(groups, population=drawn)
     found = risk(groups)
     if found is None:
@@ -222,7 +222,7 @@ def _where_others_are_known(
     microdata: Microdata, quasi_identifiers: Sequence[str], sensitive: Sequence[str], name: str
 ) -> dict[str, Any]:
     others = [other for other in sensitive if other != name]
-    return _diversity(grouped(microdata, [*quasi_identifiers, *others], [name]), name)
+    return _diversity(groups_of(microdata, [*quasi_identifiers, *others], [name]), name)
 
 
 def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | None:
@@ -241,10 +241,10 @@ def _decided(promise: PrivacyModel, microdata: Microdata, written: Written) -> d
     """A promise as given, and its verdict."""
     by, sensitive = promise.adversary_columns, [promise.sensitive] if promise.sensitive else []
     if promise.reference_uri is None:
-        groups = grouped(microdata, by, sensitive, by if promise.needs_covers else ())
+        groups = groups_of(microdata, by, sensitive, by if promise.needs_covers else ())
     else:
-        people = read_any(promise.reference_uri, [*by, *sensitive], written)
-        groups = grouped_within(microdata, people, by, sensitive)
+        people = read_inferred(promise.reference_uri, [*by, *sensitive], written)
+        groups = groups_within(microdata, people, by, sensitive)
     verdict = promise.check(groups)
     return {
         "promise": promise.parameters(),

@@ -13,9 +13,9 @@ from sfumato.expectations.models.l_diversity import eligible
 from sfumato.expectations.models.model import PrivacyModel, Verdict, plain
 from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.microdata.grouping import grouped, grouped_within
+from sfumato.tasks.microdata.grouping import groups_of, groups_within
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.inferred_table import Written, read_any, types_of
+from sfumato.tasks.microdata.inferred_table import Written, read_inferred, types_of
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
 from sfumato.tasks.microdata.source import local_path
 from sfumato.tasks.microdata.table import Microdata, load
@@ -84,10 +84,10 @@ def _seen(promise: PrivacyModel, microdata: Microdata, by: Sequence[str], base: 
     sensitive = [promise.sensitive] if promise.sensitive else []
     if promise.reference_uri is not None:
         place = str(local_path(promise.reference_uri, base, os.environ))
-        people = read_any(place, [*by, *sensitive], Written(types=types_of(microdata)))
-        return grouped_within(microdata, people, by, sensitive)
+        people = read_inferred(place, [*by, *sensitive], Written(types=types_of(microdata)))
+        return groups_within(microdata, people, by, sensitive)
     covered = promise.adversary_columns if promise.needs_covers else ()
-    return grouped(microdata, by, sensitive, covered)
+    return groups_of(microdata, by, sensitive, covered)
 
 
 def risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:
@@ -102,8 +102,8 @@ def risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:
     """
     microdata = load(deidentified)
     qi = terms.named("quasi-identifier")
-    narrow = risk(grouped(microdata, qi, terms.named("sensitive")))
-    wide = risk(grouped(microdata, terms.named("quasi-identifier", "insensitive"), []))
+    narrow = risk(groups_of(microdata, qi, terms.named("sensitive")))
+    wide = risk(groups_of(microdata, terms.named("quasi-identifier", "insensitive"), []))
     if narrow is None or wide is None:
         raise PromiseError("no row is left to be published")
     single = singling_out(microdata, qi)

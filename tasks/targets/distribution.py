@@ -18,7 +18,7 @@ from sfumato.expectations.exact import Exact
 _SCALE = 10**12
 _DECIMALS = Context(prec=34)
 _NEGLIGIBLE = -60  # the exponent of a weight far below the smallest
-_INT64 = 2**62  # twice as much still fits
+_FITTING = 2**62  # twice as much still fits
 
 
 def of_counts(counts: np.ndarray) -> np.ndarray:
@@ -60,7 +60,7 @@ def whole(weights: Sequence[int]) -> np.ndarray:
     if not divisor:
         raise SpecError("target: a distribution needs a value that is possible")
     reduced = [weight // divisor for weight in weights]
-    return np.array(reduced, dtype=np.int64 if sum(reduced) < _INT64 else object)
+    return np.array(reduced, dtype=np.int64 if sum(reduced) < _FITTING else object)
 
 
 def _density(exponent: Fraction) -> int:

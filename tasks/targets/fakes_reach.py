@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Target
-from sfumato.tasks.targets.shares import below, reduced
+from sfumato.tasks.targets.shares import below, reduce_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Reach:
 
 def reach(target: Target, counts: Sequence[int], most: int) -> Reach:
     """The numbers to try for values (how often each node, a leaf, is one) and `most` fakes."""
-    parent, weight = target.parent.tolist(), reduced(target).tolist()
+    parent, weight = target.parent.tolist(), reduce_weights(target).tolist()
     held, nodes = below(parent, counts), range(len(parent))
     children: list[list[int]] = [[] for _ in nodes]
     for node in nodes[1:]:

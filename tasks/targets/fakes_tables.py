@@ -7,7 +7,7 @@ import numpy as np
 
 from sfumato.tasks.targets.fakes_reach import Reach
 
-_INT64 = 2**60
+_FITTING = 2**60  # sums of a few still fit int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def savings(reach: Reach, parent: Sequence[int], ranges: Sequence[int]) -> Savin
     """Fill the tables from the leaves up; int64, or Python integers where those overflow."""
     gain = [0, *(ranges[above] - ranges[node] for node, above in enumerate(parent) if node)]
     bound = 1 + ranges[0] * (reach.total[0] * reach.high[0] + 1)
-    dtype = np.int64 if max(bound, *reach.total) < _INT64 else object
+    dtype = np.int64 if max(bound, *reach.total) < _FITTING else object
     shared = [np.empty((0, 0), dtype=dtype) for _ in parent]
     tables = Savings(reach, gain, -bound, shared)
     for node in range(len(parent) - 1, -1, -1):

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from sfumato.expectations.exact import is_number
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import File, Given, PPrivacy
-from sfumato.tasks.microdata.input_error import wrong
-from sfumato.tasks.microdata.side_files import read_small_csv
+from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.side_files import read_side_file
 from sfumato.tasks.targets.distribution import whole
 
 _DIGITS = 38  # decimals of a probability
@@ -53,10 +53,10 @@ def read_lines(path: Path, file: str) -> Lines:
     Raises:
         InputError: where it cannot be read, or a line has not as many fields as the first.
     """
-    fields = [tuple(of) for of in read_small_csv(path, file)]
+    fields = [tuple(of) for of in read_side_file(path, file)]
     for row, of in enumerate(fields):
         if of and len(of) != len(fields[0]):
-            raise wrong(file, f"{len(of)} fields, {len(fields[0])} in the header", row=row)
+            raise input_error(file, f"{len(of)} fields, {len(fields[0])} in the header", row=row)
     return tuple(fields)
 
 
@@ -76,12 +76,12 @@ def from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
             continue
         at = place.get(_key(pair[0], domain.type))
         if at is None:
-            raise wrong(file, "the value is not in the domain", row=row)
+            raise input_error(file, "the value is not in the domain", row=row)
         if at in found:
-            raise wrong(file, "the value stands in an earlier line", row=row)
+            raise input_error(file, "the value stands in an earlier line", row=row)
         found[at] = _probability(pair[1], file, row)
     if abs(sum(found.values(), Fraction(0)) - 1) > _TOLERANCE:
-        raise wrong(file, "the probabilities do not add up to 1")
+        raise input_error(file, "the probabilities do not add up to 1")
     weights = [found.get(at, Fraction(0)) for at in range(len(domain))]
     return whole([int(weight * 10**_DIGITS) for weight in weights])
 
@@ -107,9 +107,9 @@ def _decimal(text: str) -> Decimal | None:
 def _probability(text: str, file: str, row: int) -> Fraction:
     number = _decimal(text)
     if number is None or not 0 <= number <= 1:
-        raise wrong(file, "not a probability from 0 to 1", row=row)
+        raise input_error(file, "not a probability from 0 to 1", row=row)
     if not number:
         return Fraction(0)
     if -int(number.as_tuple().exponent) > _DIGITS:
-        raise wrong(file, f"a probability with more than {_DIGITS} decimals", row=row)
+        raise input_error(file, f"a probability with more than {_DIGITS} decimals", row=row)
     return Fraction(number)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.groups.groups import Target
-from sfumato.tasks.arrays.compiled import Loop, compiled
-from sfumato.tasks.targets.shares import reduced
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
+from sfumato.tasks.targets.shares import reduce_weights
 
 _WORTH_COMPILING = 1_000_000  # counts
 
@@ -33,7 +33,7 @@ def minimum(target: Target, counts: np.ndarray) -> np.ndarray:
     """
     rows = np.atleast_2d(counts).astype(np.int64)
     copies = np.zeros_like(rows)
-    weight = reduced(target)
+    weight = reduce_weights(target)
     if rows.size >= _WORTH_COMPILING and weight.dtype == np.int64:
         _compiled()(target.parent, weight, rows, copies)
     else:
@@ -78,4 +78,4 @@ def _each(parent: Any, weight: Any, counts: Any, copies: Any) -> None:
 
 @cache
 def _compiled() -> Loop:
-    return compiled(globals(), _pass_down, _each)
+    return compile_loop(globals(), _pass_down, _each)

@@ -7,7 +7,7 @@ import numpy as np
 from sfumato.expectations.groups.groups import Target
 
 
-def reduced(target: Target) -> np.ndarray:
+def reduce_weights(target: Target) -> np.ndarray:
     """The weight of each node, divided by the greatest common divisor of its siblings' weights.
 
     What is below a node comes in multiples of the sum of its children's weights, so a divisor that

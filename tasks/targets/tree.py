@@ -48,7 +48,7 @@ class Tree:
         return ranges
 
 
-def balanced(n: int, arity: int) -> Tree:
+def balanced_tree(n: int, arity: int) -> Tree:
     """A tree over n values whose nodes have `arity` children, or as many as they have values.
 
     The sizes of siblings differ by one at most, the larger first: the tree is as low as can be.
@@ -56,7 +56,7 @@ def balanced(n: int, arity: int) -> Tree:
     return _grown(n, lambda first, last: _even(first, last, arity))
 
 
-def median(weights: Sequence[int], arity: int) -> Tree:
+def median_tree(weights: Sequence[int], arity: int) -> Tree:
     """A tree over values with these weights (whole, not negative), siblings about as heavy.
 
     A node with the weight W is cut where the weight to the left is nearest to W/arity, 2W/arity, …,
@@ -72,7 +72,7 @@ def median(weights: Sequence[int], arity: int) -> Tree:
     return _grown(len(weights), cuts)
 
 
-def taxonomy(ancestors: np.ndarray) -> tuple[Tree, np.ndarray]:
+def taxonomy_tree(ancestors: np.ndarray) -> tuple[Tree, np.ndarray]:
     """The tree that a hierarchy is, its leaves in an order that makes every node a run.
 
     Args:

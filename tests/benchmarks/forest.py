@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sfumato.tasks.microdata.inferred_table import Written, read_any
+from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.partitions.cell_suppression.forest import of_codes
-from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.cell_suppression.stars import stars
 from tests.adult import ADULT
 from tests.benchmarks.ke import cpu
@@ -18,7 +18,7 @@ QI = [
 
 def main() -> None:
     """Print the time, the share of the cells that are suppressed, and the ratio that is proven."""
-    table = read_any(str(ADULT), QI, Written(None, ()))
+    table = read_inferred(str(ADULT), QI, Written(None, ()))
     codes = np.stack([table[name].category()[0] for name in QI], axis=1)[:ROWS]
     for k in (2, 5, 10):
         taken = cpu(lambda k=k: clusters(codes, k), times=3)
@@ -32,7 +32,7 @@ def main() -> None:
 def clusters(codes: np.ndarray, k: int) -> np.ndarray:
     """The clusters that the partition makes of a table without strata."""
     made = of_codes(codes, k, large=True)
-    return bettered(codes, made.cluster, made.near, k, large=True)
+    return improve(codes, made.cluster, made.near, k, large=True)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.inferred_table import Written, read_any
+from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.microdata.table import Microdata
 from tests.adult import HEADER, text_source
 from tests.benchmarks.ke import cpu
@@ -93,7 +93,7 @@ def every_model(codes: list[np.ndarray], sizes: tuple[int, ...], sensitive: Code
 
 def on_adult(adult: Path) -> None:
     """UCI Adult from codes in memory, as a whole process, and with pyCANON."""
-    table: Microdata = read_any(str(adult), [*QI, SENSITIVE], Written(tuple(HEADER), ("?",)))
+    table: Microdata = read_inferred(str(adult), [*QI, SENSITIVE], Written(tuple(HEADER), ("?",)))
     pairs = [table[name].category() for name in QI]
     codes, sizes = [c for c, _ in pairs], tuple(size for _, size in pairs)
     ours = compare("UCI Adult", codes, sizes, table[SENSITIVE].coded())

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.inferred_table import Written, read_any
+from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.mondrian import mondrian
@@ -28,7 +28,7 @@ SENSITIVE = "occupation"
 def main() -> None:
     """Print milliseconds, the ratio to sorting the packed key, and the memory of one run."""
     compare(f"{ROWS:,} rows", drawn())
-    table = read_any(str(ADULT), [*QI, SENSITIVE], Written(None, ()))
+    table = read_inferred(str(ADULT), [*QI, SENSITIVE], Written(None, ()))
     roles = ["quasi-identifier" if c.name in QI else "sensitive" for c in table.columns]
     table = table.keep(replace(c, role=r) for c, r in zip(table.columns, roles, strict=True))
     compare("UCI Adult, compiled", table, worth_compiling=0)

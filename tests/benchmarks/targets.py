@@ -12,7 +12,7 @@ from sfumato.tasks.targets.annotated import annotate
 from sfumato.tasks.targets.distribution import of_counts, uniform
 from sfumato.tasks.targets.fakes import with_fakes
 from sfumato.tasks.targets.minimum import minimum
-from sfumato.tasks.targets.tree import balanced
+from sfumato.tasks.targets.tree import balanced_tree
 from tests.benchmarks.stages import peak_megabytes
 
 DENOMINATOR = 16
@@ -37,7 +37,7 @@ def main() -> None:
 def without(codes: np.ndarray, values: int) -> None:
     """One group with the target of its own distribution, its rows counted and generalized."""
     sort = cpu(partial(np.sort, codes))
-    tree = balanced(values, 2)
+    tree = balanced_tree(values, 2)
     start = time.process_time()
     target = annotate(tree, of_counts(np.bincount(codes, minlength=values)), DENOMINATOR).target
     annotating = time.process_time() - start
@@ -54,7 +54,7 @@ def without(codes: np.ndarray, values: int) -> None:
 
 def apart(rng: np.random.Generator, groups: int = 30_000, values: int = 89) -> None:
     """Many small groups with one target."""
-    tree = balanced(values, 2)
+    tree = balanced_tree(values, 2)
     target = annotate(tree, uniform(values)).target
     counts = np.zeros((groups, len(tree.parent)), dtype=np.int64)
     counts[:, tree.leaf] = rng.poisson(0.5, (groups, values))
@@ -68,7 +68,7 @@ def fakes(rows: int, values: int, most: int, spread: str, aim: str) -> None:
     codes = rng.integers(0, values, rows)
     if spread == "skewed":
         codes = np.minimum((rng.pareto(1, rows) * 5).astype(np.int64), values - 1)
-    tree, counts = balanced(values, 2), np.bincount(codes, minlength=values)
+    tree, counts = balanced_tree(values, 2), np.bincount(codes, minlength=values)
     weights = of_counts(counts) if aim == "source" else uniform(values)
     target, held = annotate(tree, weights, DENOMINATOR).target, tree.at_leaves(counts)
     before = peak_megabytes()

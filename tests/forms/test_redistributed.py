@@ -23,7 +23,7 @@ from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.distribution import exact_qi, stratum
-from sfumato.tasks.partitions.partition import Aims, Partition
+from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.schema.hierarchy_rules import Intervals
 from sfumato.tasks.schema.published import DeclaredColumn
 
@@ -255,7 +255,7 @@ def test_the_order_is_a_function_of_what_is_shown(rows, promise, by, parameters,
     rows = of_kind(rows, "integer")
     partition = parted(rows, promise, by)
     first = shown(rows, partition, parameters)
-    aims, order = partition.aims, list(range(len(rows)))
+    aims, order = partition.target_distributions, list(range(len(rows)))
     groups, targets = list(range(len(aims.target))), list(range(len(aims.distributions)))
     for names in (order, groups, targets):
         random.shuffle(names)
@@ -263,7 +263,9 @@ def test_the_order_is_a_function_of_what_is_shown(rows, promise, by, parameters,
     target[groups] = np.array(targets)[aims.target]
     renamed = [aims.distributions[targets.index(n)] for n in range(len(targets))]
     group = np.array(groups)[partition.group][order]
-    again = Partition(group, aims=Aims("pay", target, tuple(renamed)))
+    again = Partition(
+        group, target_distributions=TargetDistributions("pay", target, tuple(renamed))
+    )
     assert shown([rows[at] for at in order], again, parameters) == first
 
 
@@ -296,9 +298,9 @@ def test_a_source_that_is_shown_exactly_is_permuted():
 def test_rounding_tells_how_far_declared_targets_are_from_those_asked_for():
     rows = [(91100, "F", 30)] * 30 + [(91100, "F", 40)]
     partition = parted(rows, asks("source"))
-    near = redistributed.rounding(table(rows), partition, form())
+    near = redistributed.rounding_distances(table(rows), partition, form())
     assert near == [Fraction(1, 16) - Fraction(1, 31)]
-    assert redistributed.rounding(table(rows), partition, form(denominator=None)) == [0]
+    assert redistributed.rounding_distances(table(rows), partition, form(denominator=None)) == [0]
 
 
 def test_a_tree_is_the_hierarchy_of_the_column():
@@ -347,8 +349,10 @@ def test_what_cannot_be_shown_is_refused():
     with pytest.raises(PromiseError, match="aim at no target"):
         shown(PEOPLE, Partition(np.zeros(len(PEOPLE), dtype=np.int64)), form())
     rows = [(91100, "F", pay) for pay in range(40)]
-    aims = Aims("pay", np.array([0]), ((Fraction(1, 2**70),) * 39 + (1 - Fraction(39, 2**70),),))
-    partition = Partition(np.zeros(40, dtype=np.int64), aims=aims)
+    aims = TargetDistributions(
+        "pay", np.array([0]), ((Fraction(1, 2**70),) * 39 + (1 - Fraction(39, 2**70),),)
+    )
+    partition = Partition(np.zeros(40, dtype=np.int64), target_distributions=aims)
     with pytest.raises(SpecError, match="give a denominator"):
         shown(rows, partition, form(denominator=None))
     assert asks().check(seen(shown(rows, partition, form()))).holds

@@ -22,11 +22,11 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
 from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue
-from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, drawn, grow
+from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, draw_stratum, grow
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.presence import _climbed, covers_of, together
-from sfumato.tasks.partitions.ambiguity.residue import placed
-from sfumato.tasks.partitions.ambiguity.rule import wanted
+from sfumato.tasks.partitions.ambiguity.residue import place_rows
+from sfumato.tasks.partitions.ambiguity.rule import strictest_rule
 
 QUASI = ("q0", "q1", "q2")
 
@@ -191,8 +191,8 @@ def test_values_with_most_rows_left_come_first_and_a_group_stops_at_once():
     for seed in range(30):
         rows = drawn_rows(seed, 60, parts=1)
         microdata = table(rows)
-        rule = wanted([promise("0.2", "0.34")], microdata)
-        stratum = drawn(microdata, np.arange(60), rule, seeded(seed))
+        rule = strictest_rule([promise("0.2", "0.34")], microdata)
+        stratum = draw_stratum(microdata, np.arange(60), rule, seeded(seed))
         group = grow(stratum, rule.limits(rule.alpha, 60, stratum.domain, False), 8)
         left = Counter(row[4] for row in rows)
         for number in range(group.max() + 1):
@@ -217,11 +217,11 @@ def test_what_is_left_over_joins_where_presence_is_smallest():
     for seed in range(40):
         rows = drawn_rows(seed, 70, parts=1)
         microdata, alpha = table(rows), Fraction(["0.15", "0.3"][seed % 2])
-        rule = wanted([promise(str(float(alpha)), "0.34")], microdata)
-        stratum = drawn(microdata, np.arange(70), rule, seeded(seed))
+        rule = strictest_rule([promise(str(float(alpha)), "0.34")], microdata)
+        stratum = draw_stratum(microdata, np.arange(70), rule, seeded(seed))
         limits = rule.limits(rule.alpha, 70, stratum.domain, False)
         group = grow(stratum, limits, 8)
-        found = placed(stratum, group, limits)
+        found = place_rows(stratum, group, limits)
         assert np.array_equal(found[group >= 0], group[group >= 0])
         now = group.copy()
         for at in np.flatnonzero(group < 0):

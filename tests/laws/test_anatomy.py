@@ -20,6 +20,7 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.anatomy import anatomy
+from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 
 
 def table(rows):
@@ -31,8 +32,11 @@ def table(rows):
     return Microdata(columns, len(rows))
 
 
+PARAMETERS = AnatomyParameters(method="anatomy")
+
+
 def made(rows, promises, seed=0, strata=("region",)):
-    return anatomy.partition(table(rows), list(strata), promises, None, seeded(seed))
+    return anatomy.partition(table(rows), list(strata), promises, PARAMETERS, seeded(seed))
 
 
 def diversity(l):

@@ -27,14 +27,14 @@ from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.disjoint_cover import residue as cover_residue
 from sfumato.tasks.partitions.disjoint_cover import search as cover_search
 from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut
-from sfumato.tasks.partitions.disjoint_cover.estimates import desk_for, estimated, fitted
+from sfumato.tasks.partitions.disjoint_cover.estimates import desk_for, estimate, fit
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
-from sfumato.tasks.partitions.disjoint_cover.promises import wanted
+from sfumato.tasks.partitions.disjoint_cover.promises import wanted_of_covers
 from sfumato.tasks.partitions.disjoint_cover.queries import queries
 from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
 from sfumato.tasks.partitions.disjoint_cover.search import Effort, Search
-from sfumato.tasks.partitions.disjoint_cover.table import Rule, Taste, distinct, room_for
-from sfumato.tasks.partitions.disjoint_cover.tree import grown
+from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Taste, distinct, room_for
+from sfumato.tasks.partitions.disjoint_cover.tree import grow
 
 PATIENTS = {  # Figure 1
     "age": [45, 20, 50, 60, 20, 50, 60, 60],
@@ -134,7 +134,7 @@ def test_the_cuts_that_may_be_made_are_those_by_definition(alpha, beta):
     for seed in range(8):
         microdata = random_table(12 + seed % 7, seed, sizes=(6, 5, 4), ills=4)
         vectors, _ = distinct(microdata.columns, np.zeros(microdata.rows, dtype=np.int64))
-        rule = wanted(microdata, [], [promise(alpha, beta)]).rule(microdata.rows)
+        rule = wanted_of_covers(microdata, [], [promise(alpha, beta)]).rule(microdata.rows)
         taste = Taste(np.ones(vectors.begins[-1]), 1.0, 0.0, 0.0, 0.0, 100)
         room = room_for(vectors, np.zeros(1))
         for a, column in enumerate(microdata.columns[:-1]):
@@ -274,7 +274,7 @@ def test_other_promises_are_kept(other):
 
 def test_promises_that_cannot_be_kept_are_refused():
     microdata = random_table(30, 1)
-    with pytest.raises(PromiseError, match="needs an \\(α,β\\)-privacy promise"):
+    with pytest.raises(PromiseError, match="needs an alpha-beta promise"):
         made(microdata, [KAnonymity(k=2)])
     drawn = DeltaPresence(min=Decimal(0), max=Decimal(1), population="p.csv")
     with pytest.raises(PromiseError, match="delta-presence cannot be kept by cutting groups"):
@@ -307,7 +307,7 @@ def test_numbers_beyond_64_bits_are_compared_soundly():
     group = made(microdata, [promise(tiny, ".02")]).group
     assert group.max() >= 1
     assert_is_disjoint_cover_in_size(microdata, group, tiny)
-    exact = wanted(microdata, [], [promise("0.1234567890123456789012345678", "1")])
+    exact = wanted_of_covers(microdata, [], [promise("0.1234567890123456789012345678", "1")])
     rule = exact.rule(10**7)
     rounded = Fraction(rule.alpha, rule.per_alpha)
     assert 0 <= Fraction(exact.promise.alpha) - rounded <= Fraction(10**7, 2**62)
@@ -324,18 +324,18 @@ def test_estimates_are_those_of_readers():
     vectors, vector = distinct(microdata.columns, np.zeros(400, dtype=np.int64))
     taste = Taste(np.ones(vectors.begins[-1]), 1.0, 0.5, 0.5, 0.3, 64)
     room = room_for(vectors, np.random.default_rng(1).random(97))
-    tree = grown(vectors, Rule(1, 0, 1, 2), taste, np.arange(len(vectors.rows)), room)
+    tree = grow(vectors, CoverRule(1, 0, 1, 2), taste, np.arange(len(vectors.rows)), room)
     group = tree.part()[vector]
     assert group.max() > 5
     sizes = np.bincount(group)
     asked = queries(vectors, seeded(2), True, 60)
     desk = desk_for(vectors)
-    found = estimated(
+    found = estimate(
         vectors,
         asked,
         tree.order,
         tree.leaves,
-        fitted(vectors, tree.order, tree.leaves, desk),
+        fit(vectors, tree.order, tree.leaves, desk),
         desk,
     )
     shares = []
@@ -362,7 +362,7 @@ def test_estimates_are_those_of_readers():
 def test_the_search_lowers_the_error():
     microdata = random_table(900, 6, sizes=(12, 7, 5, 4), ills=8)
     vectors, _ = distinct(microdata.columns, np.zeros(900, dtype=np.int64))
-    rule = wanted(microdata, [], [promise(".9", ".4")]).rule(900)
+    rule = wanted_of_covers(microdata, [], [promise(".9", ".4")]).rule(900)
     errors = []
     for tried in (Effort(1, 0), Effort(1, 300_000)):
         search = Search.of(vectors, rule, lambda tree: tree, seeded(1), True)

@@ -32,7 +32,7 @@ from sfumato.tasks.forms.recoded.recoded import read_labels, reader_for
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.forms.split.parameters import SplitParameters
-from sfumato.tasks.microdata.grouping import grouped
+from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
@@ -203,7 +203,7 @@ def test_kept_or_refused(promise, method, form):
 
 def feasible(microdata, promises, strata):
     """What is verified before any partition is made: each stratum as one group."""
-    coarsest = grouped(microdata, strata, ["wage"], QUASI)
+    coarsest = groups_of(microdata, strata, ["wage"], QUASI)
     verdicts = [promise.feasible(coarsest) for promise in promises]
     return all(verdict is None or verdict.holds for verdict in verdicts)
 

@@ -17,7 +17,7 @@ from sfumato.tasks.partitions.cell_suppression.factors import (
     pairs_and_triples,
     partition,
 )
-from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters
 from sfumato.tasks.partitions.cell_suppression.stars import stars
 from tests.laws.test_forest import fewest_stars, small_tables
@@ -32,7 +32,7 @@ def test_the_ratio_is_kept_and_the_bound_is_one(k):
     for codes in small_tables(rng, 150, k):
         least, made = fewest_stars(codes, k), of_codes(codes, k)
         before = stars(codes, made.cluster)
-        after = stars(codes, bettered(codes, made.cluster, made.near, k))
+        after = stars(codes, improve(codes, made.cluster, made.near, k))
         weight = made.facts["factor_weight"]
         assert made.bound <= least <= after <= before <= 3 * weight
         assert 3 * weight <= 2 * least if k == 2 else weight <= least

@@ -26,7 +26,7 @@ from sfumato.tasks.partitions.cell_suppression.forest import (
     of_codes,
     partition,
 )
-from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.cell_suppression.stars import stars
 from sfumato.tasks.partitions.shared.nearest import nearest
@@ -74,7 +74,7 @@ def test_the_ratio_is_kept_and_the_bound_is_one(k):
     for codes in small_tables(rng, 150, k):
         least, made = fewest_stars(codes, k), of_codes(codes, k)
         before = stars(codes, made.cluster)
-        after = stars(codes, bettered(codes, made.cluster, made.near, k))
+        after = stars(codes, improve(codes, made.cluster, made.near, k))
         assert made.facts["forest_weight"] <= made.bound <= least <= after <= before
         assert before <= largest(k) * made.facts["forest_weight"]
         assert np.bincount(made.cluster).min() >= k
@@ -178,11 +178,11 @@ def test_the_search_never_raises_the_cost_and_compiled_it_finds_the_same():
         cluster[cluster == rows // k] = 0  # too few rows for another one
         for start in (cluster, of_codes(codes, k).cluster):
             near, _ = nearest(codes, 8)
-            found = bettered(codes, start, near, k)
+            found = improve(codes, start, near, k)
             sizes = np.bincount(found)
             assert k <= sizes.min() <= sizes.max() < 2 * k
             assert stars(codes, found) <= stars(codes, start)
-            assert np.array_equal(found, bettered(codes, start, near, k, large=True))
+            assert np.array_equal(found, improve(codes, start, near, k, large=True))
             lower += stars(codes, found) < stars(codes, start)
         assert np.array_equal(of_codes(codes, k).cluster, of_codes(codes, k, large=True).cluster)
     assert lower > 30
@@ -294,5 +294,5 @@ def test_duplicates_cost_nothing_and_k_rows_are_one_group():
     codes = rng.permutation(rows).astype(np.int32)
     made = of_codes(codes, 5)
     assert made.bound == stars(codes, made.cluster) == 0
-    assert stars(codes, bettered(codes, made.cluster, made.near, 5)) == 0
+    assert stars(codes, improve(codes, made.cluster, made.near, 5)) == 0
     assert of_codes(codes[:5], 5).cluster.tolist() == [0] * 5

@@ -25,7 +25,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.grouping import grouped
+from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Column, Microdata, encode
@@ -468,7 +468,7 @@ def test_groups_keep_the_promises_and_never_cross_strata():
         for promise in promises:
             if promise.quasi_identifiers is None:  # else groups of the partition are only parts
                 sensitive = [promise.sensitive] if promise.sensitive else []
-                seen = grouped(together, ["group"], sensitive)
+                seen = groups_of(together, ["group"], sensitive)
                 assert promise.check(seen).holds
                 tried["judged"] += 1
 
@@ -531,8 +531,8 @@ def test_counterexamples_rule_out_exactly_where_their_group_fails():
             np.array([[0, 1, 2, 3], [0] * 4]),
         ]
         scope = lattice.Scope(DistinctLDiversity(l=2 + l), (0, 1), (2,), 3, Coded(codes[3], 4))
-        table = lattice.Rows(tuple(codes), (4, 4, 2, 4), np.ones(len(rows), dtype=np.int64))
-        judge = lattice.Judge(scope, table, levels)
+        table = lattice.LatticeRows(tuple(codes), (4, 4, 2, 4), np.ones(len(rows), dtype=np.int64))
+        judge = lattice.NodeJudge(scope, table, levels)
         row = judge.counterexample((0, 0))
         if row is None:
             return

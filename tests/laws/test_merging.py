@@ -18,7 +18,7 @@ from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ke.ke import partition
 from sfumato.tasks.partitions.ke.parameters import KEParameters
-from sfumato.tasks.partitions.shared.merging import until_kept
+from sfumato.tasks.partitions.shared.merging import merge_until_kept
 
 PROMISES = [
     DistinctLDiversity(l=4),
@@ -48,7 +48,7 @@ def test_what_can_be_kept_is_kept(promise):
     for _ in range(300):
         groups, stratum = groups_in_order(rng)
         coarsest = promise.failing(merge(groups, stratum))
-        into = until_kept(groups, stratum, [promise])
+        into = merge_until_kept(groups, stratum, [promise])
         after = merge(groups, into)
         of = np.array([stratum[into == g][0] for g in range(len(after))])
         assert np.array_equal(np.unique(np.diff(into)), np.intersect1d(np.diff(into), [0, 1]))
@@ -69,7 +69,7 @@ def test_what_can_be_kept_is_kept(promise):
 def test_groups_that_fail_are_joined_in_pairs():
     groups = count(np.arange(5), 5, {"s": Coded(np.arange(5), 5)})
     stratum = np.zeros(5, dtype=np.int64)
-    into = until_kept(groups, stratum, [DistinctLDiversity(l=2)])
+    into = merge_until_kept(groups, stratum, [DistinctLDiversity(l=2)])
     assert into.tolist() == [0, 0, 1, 1, 1]
 
 

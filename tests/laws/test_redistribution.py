@@ -211,12 +211,12 @@ def test_ranges_of_any_size_are_exact(group, most):
     found = with_fakes(target, counts, huge, most)
     assert found.cost == total(found.copies, huge)
     assert found.cost // 10**30 == with_fakes(target, counts, ranges, most).cost
-    before = fakes_tables._INT64
+    before = fakes_tables._FITTING
     try:
-        fakes_tables._INT64 = 0
+        fakes_tables._FITTING = 0
         same = with_fakes(target, counts, ranges, most)
     finally:
-        fakes_tables._INT64 = before
+        fakes_tables._FITTING = before
     assert same.copies.tolist() == with_fakes(target, counts, ranges, most).copies.tolist()
 
 

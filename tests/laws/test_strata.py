@@ -60,7 +60,7 @@ def made(method, rows, *promises, strata=("region",), type_=None):
 
 def distributions(partition, rows):
     """The distribution that each row's group aims at."""
-    aims = partition.aims
+    aims = partition.target_distributions
     return [aims.distributions[aims.target[group]] for group in partition.group[: len(rows)]]
 
 
@@ -74,7 +74,7 @@ def test_groups_are_what_they_are_called(method, rows, strata):
     pairs = set(zip(wanted, partition.group.tolist(), strict=True))
     assert len(pairs) == len(set(wanted)) == len(set(partition.group.tolist()))
     assert set(partition.group.tolist()) == set(range(len(pairs)))
-    assert partition.facts["groups"] == len(partition.aims.target) == len(pairs)
+    assert partition.facts["groups"] == len(partition.target_distributions.target) == len(pairs)
     assert partition.suppressed == 0
 
 
@@ -87,18 +87,22 @@ def test_a_source_is_that_of_the_stratum_or_of_the_table(method, rows, per):
         beside = [other[3] for other in rows if per == "table" or other[0] == row[0]]
         counts = Counter(beside)
         assert list(found) == [Fraction(counts[value], len(beside)) for value in values]
-    assert len(set(partition.aims.distributions)) == len(partition.aims.distributions)
+    assert len(set(partition.target_distributions.distributions)) == len(
+        partition.target_distributions.distributions
+    )
 
 
 @BOTH
 def test_what_all_strata_share_stands_once(method):
     rows = [("n", 0, 0, 1), ("n", 0, 1, 3), ("s", 0, 0, 1), ("s", 1, 0, 2), (None, 0, 0, 9)]
     quarters = (Fraction(1, 4),) * 4
-    assert made(method, rows, asks("uniform")).aims.distributions == (quarters,)
-    zipf = made(method, rows, asks({"zipf": 1})).aims.distributions
+    assert made(method, rows, asks("uniform")).target_distributions.distributions == (quarters,)
+    zipf = made(method, rows, asks({"zipf": 1})).target_distributions.distributions
     weights = [Fraction(w, 10**12) for w in (10**12, 5 * 10**11, 333333333333, 25 * 10**10)]
     assert zipf == (tuple(weight / sum(weights) for weight in weights),)
-    (normal,) = made(method, rows, asks({"normal": {"mean": 2, "variance": 1}})).aims.distributions
+    (normal,) = made(
+        method, rows, asks({"normal": {"mean": 2, "variance": 1}})
+    ).target_distributions.distributions
     assert normal[0] == normal[2] < normal[1]
     assert 0 < normal[3] < Fraction(1, 10**9)
 
@@ -106,7 +110,7 @@ def test_what_all_strata_share_stands_once(method):
 def test_dates_have_an_order_for_a_normal_distribution_and_texts_have_not():
     days = [("n", 0, 0, date(1970, 1, day)) for day in (1, 2, 3)]
     normal = asks({"normal": {"mean": 1, "variance": 1}})
-    (found,) = made("stratum", days, normal).aims.distributions
+    (found,) = made("stratum", days, normal).target_distributions.distributions
     assert found[0] == found[2] < found[1]
     with pytest.raises(SpecError, match="no order"):
         made("stratum", [("n", 0, 0, "a")], normal)
@@ -125,7 +129,7 @@ APART = "region;probability;value\nn;0.5;1\nn;.5;2\ns;1;2\n;1;1.0\n\nnowhere;0.3
 def test_a_file_gives_all_strata_one_target_or_each_its_own(method, tmp_path):
     rows = [("n", 0, 0, 1), ("s", 0, 1, 2), ("s", 0, 0, 1), (None, 1, 0, 3)]
     one = made(method, rows, given_file(tmp_path, "value,probability\n1,0.25\n3,0.75\n"))
-    assert one.aims.distributions == ((Fraction(1, 4), 0, Fraction(3, 4)),)
+    assert one.target_distributions.distributions == ((Fraction(1, 4), 0, Fraction(3, 4)),)
     own = made(method, rows, given_file(tmp_path, APART))
     half = Fraction(1, 2)
     wanted = [(half, half, 0), (0, 1, 0), (0, 1, 0), (1, 0, 0)]

@@ -18,7 +18,7 @@ from sfumato.tasks.schema.hierarchy import Hierarchy, from_order
 from sfumato.tasks.targets.annotated import annotate
 from sfumato.tasks.targets.distribution import normal, of_counts, uniform, whole, zipf
 from sfumato.tasks.targets.given import from_rows, read_lines
-from sfumato.tasks.targets.tree import balanced, median, taxonomy
+from sfumato.tasks.targets.tree import balanced_tree, median_tree, taxonomy_tree
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=14).filter(any)
 
@@ -54,7 +54,7 @@ def sizes(tree, nodes):
 
 @given(st.integers(1, 200), st.integers(2, 6))
 def test_a_balanced_tree_is_even_and_low(n, arity):
-    tree = balanced(n, arity)
+    tree = balanced_tree(n, arity)
     assert_is_tree(tree, n, arity)
     for node, children in families(tree).items():
         parts = sizes(tree, children)
@@ -69,7 +69,7 @@ def test_a_balanced_tree_is_even_and_low(n, arity):
 
 @given(WEIGHTS, st.integers(2, 4))
 def test_a_median_tree_is_cut_where_the_weights_are_nearest(weights, arity):
-    tree = median(weights, arity)
+    tree = median_tree(weights, arity)
     assert_is_tree(tree, len(weights), arity)
     for children in families(tree).values():
         parts = [sum(weights[tree.first[c] : tree.last[c] + 1]) for c in children]
@@ -83,7 +83,7 @@ def test_a_median_tree_is_cut_where_the_weights_are_nearest(weights, arity):
 
 
 def test_a_median_tree_of_three_parts():
-    tree = median([1, 1, 1, 1, 1, 1, 6], 3)
+    tree = median_tree([1, 1, 1, 1, 1, 1, 6], 3)
     assert [(int(tree.first[n]), int(tree.last[n])) for n in (1, 2, 3)] == [(0, 3), (4, 5), (6, 6)]
 
 
@@ -100,7 +100,7 @@ def test_a_taxonomy_has_a_node_for_each_set_of_leaves(groups, random):
     rows = [(f"{g}{i}", g, g[0], "*") for i, g in enumerate(groups)]
     random.shuffle(rows)
     hierarchy = Hierarchy("kind", tuple(rows))
-    tree, order = taxonomy(ancestors_of(hierarchy))
+    tree, order = taxonomy_tree(ancestors_of(hierarchy))
     assert_is_tree(tree, len(rows))
     assert sorted(order.tolist()) == list(range(len(rows)))
     found = [
@@ -118,13 +118,13 @@ def test_a_taxonomy_has_a_node_for_each_set_of_leaves(groups, random):
 
 def test_a_taxonomy_of_ordered_runs_keeps_the_order():
     known = from_order("pain", [2, 4], ["0", "1", "2", "3", "4", "5"])
-    tree, order = taxonomy(ancestors_of(known))
+    tree, order = taxonomy_tree(ancestors_of(known))
     assert order.tolist() == [0, 1, 2, 3, 4, 5]
     assert sorted(sizes(tree, range(len(tree.parent)))) == [1] * 6 + [2, 2, 2, 4, 6]
 
 
 def test_ranges_and_places():
-    tree = balanced(4, 2)
+    tree = balanced_tree(4, 2)
     assert tree.ranges(np.array([30, 40, 55, 60])).tolist() == [30, 10, 5, 0, 0, 0, 0]
     assert tree.steps.tolist() == [3, 1, 1, 0, 0, 0, 0]
     assert tree.at_leaves(np.array([5, 6, 7, 8]))[tree.leaf].tolist() == [5, 6, 7, 8]
@@ -162,7 +162,7 @@ def best_sums(parts, denominator):
 
 @given(WEIGHTS, st.integers(2, 4))
 def test_exact_annotations_are_the_distribution(weights, arity):
-    tree = balanced(len(weights), arity)
+    tree = balanced_tree(len(weights), arity)
     found = annotate(tree, np.array(weights))
     assert found.distance == 0
     chances = probabilities(found.target)
@@ -172,7 +172,7 @@ def test_exact_annotations_are_the_distribution(weights, arity):
 
 @given(WEIGHTS, st.integers(2, 3), st.integers(2, 9))
 def test_rounded_annotations_are_as_near_as_the_denominator_allows(weights, arity, denominator):
-    tree = balanced(len(weights), arity)
+    tree = balanced_tree(len(weights), arity)
     above = asked(tree, weights)
     most = max(
         (sum(above[c] > 0 for c in children) for children in families(tree).values()), default=0
@@ -206,13 +206,13 @@ def test_three_parts_are_told_by_the_smallest_of_equally_good_sums():
         ([0, 7, 7], 2, [0, 1, 1]),
         ([0, 7, 0], 1, [0, 1, 0]),
     ):
-        found = annotate(balanced(3, 3), np.array(weights), denominator)
+        found = annotate(balanced_tree(3, 3), np.array(weights), denominator)
         assert found.target.weight[1:].tolist() == expected
 
 
 def test_of_two_parts_none_is_rounded_away():
     for weights, expected in (([98, 1], [9, 1]), ([1, 98], [1, 9]), ([2, 1], [2, 1])):
-        found = annotate(balanced(2, 2), np.array(weights), 10)
+        found = annotate(balanced_tree(2, 2), np.array(weights), 10)
         assert found.target.weight[1:].tolist() == expected
 
 
@@ -221,14 +221,14 @@ def test_of_two_parts_none_is_rounded_away():
     [([1, 2], 2, 1), ([1, 1, 2], 3, 2), ([5, 0, 1, 1, 9], 5, 3)],
 )
 def test_a_denominator_smaller_than_the_parts_is_refused(weights, arity, denominator):
-    tree = balanced(len(weights), arity)
+    tree = balanced_tree(len(weights), arity)
     with pytest.raises(SpecError, match=r"target: a node has \d possible parts, .* larger"):
         annotate(tree, np.array(weights), denominator)
 
 
 def test_weights_beyond_int64_are_annotated_exactly():
     weights = np.array([10**30, 3 * 10**30 + 1, 0], dtype=object)
-    tree = balanced(3, 2)
+    tree = balanced_tree(3, 2)
     chances = probabilities(annotate(tree, weights).target)
     total = sum(weights)
     assert [chances[leaf] for leaf in tree.leaf] == [Fraction(int(w), total) for w in weights]

@@ -19,7 +19,7 @@ from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.flows.cli.main import run
-from sfumato.tasks.microdata.inferred_table import Written, read_any
+from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.schema.columns import TYPES
 from sfumato.tasks.stages.measure import measured
 
@@ -226,10 +226,10 @@ def test_files_that_are_none(tmp_path, patients):
         ("*t*", "Parquet and other files together"),
     ]:
         with pytest.raises(InputError, match=reason) as caught:
-            read_any(str(tmp_path / place), ["q"], Written())
+            read_inferred(str(tmp_path / place), ["q"], Written())
         assert "SECRET" not in str(caught.value)
     with pytest.raises(InputError, match="column 'height' is not there once"):
-        read_any(str(patients), ["height"], Written())
+        read_inferred(str(patients), ["height"], Written())
 
 
 def test_it_starts_without_prefect_pandas_and_great_expectations(patients):

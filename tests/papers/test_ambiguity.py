@@ -15,7 +15,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.presence import covers_of
-from sfumato.tasks.partitions.ambiguity.rule import Rule
+from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule
 
 PEOPLE = [
     (45, "M", 11000, "diabetes"),  # Alan
@@ -60,12 +60,14 @@ def test_the_papers_groups_have_a_third_and_four_ninths():
 
 def test_what_the_rule_asks_of_a_group():
     """⌈1/β⌉ rows and not one more; with α = 1/3, four rows need twelve combinations."""
-    assert [Rule(Fraction(1), Fraction(b), "s", ()).least for b in ("1/4", "0.26", "1")] == [
+    assert [
+        AmbiguityRule(Fraction(1), Fraction(b), "s", ()).least for b in ("1/4", "0.26", "1")
+    ] == [
         4,
         4,
         1,
     ]
-    limits = Rule(Fraction("1/3"), Fraction("1/2"), "s", ()).limits(
+    limits = AmbiguityRule(Fraction("1/3"), Fraction("1/2"), "s", ()).limits(
         Fraction("1/3"), 8, [4, 2, 4], True
     )
     assert limits.combinations.tolist() == [0, 3, 6, 9, 12, 15, 18, 21, 24]

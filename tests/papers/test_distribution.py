@@ -9,7 +9,7 @@ from sfumato.tasks.targets.annotated import annotate
 from sfumato.tasks.targets.distribution import of_counts, uniform
 from sfumato.tasks.targets.fakes import costs, with_fakes
 from sfumato.tasks.targets.minimum import minimum
-from sfumato.tasks.targets.tree import balanced
+from sfumato.tasks.targets.tree import balanced_tree
 
 SALARIES = [30, 40, 50, 60]
 PEOPLE = [
@@ -33,7 +33,7 @@ class Even:
 
     def __init__(self, domain):
         self.domain = list(domain)
-        self.tree = balanced(len(self.domain), 2)
+        self.tree = balanced_tree(len(self.domain), 2)
         self.target = annotate(self.tree, uniform(len(self.domain))).target
         self.ranges = self.tree.ranges(np.array(self.domain))
 
@@ -166,7 +166,7 @@ def test_a_groups_own_distribution_costs_nothing():
     """One group, P its own exact distribution: a permutation, though no ratio is round."""
     rng = np.random.default_rng(4)
     counts = rng.integers(0, 40, 89)
-    tree = balanced(89, 2)
+    tree = balanced_tree(89, 2)
     target = annotate(tree, of_counts(counts)).target
     copies = minimum(target, tree.at_leaves(counts))
     assert copies[tree.leaf].tolist() == counts.tolist()
@@ -175,7 +175,7 @@ def test_a_groups_own_distribution_costs_nothing():
 def test_exact_ratios_leave_small_groups_at_the_root_and_rounded_ones_do_not():
     rng = np.random.default_rng(5)
     values = rng.integers(0, 89, 1427)
-    tree = balanced(89, 2)
+    tree = balanced_tree(89, 2)
     weights = of_counts(np.bincount(values, minlength=89))
     groups = [
         tree.at_leaves(np.bincount(part, minlength=89)) for part in np.array_split(values, 20)

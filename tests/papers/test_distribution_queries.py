@@ -9,7 +9,7 @@ import pytest
 from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.partitions.partition import Aims, Partition
+from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.help_tables.build import helping
 from tests.query.worlds import column, declare, shape
@@ -33,8 +33,8 @@ def released(fakes=0):
         encode(name, of.role, pa.array(columns[name], of.arrow_type))
         for name, of in declared.columns.items()
     )
-    aims = Aims("salary", np.zeros(3, np.int64), ((Fraction(1, 4),) * 4,))
-    partition = Partition(np.array(GROUPS, dtype=np.int64), aims=aims)
+    aims = TargetDistributions("salary", np.zeros(3, np.int64), ((Fraction(1, 4),) * 4,))
+    partition = Partition(np.array(GROUPS, dtype=np.int64), target_distributions=aims)
     rows = Microdata(encoded, len(ZIPS))
     tables = redistributed.publish(rows, partition, declared.form, seeded(1))
     arrow = redistributed.schemas(declared.columns, declared.form)

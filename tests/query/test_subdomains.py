@@ -25,7 +25,7 @@ from sfumato.tasks.query.sql.views import groups_view
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.sql.target import target
 from sfumato.tasks.targets.annotated import annotate
-from sfumato.tasks.targets.tree import balanced
+from sfumato.tasks.targets.tree import balanced_tree
 from tests.query import asked
 from tests.query.test_dialects import LOCAL, SERVERS, address, agree, agree_on_groups, answered
 from tests.query.worlds import HAVINGS, aggregate, column, declare, in_every_world, shape
@@ -72,7 +72,7 @@ def tables_of(rng, declared, rows, values, fakes=3):
 
 def _target(rng, values, arity):
     """Every node of a tree over values in their order: first and last value, weight."""
-    tree = balanced(len(values), arity)
+    tree = balanced_tree(len(values), arity)
     likely = np.array([1, *(rng.choice([0, 1, 1, 3]) for _ in values[1:])])
     weights = annotate(tree, likely).target.weight
     ends = zip(tree.first.tolist(), tree.last.tolist(), weights.tolist(), strict=True)
@@ -438,7 +438,7 @@ def test_the_truth_is_within_in_thousands_of_groups():
     rows, groups, values = 6000, 2000, np.arange(0, 400, 4)
     group = np.sort(np.append(np.arange(groups), rng.integers(0, groups, rows - groups)))
     age, truth = rng.integers(0, 50, rows), rng.choice(values, rows)
-    tree = balanced(len(values), 2)
+    tree = balanced_tree(len(values), 2)
     held = (truth[:, None] >= values[tree.first]) & (truth[:, None] <= values[tree.last])
     node = np.array([rng.choice(np.flatnonzero(of)) for of in held])
     ends = values[tree.first[node]].tolist(), values[tree.last[node]].tolist()

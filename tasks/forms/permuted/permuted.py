@@ -15,7 +15,7 @@ from sfumato.expectations.rules.structure import Rule, published
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, is_canonical
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.recoded.recoded import counted
+from sfumato.tasks.forms.recoded.recoded import sensitive_column
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition
@@ -68,7 +68,7 @@ def groups(
     by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
     by += [encode(name, "sensitive", table[name]) for name in known]
     keys, bound = key(by, table.num_rows)
-    return count(keys, bound, {n: counted(table, schema, n).coded() for n in sensitive})
+    return count(keys, bound, {n: sensitive_column(table, schema, n).coded() for n in sensitive})
 
 
 def rules(

@@ -64,10 +64,12 @@ def groups(
     table = tables[TABLE]
     by = [encode(name, "quasi-identifier", table[name]) for name in adversary_columns]
     keys, bound = key(by, table.num_rows)
-    return count(keys, bound, {name: counted(table, schema, name).coded() for name in sensitive})
+    return count(
+        keys, bound, {name: sensitive_column(table, schema, name).coded() for name in sensitive}
+    )
 
 
-def counted(table: pa.Table, schema: Schema, name: str) -> Column:
+def sensitive_column(table: pa.Table, schema: Schema, name: str) -> Column:
     """A published sensitive column, with the hierarchy that is declared for it."""
     column = encode(name, "sensitive", table[name])
     known = schema[name].hierarchy

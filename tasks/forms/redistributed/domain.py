@@ -6,12 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.exact import Exact, exact, is_ordered
+from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.microdata.table import Column
-from sfumato.tasks.targets.tree import taxonomy
+from sfumato.tasks.targets.tree import taxonomy_tree
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class OrderedDomain:
     """The values in their order; `place` is the position of each of `Column.values`.
 
     Numbers, dates and timestamps ascend, and are known exactly. Other values stand in the order of
@@ -34,17 +35,16 @@ class Domain:
         return lengths
 
 
-def domain_of(column: Column) -> Domain:
+def domain_of(column: Column) -> OrderedDomain:
     """The domain that the values of a column without nulls are."""
     ordered = is_ordered(column.values.type)
     order = np.arange(len(column.values))
     if column.ancestors is not None and not ordered:
-        order = taxonomy(column.ancestors)[1]
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+        order = taxonomy_tree(column.ancestors)[1]
+    place = places_in(order)
     values = column.values.take(pa.array(order))
     ancestors = None if column.ancestors is None else _as_they_appear(column.ancestors[:, order])
-    return Domain(values, place, exact(values, column.name) if ordered else None, ancestors)
+    return OrderedDomain(values, place, exact(values, column.name) if ordered else None, ancestors)
 
 
 def _as_they_appear(ancestors: np.ndarray) -> np.ndarray:
@@ -52,7 +52,5 @@ def _as_they_appear(ancestors: np.ndarray) -> np.ndarray:
     levels = []
     for nodes in ancestors:
         _, first, number = np.unique(nodes, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=np.int64)
-        rank[np.argsort(first)] = np.arange(len(first))
-        levels.append(rank[number])
+        levels.append(places_in(np.argsort(first))[number])
     return np.array(levels, dtype=np.int64)

@@ -24,7 +24,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted
 from sfumato.tasks.forms.redistributed.domain import domain_of
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
-from sfumato.tasks.forms.redistributed.subdomains import annotated, chosen
+from sfumato.tasks.forms.redistributed.subdomains import annotate_trees, choose_subdomains
 from sfumato.tasks.forms.redistributed.targets import (
     LOWER,
     TARGET,
@@ -32,17 +32,17 @@ from sfumato.tasks.forms.redistributed.targets import (
     UPPER,
     Told,
     are_numbered,
-    located,
-    numbered,
+    locate,
     read,
+    renumber,
     runs,
     schema_of,
     table_of,
 )
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
-from sfumato.tasks.partitions.partition import Aims, Partition
-from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.partitions.partition import Partition, TargetDistributions
+from sfumato.tasks.schema.names import COUNT, GROUP_ID
 from sfumato.tasks.schema.published import Schema, named
 
 QIT, AIMS = "qit", "aims"
@@ -64,34 +64,34 @@ def publish(
     kept = np.flatnonzero(partition.group >= 0)
     group, column = partition.group[kept], microdata[aims.name]
     domain = domain_of(column)
-    trees = [(tree, of.target) for tree, of in annotated(aims, domain, parameters)]
+    trees = [(tree, of.target) for tree, of in annotate_trees(aims, domain, parameters)]
     place = domain.place[column.codes[kept]]
-    shown = chosen(trees, aims.target, group, place, domain, parameters)
+    shown = choose_subdomains(trees, aims.target, group, place, domain, parameters)
     exact = microdata.take(kept).with_roles("quasi-identifier")
     bounds = runs(domain, shown.first, shown.last)
     tables = {
         QIT: {**{c.name: c.array() for c in exact}, GROUP_ID: group},
-        st.ST: {GROUP_ID: shown.group, **bounds, st.COUNT: shown.count},
+        st.ST: {GROUP_ID: shown.group, **bounds, COUNT: shown.count},
         AIMS: {GROUP_ID: np.arange(len(aims.target)), TARGET: aims.target},
     }
     whole = {name: pa.table(columns) for name, columns in tables.items()}
     return canonical({**whole, TARGETS: table_of(domain, trees)})
 
 
-def _aims(partition: Partition) -> Aims:
-    if partition.aims is None:
+def _aims(partition: Partition) -> TargetDistributions:
+    if partition.target_distributions is None:
         raise PromiseError(
             "form redistributed needs the partition stratum or exact-qi: others aim at no target"
         )
-    return partition.aims
+    return partition.target_distributions
 
 
-def rounding(
+def rounding_distances(
     microdata: Microdata, partition: Partition, parameters: RedistributedParameters
 ) -> list[Fraction]:
     """How far each declared distribution is from the one asked for: their total variation."""
     aims = _aims(partition)
-    trees = annotated(aims, domain_of(microdata[aims.name]), parameters)
+    trees = annotate_trees(aims, domain_of(microdata[aims.name]), parameters)
     return [of.distance for _, of in trees]
 
 
@@ -101,7 +101,7 @@ def canonical(tables: Tables) -> Tables:
     Raises:
         PromiseError: where a group aims at a target that is not there.
     """
-    targets, old, new = numbered(tables[TARGETS])
+    targets, old, new = renumber(tables[TARGETS])
     aims = tables[AIMS]
     asked = aims[TARGET].to_numpy()
     at = np.searchsorted(old, asked)
@@ -121,7 +121,7 @@ def schemas(schema: Schema, parameters: RedistributedParameters) -> Mapping[str,
     exact = [st.field(name, schema) for name in named(schema, "quasi-identifier")]
     return {
         QIT: pa.schema([*exact, group]),
-        st.ST: pa.schema([group, *bounds, pa.field(st.COUNT, pa.int64(), nullable=False)]),
+        st.ST: pa.schema([group, *bounds, pa.field(COUNT, pa.int64(), nullable=False)]),
         AIMS: pa.schema([group, targets.field(TARGET)]),
         TARGETS: targets,
     }
@@ -161,8 +161,8 @@ def _seen(tables: Tables, schema: Schema) -> _Seen:
     sizes = _sizes(tables)
     aim = _aim(tables[AIMS], len(sizes), len(told.targets))
     table = tables[st.ST]
-    group, count = table[GROUP_ID].to_numpy(), table[st.COUNT].to_numpy()
-    row = located(told, aim[group], table[LOWER], table[UPPER])
+    group, count = table[GROUP_ID].to_numpy(), table[COUNT].to_numpy()
+    row = locate(told, aim[group], table[LOWER], table[UPPER])
     ordered, ancestors = told.domain.numbers is not None, told.domain.ancestors
     shown = Subdomains(group, told.node[row], count, aim, told.targets, ordered, ancestors)
     return _Seen(sizes, told, row, shown)
@@ -207,7 +207,7 @@ def rules(
         for name, by in ordered.items()
     }
     if not parameters.fakes:
-        found[st.ST] = (*found[st.ST], TotalCount(st.COUNT, rows))
+        found[st.ST] = (*found[st.ST], TotalCount(COUNT, rows))
     return found
 
 
@@ -225,7 +225,7 @@ def fakes(tables: Tables) -> int:
     """How many values are made up: subdomains of this form without a row; none in other forms."""
     if TARGETS not in tables:
         return 0
-    return int(tables[st.ST][st.COUNT].to_numpy().sum()) - int(tables[QIT].num_rows)
+    return int(tables[st.ST][COUNT].to_numpy().sum()) - int(tables[QIT].num_rows)
 
 
 def facts(tables: Tables, schema: Schema) -> dict[str, Number | str]:

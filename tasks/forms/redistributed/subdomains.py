@@ -9,13 +9,14 @@ import numpy as np
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.groups.groups import Target
-from sfumato.tasks.forms.redistributed.domain import Domain
+from sfumato.tasks.arrays.ranks import places_in
+from sfumato.tasks.forms.redistributed.domain import OrderedDomain
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
-from sfumato.tasks.partitions.partition import Aims
+from sfumato.tasks.partitions.partition import TargetDistributions
 from sfumato.tasks.targets.annotated import Annotated, annotate
 from sfumato.tasks.targets.fakes import with_fakes
 from sfumato.tasks.targets.minimum import minimum
-from sfumato.tasks.targets.tree import Tree, balanced, median, taxonomy
+from sfumato.tasks.targets.tree import Tree, balanced_tree, median_tree, taxonomy_tree
 
 _CELLS = 2**22  # groups times nodes at a time
 
@@ -30,8 +31,8 @@ class Chosen:
     count: np.ndarray
 
 
-def annotated(
-    aims: Aims, domain: Domain, parameters: RedistributedParameters
+def annotate_trees(
+    aims: TargetDistributions, domain: OrderedDomain, parameters: RedistributedParameters
 ) -> list[tuple[Tree, Annotated]]:
     """The tree of each distribution, annotated with it.
 
@@ -57,27 +58,27 @@ def _weights(distribution: Sequence[Fraction]) -> np.ndarray:
 
 
 def _tree(
-    name: str, domain: Domain, weights: Sequence[int], parameters: RedistributedParameters
+    name: str, domain: OrderedDomain, weights: Sequence[int], parameters: RedistributedParameters
 ) -> Tree:
     match parameters.tree:
         case "balanced":
-            return balanced(len(domain), parameters.arity)
+            return balanced_tree(len(domain), parameters.arity)
         case "median":
-            return median(weights, parameters.arity)
+            return median_tree(weights, parameters.arity)
     if domain.ancestors is None:
         raise SpecError(f"form: tree hierarchy: {name!r} has no hierarchy")
-    tree, order = taxonomy(domain.ancestors)
+    tree, order = taxonomy_tree(domain.ancestors)
     if (np.diff(order) < 0).any():
         raise SpecError(f"form: tree hierarchy: a node of {name!r} is no run of its values")
     return tree
 
 
-def chosen(
+def choose_subdomains(
     trees: Sequence[tuple[Tree, Target]],
     aim: np.ndarray,
     group: np.ndarray,
     place: np.ndarray,
-    domain: Domain,
+    domain: OrderedDomain,
     parameters: RedistributedParameters,
 ) -> Chosen:
     """The subdomains of each group, with as many fakes as are allowed and of use.
@@ -91,8 +92,7 @@ def chosen(
         parameters: of the form.
     """
     turn = np.argsort(aim, kind="stable")
-    rank = np.empty(len(turn), dtype=np.int64)
-    rank[turn] = np.arange(len(turn))
+    rank = places_in(turn)
     pairs, counts = np.unique(rank[group] * len(domain) + place, return_counts=True)
     ranks, places = np.divmod(pairs, len(domain))
     found = []

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.groups import Target
-from sfumato.tasks.forms.redistributed.domain import Domain, domain_of
+from sfumato.tasks.forms.redistributed.domain import OrderedDomain, domain_of
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, encode, key
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -25,7 +25,7 @@ TARGET, LOWER, UPPER, WEIGHT = "target", "lower", "upper", "weight"
 _NODE = (TARGET, LOWER, UPPER)
 
 
-def table_of(domain: Domain, trees: Sequence[tuple[Tree, Target]]) -> pa.Table:
+def table_of(domain: OrderedDomain, trees: Sequence[tuple[Tree, Target]]) -> pa.Table:
     """The nodes of targets over a domain, numbered as they come."""
     sizes = [len(tree.parent) for tree, _ in trees]
     first, last, weight = (
@@ -36,7 +36,7 @@ def table_of(domain: Domain, trees: Sequence[tuple[Tree, Target]]) -> pa.Table:
     return pa.table({TARGET: number, **bounds, WEIGHT: weight.astype(np.int64)})
 
 
-def runs(domain: Domain, first: np.ndarray, last: np.ndarray) -> dict[str, pa.Array]:
+def runs(domain: OrderedDomain, first: np.ndarray, last: np.ndarray) -> dict[str, pa.Array]:
     """The least and the greatest values of runs, in the order of the domain."""
     return {
         LOWER: domain.values.take(pa.array(first)),
@@ -50,7 +50,7 @@ def schema_of(type_: pa.DataType) -> pa.Schema:
     return pa.schema([pa.field(name, of, nullable=False) for name, of in types.items()])
 
 
-def numbered(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
+def renumber(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
     """The same targets numbered by their contents, equal ones once; rows by number, lower, upper.
 
     Nodes ascend in lower and descend in upper, as values, so that roots come first.
@@ -74,8 +74,8 @@ def numbered(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
 
 
 def are_numbered(table: pa.Table) -> bool:
-    """Whether the rows and numbers are as `numbered` would have them, each node once."""
-    again, old, new = numbered(table)
+    """Whether the rows and numbers are as `renumber` would have them, each node once."""
+    again, old, new = renumber(table)
     keys, _ = key([encode(n, "insensitive", table[n]) for n in _NODE], table.num_rows)
     once = len(np.unique(keys)) == table.num_rows
     return once and np.array_equal(old, new) and bool(again.equals(table))
@@ -95,7 +95,7 @@ class Told:
     the domain.
     """
 
-    domain: Domain
+    domain: OrderedDomain
     target: np.ndarray
     node: np.ndarray
     first: np.ndarray
@@ -179,7 +179,7 @@ def _parents(number: list[int], first: list[int], last: list[int]) -> list[int]:
     return parent
 
 
-def located(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) -> np.ndarray:
+def locate(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) -> np.ndarray:
     """The row of `told` that is each of some subdomains of targets.
 
     Raises:
@@ -198,7 +198,7 @@ def located(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) ->
     return found
 
 
-def _places(domain: Domain, values: pa.ChunkedArray) -> np.ndarray:
+def _places(domain: OrderedDomain, values: pa.ChunkedArray) -> np.ndarray:
     found = pc.index_in(values, value_set=domain.values)
     if found.null_count or values.null_count:
         raise PromiseError("a bound of a group's subdomain is no value of its target")

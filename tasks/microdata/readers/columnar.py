@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.tasks.microdata.input_error import require_distinct_names, wrong
+from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 
 
 def read_columnar(path: Path, file: str) -> dict[str, pa.ChunkedArray]:
@@ -19,13 +19,13 @@ def read_columnar(path: Path, file: str) -> dict[str, pa.ChunkedArray]:
         InputError: where it is empty or no Parquet.
     """
     if path.stat().st_size == 0:
-        raise wrong(file, "is empty")
+        raise input_error(file, "is empty")
     try:
         schema = pq.read_schema(path)
         text = [field.name for field in schema if pa.types.is_string(field.type)]
         with pq.ParquetFile(path, read_dictionary=text) as parquet:
             table = parquet.read()
     except (pa.ArrowException, OSError, ValueError):
-        raise wrong(file, "cannot be read as Parquet") from None
+        raise input_error(file, "cannot be read as Parquet") from None
     require_distinct_names(table.column_names, file)
     return dict(zip(table.column_names, table.columns, strict=True))

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.input_error import require_distinct_names, wrong
-from sfumato.tasks.microdata.readers.distinct import Distinct, converted, distinct, refuse
+from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.microdata.readers.encoding import in_utf8
 from sfumato.tasks.schema.sources import CsvDialect
 
@@ -36,7 +36,7 @@ def read_delimited(path: Path, file: str, dialect: CsvDialect) -> dict[str, Dist
     if not dialect.delimiter.isascii() or dialect.delimiter in '"\r\n':
         raise SpecError("source.csv.delimiter: must be an ASCII character other than a quote")
     if path.stat().st_size == 0:
-        raise wrong(file, "is empty")
+        raise input_error(file, "is empty")
     content = in_utf8(path, dialect.encoding)
     names, skipped = _header(content, file, dialect)
     require_distinct_names(names, file)
@@ -69,8 +69,8 @@ def _header(content: Path | bytes, file: str, dialect: CsvDialect) -> tuple[Sequ
                 "".join(record).encode()
                 return [_without_blanks(name, dialect) for name in record], skipped
     except (UnicodeError, csv.Error):
-        raise wrong(file, f"the header cannot be read as {dialect.encoding} CSV") from None
-    raise wrong(file, "is empty")
+        raise input_error(file, f"the header cannot be read as {dialect.encoding} CSV") from None
+    raise input_error(file, "is empty")
 
 
 def _without_blanks(name: str, dialect: CsvDialect) -> str:
@@ -90,7 +90,7 @@ def _fields(
     rule = f"{first.actual_columns} fields, {first.expected_columns} columns"
     if dialect.skip_initial_space and re.search(rf'{re.escape(dialect.delimiter)} +"', first.text):
         rule = _QUOTED_LATE
-    raise wrong(file, rule, row=first.number - 1 - skipped)
+    raise input_error(file, rule, row=first.number - 1 - skipped)
 
 
 def _parse(
@@ -125,7 +125,7 @@ def _parse(
     try:
         table = pa.csv.read_csv(_opened(content), reading, parsing, converting)
     except pa.ArrowInvalid:
-        raise wrong(file, _unparsable(content, dialect, skipped)) from None
+        raise input_error(file, _unparsable(content, dialect, skipped)) from None
     return list(table.columns), len(wrong_rows)
 
 
@@ -144,12 +144,14 @@ def _require_closed_quotes(content: Path | bytes, file: str, dialect: CsvDialect
         for record in _records(content, dialect, strict=True):
             row += bool(record)
     except csv.Error:
-        raise wrong(file, "a quote that is not closed, or a value after one", row=row) from None
+        raise input_error(
+            file, "a quote that is not closed, or a value after one", row=row
+        ) from None
 
 
 def _text(field: Distinct, file: str, name: str, dialect: CsvDialect) -> Distinct:
     rule = f"not {dialect.encoding}"
-    text = converted(field, lambda values: pc.cast(values, pa.string()), rule, file, name)
+    text = convert_distinct(field, lambda values: pc.cast(values, pa.string()), rule, file, name)
     values = text.values
     if dialect.skip_initial_space:
         values = pc.utf8_ltrim(values, characters=" ")

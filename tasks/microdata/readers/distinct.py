@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.arrow import as_codes, as_indices, as_numpy
-from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.input_error import input_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def distinct(column: pa.ChunkedArray) -> Distinct:
     return Distinct(whole.dictionary.take(pa.array(met)), renumbered[codes])
 
 
-def converted(
+def convert_distinct(
     column: Distinct, convert: Callable[[pa.Array], pa.Array], rule: str, file: str, name: str
 ) -> Distinct:
     """A column with its values converted.
@@ -69,7 +69,7 @@ def converted(
     except pa.ArrowException:
         failing = np.arange(len(column.values)) == _first_failure(column.values, convert)
         row = column.first_row(pa.array(failing))
-        raise wrong(file, rule, row=row, column=name) from None
+        raise input_error(file, rule, row=row, column=name) from None
     return column.mapped(values)
 
 
@@ -81,7 +81,7 @@ def refuse(column: Distinct, marked: pa.Array, rule: str, file: str, name: str) 
     """
     row = column.first_row(marked)
     if row is not None:
-        raise wrong(file, rule, row=row, column=name)
+        raise input_error(file, rule, row=row, column=name)
 
 
 def _first_failure(values: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> int:

@@ -7,8 +7,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.input_error import wrong
-from sfumato.tasks.microdata.readers.distinct import Distinct, converted, distinct, refuse
+from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.schema.columns import ColumnType
 
 Conversion = Callable[[pa.Array], pa.Array]
@@ -97,7 +97,7 @@ def adopt(values: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> D
     given = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if not pa.types.is_null(given) and not any(fits(given) for fits in _ADOPTED[type_]):
         rule = f"values of type {given} (Parquet has types of its own) cannot be of type {type_}"
-        raise wrong(file, rule, column=name)
+        raise input_error(file, rule, column=name)
     return _sound(distinct(values), _adopter(given, type_), type_, file, name)
 
 
@@ -147,7 +147,7 @@ def _sound(
 ) -> Distinct:
     """The converted column, where its values are finite and its dates have years of four digits."""
     rule = _RULES[type_]
-    values = converted(column, convert, rule, file, name)
+    values = convert_distinct(column, convert, rule, file, name)
     if type_ == "float":
         refuse(values, pc.invert(pc.is_finite(values.values)), rule, file, name)
         return values.mapped(pc.add(values.values, 0.0))  # -0.0 is 0.0

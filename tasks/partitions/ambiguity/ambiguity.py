@@ -3,7 +3,7 @@
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss. Each stratum's rows are grouped by the paper's greedy, see `ambiguity_groups`, rows that are
 left over join groups, see `ambiguity_residue`, and the rest is left out or refused. The paper takes
-each group by itself; see `ambiguity_calibrated` for groups that keep α together.
+each group by itself; see `calibrated` for groups that keep α together.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,15 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.model import PrivacyModel, plain
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.ambiguity.calibrated import Grouped, calibrated, grouped
-from sfumato.tasks.partitions.ambiguity.groups import Stratum, drawn
+from sfumato.tasks.partitions.ambiguity.calibrated import CalibratedGroups, calibrate, group_rows
+from sfumato.tasks.partitions.ambiguity.groups import Stratum, draw_stratum
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.presence import covers_of, together
-from sfumato.tasks.partitions.ambiguity.rule import Rule, told, wanted
+from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, strictest_rule, told
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.background_knowledge import Knowing, known_columns
-from sfumato.tasks.partitions.shared.merging import Judge
+from sfumato.tasks.partitions.shared.background_knowledge import WithKnownValues, known_columns
+from sfumato.tasks.partitions.shared.merging import GroupJudge
+from sfumato.tasks.partitions.shared.thresholds import needed_promises
 
 
 def partition(
@@ -47,13 +48,15 @@ def partition(
         PromiseError: where there is no (α,β) promise, where no group was found, where rows would be
             left out and may not, or where groups do not keep a promised α together.
     """
-    rule = wanted(promises, microdata)
-    parts = [drawn(microdata, rows, rule, randomness) for rows in by_stratum(microdata, strata)]
+    rule = strictest_rule(needed_promises(AlphaBeta, promises, parameters), microdata)
+    parts = [
+        draw_stratum(microdata, rows, rule, randomness) for rows in by_stratum(microdata, strata)
+    ]
     if parameters.calibrate:
-        found, stop = calibrated(microdata, parts, rule, parameters.probes)
+        found, stop = calibrate(microdata, parts, rule, parameters.probes)
     else:
         stop = rule.alpha
-        found = grouped(microdata.rows, parts, rule, stop, parameters.probes, repeats=False)
+        found = group_rows(microdata.rows, parts, rule, stop, parameters.probes, repeats=False)
     kept = _kept(microdata, found.group, promises)
     _require(microdata, found.group, kept, parameters)
     facts = _facts(parts, rule, stop, found, kept)
@@ -65,8 +68,10 @@ def _kept(microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyMod
     for promise in promises:
         if promise.reference_uri is not None:
             raise PromiseError(f"{promise.name} cannot be kept by ambiguity")
-    knowing = [Knowing.of(promise, microdata) for promise in promises if known_columns(promise)]
-    judges: list[Judge] = [*(p for p in promises if not known_columns(p)), *knowing]
+    knowing = [
+        WithKnownValues.of(promise, microdata) for promise in promises if known_columns(promise)
+    ]
+    judges: list[GroupJudge] = [*(p for p in promises if not known_columns(p)), *knowing]
     while group.max(initial=-1) >= 0:
         groups = _seen(microdata, group, knowing)
         failing = np.any([judge.failing(groups) for judge in judges], axis=0)
@@ -77,7 +82,7 @@ def _kept(microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyMod
     return group
 
 
-def _seen(microdata: Microdata, group: np.ndarray, knowing: Sequence[Knowing]) -> Groups:
+def _seen(microdata: Microdata, group: np.ndarray, knowing: Sequence[WithKnownValues]) -> Groups:
     """What is published of groups, and what those see who know some sensitive values."""
     inside = np.flatnonzero(group >= 0)
     sensitive = {c.name: c.coded() for c in microdata.with_roles("sensitive")}
@@ -105,7 +110,11 @@ def _require(
 
 
 def _facts(
-    parts: Sequence[Stratum], rule: Rule, stop: Fraction, found: Grouped, kept: np.ndarray
+    parts: Sequence[Stratum],
+    rule: AmbiguityRule,
+    stop: Fraction,
+    found: CalibratedGroups,
+    kept: np.ndarray,
 ) -> dict[str, Any]:
     """What only the steward may know.
 

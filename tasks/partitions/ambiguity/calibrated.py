@@ -17,8 +17,8 @@ from sfumato.expectations.groups.covering import covering
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.ambiguity.groups import Stratum, grow
 from sfumato.tasks.partitions.ambiguity.presence import covers_of, together
-from sfumato.tasks.partitions.ambiguity.residue import placed
-from sfumato.tasks.partitions.ambiguity.rule import Rule
+from sfumato.tasks.partitions.ambiguity.residue import place_rows
+from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule
 
 _LEAST = 1e-6
 _STEPS = 12
@@ -26,21 +26,21 @@ _DIGITS = 10**12
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class CalibratedGroups:
     """The group of each row (-1 for none), and how many of the rows were placed when left over."""
 
     group: np.ndarray
     placed: int
 
 
-def grouped(
+def group_rows(
     rows: int,
     parts: Sequence[Stratum],
-    rule: Rule,
+    rule: AmbiguityRule,
     stop: Fraction,
     probes: int,
     repeats: bool,
-) -> Grouped:
+) -> CalibratedGroups:
     """Groups of all strata, each grown until its presence is `stop`, and what is left over placed.
 
     Args:
@@ -55,16 +55,16 @@ def grouped(
     for part in parts:
         many = len(part.rows)
         grown = grow(part, rule.limits(stop, many, part.domain, repeats), probes)
-        found = placed(part, grown, rule.limits(rule.alpha, many, part.domain, repeats))
+        found = place_rows(part, grown, rule.limits(rule.alpha, many, part.domain, repeats))
         group[part.rows] = np.where(found >= 0, found + groups, -1)
         groups += int(found.max(initial=-1)) + 1
         joined += int((found >= 0).sum() - (grown >= 0).sum())
-    return Grouped(group, joined)
+    return CalibratedGroups(group, joined)
 
 
-def calibrated(
-    microdata: Microdata, parts: Sequence[Stratum], rule: Rule, probes: int
-) -> tuple[Grouped, Fraction]:
+def calibrate(
+    microdata: Microdata, parts: Sequence[Stratum], rule: AmbiguityRule, probes: int
+) -> tuple[CalibratedGroups, Fraction]:
     """Groups whose combined presence is α at most, and the presence at which each stopped.
 
     Of what is found, that which leaves out the fewest rows, and then has the most groups.
@@ -76,7 +76,7 @@ def calibrated(
     best, fewest = None, (microdata.rows, 0)
     for _ in range(_STEPS):
         stop = Fraction(int(exp((low + high) / 2) * _DIGITS), _DIGITS)
-        found = grouped(microdata.rows, parts, rule, stop, probes, repeats=True)
+        found = group_rows(microdata.rows, parts, rule, stop, probes, repeats=True)
         shown = covering(covers_of(microdata, found.group), rule.quasi_identifiers)
         if shown is not None and together(shown, rule.alpha) is None:
             high = (low + high) / 2

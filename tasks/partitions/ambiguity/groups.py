@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.partitions.ambiguity.rule import Limits, Rule
+from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, Limits
 
 _WORTH_COMPILING = 4000  # rows
 
@@ -37,7 +37,9 @@ class Stratum(NamedTuple):
     order: np.ndarray
 
 
-def drawn(microdata: Microdata, rows: np.ndarray, rule: Rule, randomness: Randomness) -> Stratum:
+def draw_stratum(
+    microdata: Microdata, rows: np.ndarray, rule: AmbiguityRule, randomness: Randomness
+) -> Stratum:
     """A stratum, given the positions of its rows, in an order that is drawn."""
     codes = microdata[rule.sensitive].category()[0][rows]
     order = np.lexsort((randomness(len(rows)), codes))
@@ -85,7 +87,7 @@ def grow(stratum: Stratum, limits: Limits, probes: int) -> np.ndarray:
         np.zeros(most, dtype=np.int64),
     )
     rows = _Left(stratum.cells.copy(), np.arange(len(group)), np.cumsum(left) - left, left, largest)
-    grown = fitting(len(group) >= _WORTH_COMPILING, _grow, _compiled)
+    grown = fitting_loop(len(group) >= _WORTH_COMPILING, _grow, _compiled)
     grown(rows, limits, stratum.keys, probes, room, group)
     return group
 
@@ -221,4 +223,4 @@ def _covers(admitted: Any, combinations: int) -> bool:
 
 @cache
 def _compiled() -> Loop:
-    return compiled(globals(), _allowed, _best, _add, _shrink, _covers, _one, _grow)
+    return compile_loop(globals(), _allowed, _best, _add, _shrink, _covers, _one, _grow)

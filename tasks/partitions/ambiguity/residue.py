@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.expectations.groups.counting import cover
-from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
 from sfumato.tasks.partitions.ambiguity.groups import Stratum
 from sfumato.tasks.partitions.ambiguity.rule import Limits
 
@@ -49,7 +49,7 @@ class _Numbered(NamedTuple):
     many: int
 
 
-def placed(stratum: Stratum, group: np.ndarray, limits: Limits) -> np.ndarray:
+def place_rows(stratum: Stratum, group: np.ndarray, limits: Limits) -> np.ndarray:
     """The group of each row of a stratum, given that of those that have one; -1 for none still.
 
     Where a value may come once in a group, values are placed one after the other; otherwise rows
@@ -132,7 +132,7 @@ def _place_all(
         able = candidates[: max(_PAIRS // len(left), 1)]
         if once:
             able = candidates[open_.times[numbered.values[rows[0]], candidates] == 0]
-        place = fitting(len(left) * len(able) >= _WORTH_COMPILING, _place, _compiled)
+        place = fitting_loop(len(left) * len(able) >= _WORTH_COMPILING, _place, _compiled)
         of_rows = (rows, numbered.cells[rows], numbered.values[rows])
         place(*of_rows, able, open_.floor[able], open_, limits, group)
 
@@ -205,4 +205,4 @@ def _join(one: int, row: Any, value: int, open_: Any, least: Any) -> bool:
 
 @cache
 def _compiled() -> Loop:
-    return compiled(globals(), _best, _join, _place)
+    return compile_loop(globals(), _best, _join, _place)

@@ -10,8 +10,12 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.shared.thresholds import (
+    about_the_first,
+    smallest_alpha,
+    smallest_beta,
+)
 
 _MOST = 2**62
 
@@ -29,7 +33,7 @@ class Limits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
+class AmbiguityRule:
     """The strictest α and β that are promised of one sensitive attribute."""
 
     alpha: Fraction
@@ -70,26 +74,23 @@ def _times(sizes: np.ndarray, numerator: int, denominator: int, up: bool) -> np.
     return rounded
 
 
-def wanted(promises: Sequence[PrivacyModel], microdata: Microdata) -> Rule:
+def strictest_rule(promises: Sequence[AlphaBeta], microdata: Microdata) -> AmbiguityRule:
     """The rule of the first (α,β) promise, as strict as the others about the same.
 
     A promise about other quasi-identifiers or another sensitive attribute is not read.
 
     Raises:
-        PromiseError: where no promise is (α,β)-privacy, or there are no quasi-identifiers.
+        PromiseError: where there are no quasi-identifiers.
     """
-    found = [promise for promise in promises if isinstance(promise, AlphaBeta)]
-    if not found:
-        raise PromiseError("ambiguity needs an (α,β) promise to read α and β from")
-    names = told(found[0], microdata)
+    names = told(promises[0], microdata)
     if not names:
         raise PromiseError("ambiguity: there are no quasi-identifiers to cover")
-    about = [promise for promise in found if promise.sensitive == found[0].sensitive]
+    about = about_the_first(promises)
     alike = [promise for promise in about if set(told(promise, microdata)) == set(names)]
-    return Rule(
-        min(Fraction(promise.alpha) for promise in alike),
-        min(Fraction(promise.beta) for promise in about),
-        str(found[0].sensitive),
+    return AmbiguityRule(
+        Fraction(smallest_alpha(alike)),
+        Fraction(smallest_beta(about)),
+        str(promises[0].sensitive),
         names,
     )
 

@@ -9,7 +9,6 @@ different values.
 
 from collections.abc import Sequence
 from functools import cache
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,16 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.merge_in_order import merged_in_order
+from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
+from sfumato.tasks.partitions.shared.thresholds import about_the_first, largest_l, needed_promises
 
 _WORTH_COMPILING = 20_000  # rows
+_L_DIVERSITY = (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
 
 
 def partition(
@@ -47,7 +48,8 @@ def partition(
         PromiseError: where there is no l-diversity promise, where a value is that of more than 1/l
             of a stratum's rows, or where another promise cannot be kept by merging.
     """
-    name, l = _wanted(promises)
+    wanted = needed_promises(_L_DIVERSITY, promises, parameters)
+    name, l = str(wanted[0].sensitive), largest_l(about_the_first(wanted))
     codes, values = microdata[name].category()
     parts = list(by_stratum(microdata, strata))
     counts = [np.bincount(codes[rows], minlength=values) for rows in parts]
@@ -63,19 +65,10 @@ def partition(
         found = of_codes(codes[rows], l, randomness)
         group[rows] = len(stratum) + found
         stratum += [number] * (int(found.max(initial=-1)) + 1)
-    merged = merged_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)
+    merged = merge_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)
     groups = int(merged.max(initial=-1)) + 1
     facts = {"l": l, "groups": groups, "merged_for_other_promises": len(stratum) - groups}
     return Partition(merged, facts=facts)
-
-
-def _wanted(promises: Sequence[PrivacyModel]) -> tuple[str, int]:
-    variants = (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity)
-    wanted = [promise for promise in promises if isinstance(promise, variants)]
-    if not wanted:
-        raise PromiseError("anatomy needs an l-diversity promise to read l from")
-    name = wanted[0].sensitive
-    return str(name), max(ceil(promise.l) for promise in wanted if promise.sensitive == name)
 
 
 def of_codes(codes: np.ndarray, l: int, randomness: Randomness) -> np.ndarray:
@@ -169,4 +162,4 @@ def _rows(
 
 @cache
 def _compiled() -> Loop:
-    return compiled(globals(), _last, _take)
+    return compile_loop(globals(), _last, _take)

@@ -11,11 +11,12 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.cell_suppression.local_search import bettered
+from sfumato.tasks.partitions.cell_suppression.local_search import improve
 from sfumato.tasks.partitions.cell_suppression.stars import constant, stars
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.merge_in_order import merged_in_order
+from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
 
 _WORTH_COMPILING = 200  # rows
 
@@ -38,7 +39,7 @@ Method = Callable[[np.ndarray, int, bool], Clustering]
 """Clusters rows (codes, rows x columns; k; whether the data are large enough to compile for)."""
 
 
-def clustered(
+def cluster(
     microdata: Microdata,
     strata: Sequence[str],
     promises: Sequence[PrivacyModel],
@@ -60,7 +61,7 @@ def clustered(
         large = microdata.rows >= _WORTH_COMPILING
         of_stratum = codes[rows]
         made = method(of_stratum, k, large)
-        cluster = bettered(of_stratum, made.cluster, made.near, k, large)
+        cluster = improve(of_stratum, made.cluster, made.near, k, large)
         group[rows] = len(stratum) + cluster
         stratum += [number] * (int(cluster.max()) + 1)
         totals.update(made.facts)
@@ -83,7 +84,7 @@ def _merged(
     if not others:
         return group
     rank, order = _in_order(codes, group, stratum)
-    return merged_in_order(microdata, rank[group], stratum[order], others)
+    return merge_in_order(microdata, rank[group], stratum[order], others)
 
 
 def _in_order(
@@ -99,8 +100,7 @@ def _in_order(
     shared = np.where(same, codes[one], -1)
     columns = np.argsort(same.sum(axis=0), kind="stable")  # lexsort: the last key is the first
     order = np.lexsort((*shared.T[columns], stratum))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+    rank = places_in(order)
     return rank, order
 
 
@@ -118,15 +118,3 @@ def _facts(
         "groups": groups,
         "merged_for_other_promises": clusters - groups,
     }
-
-
-def largest_k(promises: Sequence[PrivacyModel], method: str) -> int:
-    """The largest k that a k-anonymity promise asks for.
-
-    Raises:
-        PromiseError: where there is no such promise.
-    """
-    wanted = [promise.k for promise in promises if isinstance(promise, KAnonymity)]
-    if not wanted:
-        raise PromiseError(f"{method} needs a k-anonymity promise to read k from")
-    return max(wanted)

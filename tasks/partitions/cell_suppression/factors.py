@@ -14,13 +14,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, clustered, largest_k
+from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, cluster
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.nearest import nearest
+from sfumato.tasks.partitions.shared.thresholds import largest_k, needed_promises
 
 _NEAR = 15  # pairs of rows that may be tied: of each row with so many near it
 _BLOCK = 1000  # rows for which a factor is found in seconds
@@ -42,10 +44,10 @@ def partition(
         PromiseError: where no promise is k-anonymity, k is neither 2 nor 3, a stratum has fewer
             than k rows, or another promise cannot be kept by merging.
     """
-    k = largest_k(promises, "factors")
+    k = largest_k(needed_promises(KAnonymity, promises, parameters))
     if k not in (2, 3):
         raise PromiseError(f"factors need k-anonymity with k = 2 or 3, not k = {k}")
-    return clustered(microdata, strata, promises, k, of_codes)
+    return cluster(microdata, strata, promises, k, of_codes)
 
 
 def of_codes(codes: np.ndarray, k: int, large: bool = False) -> Clustering:

@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, clustered, largest_k
+from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, cluster
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.nearest import nearest
+from sfumato.tasks.partitions.shared.thresholds import largest_k, needed_promises
 
 
 def partition(
@@ -41,7 +43,13 @@ def partition(
         PromiseError: where no promise is k-anonymity, a stratum has fewer than k rows, or another
             promise cannot be kept by merging.
     """
-    return clustered(microdata, strata, promises, largest_k(promises, "forest"), of_codes)
+    return cluster(
+        microdata,
+        strata,
+        promises,
+        largest_k(needed_promises(KAnonymity, promises, parameters)),
+        of_codes,
+    )
 
 
 _NONE: Any = np.int64(-1)  # in compiled loops a literal would be a type of its own
@@ -85,7 +93,7 @@ def grow(
     if k > 1:
         order = np.argsort(distance[:, 0], kind="stable")
         arrays = map(np.ascontiguousarray, (near, distance))
-        fitting(large, _grow, _compiled_grow)(*arrays, k, order, to, weight)
+        fitting_loop(large, _grow, _compiled_grow)(*arrays, k, order, to, weight)
     return to, weight
 
 
@@ -146,7 +154,7 @@ def decompose(to: np.ndarray, weight: np.ndarray, k: int, large: bool = False) -
     """
     cluster = np.full(len(to), -1, dtype=np.int64)
     order = np.argsort(-weight, kind="stable")
-    fitting(large, _decompose, _compiled_decompose)(to, order, k, largest(k), cluster)
+    fitting_loop(large, _decompose, _compiled_decompose)(to, order, k, largest(k), cluster)
     return cluster
 
 
@@ -355,12 +363,12 @@ def _share(bundle: np.ndarray, sizes: np.ndarray, one: int, other: int, total: i
 
 @cache
 def _compiled_grow() -> Loop:
-    return compiled(globals(), _root, _grow)
+    return compile_loop(globals(), _root, _grow)
 
 
 @cache
 def _compiled_decompose() -> Loop:
-    return compiled(
+    return compile_loop(
         globals(),
         *(_label, _tie, _untie, _visit, _cuttable, _centre, _descending, _share),
         *(bundles, _star, _decompose),

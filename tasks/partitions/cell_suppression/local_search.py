@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
 
 _ROUNDS = 20
 _TRIALS = 200  # rows near a row that are tried, times k: larger clusters take longer to try
 _NONE: Any = np.int64(-1)  # in compiled loops a literal would be a type of its own
 
 
-def bettered(
+def improve(
     codes: np.ndarray, cluster: np.ndarray, near: np.ndarray, k: int, large: bool = False
 ) -> np.ndarray:
     """Clusters of k to 2k - 1 rows that cost no more than the given ones.
@@ -53,7 +53,7 @@ def bettered(
         *(codes, near, cluster.astype(np.int64)),
         *(member, size, price, left, changed, odd, common),
     )
-    fitting(large, _search, _compiled_search)(found, k, len(sizes), _ROUNDS)
+    fitting_loop(large, _search, _compiled_search)(found, k, len(sizes), _ROUNDS)
     return found.cluster
 
 
@@ -79,7 +79,7 @@ class _Found(NamedTuple):
 
 
 def _search(found: _Found, k: int, clusters: int, rounds: int) -> None:
-    """See `bettered`."""
+    """See `improve`."""
     looked = np.full(len(found.codes), -1, dtype=np.int64)  # when each row was last looked at
     space = np.empty(found.member.shape[1] * 2, dtype=np.int64)
     now = _NONE + 1
@@ -340,7 +340,7 @@ def _deal(
 
 @cache
 def _compiled_search() -> Loop:
-    return compiled(
+    return compile_loop(
         globals(),
         *(
             _copy,

@@ -19,16 +19,18 @@ from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import Coded, count, cover, dense
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.model import PrivacyModel, plain
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
-from sfumato.tasks.partitions.disjoint_cover.promises import Others, Wanted, wanted
+from sfumato.tasks.partitions.disjoint_cover.promises import Others, Wanted, wanted_of_covers
 from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
 from sfumato.tasks.partitions.disjoint_cover.search import Found, Prune, Search, effort
 from sfumato.tasks.partitions.disjoint_cover.table import by_part, distinct
-from sfumato.tasks.partitions.disjoint_cover.tree import Tree
+from sfumato.tasks.partitions.disjoint_cover.tree import CutTree
 from sfumato.tasks.partitions.partition import Partition, by_stratum
+from sfumato.tasks.partitions.shared.thresholds import needed_promises
 
 _WORTH_COMPILING = 64  # vectors
 
@@ -50,7 +52,8 @@ def partition(
         PromiseError: where there is no (α,β)-promise, where a whole stratum breaks a promise, or
             where parts cannot be judged by one.
     """
-    asked = wanted(microdata, strata, promises)
+    needed_promises(AlphaBeta, promises, parameters)
+    asked = wanted_of_covers(microdata, strata, promises)
     if parameters.residue == "refuse":
         return _cut(microdata, strata, asked, randomness)
     values, _ = microdata[str(asked.promise.sensitive)].category()
@@ -112,7 +115,7 @@ def _pruning(
     return others.prune
 
 
-def _as_it_is(tree: Tree) -> Tree:
+def _as_it_is(tree: CutTree) -> CutTree:
     return tree
 
 

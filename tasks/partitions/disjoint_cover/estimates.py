@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.expectations.measures.occurrences import ROUNDS
-from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
-from sfumato.tasks.partitions.disjoint_cover.queries import Queries
+from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries
 from sfumato.tasks.partitions.disjoint_cover.table import Table
 
 
@@ -50,7 +50,7 @@ def desk_for(table: Table) -> Desk:
     )
 
 
-def fitted(
+def fit(
     table: Table, order: np.ndarray, leaves: np.ndarray, desk: Desk, fast: bool = True
 ) -> np.ndarray:
     """The weights of all values under which readers expect values to occur.
@@ -63,13 +63,13 @@ def fitted(
         fast: whether to run compiled.
     """
     weights = np.zeros(int(table.begins[-1]))
-    fitting(fast, _fit, _compiled_fit)(table, order, leaves, weights, ROUNDS - 1, desk)
+    fitting_loop(fast, _fit, _compiled_fit)(table, order, leaves, weights, ROUNDS - 1, desk)
     return weights
 
 
-def estimated(
+def estimate(
     table: Table,
-    queries: Queries,
+    queries: CoverQueries,
     order: np.ndarray,
     leaves: np.ndarray,
     weights: np.ndarray,
@@ -78,7 +78,7 @@ def estimated(
 ) -> np.ndarray:
     """What some groups add to the estimate of each query, under given weights of the values."""
     found = np.zeros(len(queries.truth))
-    add = fitting(fast, _estimate, _compiled_estimate)
+    add = fitting_loop(fast, _estimate, _compiled_estimate)
     add(table, queries, order, leaves, weights, found, desk)
     return found
 
@@ -171,9 +171,9 @@ def _part(queries: Any, query: int, desk: Any) -> float:
 
 @cache
 def _compiled_fit() -> Loop:
-    return compiled(globals(), _tally, _weigh, _cover, _fit)
+    return compile_loop(globals(), _tally, _weigh, _cover, _fit)
 
 
 @cache
 def _compiled_estimate() -> Loop:
-    return compiled(globals(), _tally, _weigh, _share, _part, _estimate)
+    return compile_loop(globals(), _tally, _weigh, _share, _part, _estimate)

@@ -13,9 +13,10 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.disjoint_cover.table import Rule
-from sfumato.tasks.partitions.disjoint_cover.tree import Tree
-from sfumato.tasks.partitions.shared.judging import Judge
+from sfumato.tasks.partitions.disjoint_cover.table import CoverRule
+from sfumato.tasks.partitions.disjoint_cover.tree import CutTree
+from sfumato.tasks.partitions.shared.judging import PartJudge
+from sfumato.tasks.partitions.shared.thresholds import smallest_alpha, smallest_beta
 
 _MOST = 2**62
 
@@ -31,13 +32,13 @@ class Wanted(NamedTuple):
         """What may be cut: what presence is judged on."""
         return self.promise.quasi_identifiers or ()
 
-    def rule(self, rows: int) -> Rule:
+    def rule(self, rows: int) -> CoverRule:
         """α and β for compiled code: rounded down where a table of so many rows overflowed."""
         alpha, beta = (
             _fitting(Fraction(n), _MOST // rows) for n in (self.promise.alpha, self.promise.beta)
         )
         per_alpha = 0 if alpha == 1 else alpha.denominator
-        return Rule(alpha.numerator, per_alpha, beta.numerator, beta.denominator)
+        return CoverRule(alpha.numerator, per_alpha, beta.numerator, beta.denominator)
 
 
 def _fitting(number: Fraction, most: int) -> Fraction:
@@ -46,23 +47,23 @@ def _fitting(number: Fraction, most: int) -> Fraction:
     return Fraction(floor(number * most), most)
 
 
-def wanted(microdata: Microdata, strata: Sequence[str], promises: Sequence[PrivacyModel]) -> Wanted:
+def wanted_of_covers(
+    microdata: Microdata, strata: Sequence[str], promises: Sequence[PrivacyModel]
+) -> Wanted:
     """The strictest α and β, on the quasi-identifiers that all (α,β)-promises name.
 
     What a promise asks of another sensitive attribute than the first one's is (α,k)-anonymity.
 
     Raises:
-        PromiseError: where there is no (α,β)-promise, where groups of different strata could admit
-            the same values, or where another promise cannot be judged part by part.
+        PromiseError: where groups of different strata could admit the same values, or where
+            another promise cannot be judged part by part.
     """
     found = [promise for promise in promises if isinstance(promise, AlphaBeta)]
-    if not found:
-        raise PromiseError("disjoint-cover needs an (α,β)-privacy promise to read α and β from")
     names = _scope(microdata, strata, found)
     sensitive = [_sensitive(microdata, promise) for promise in found]
     strictest = AlphaBeta(
-        alpha=min(promise.alpha for promise in found),
-        beta=min(p.beta for p, of in zip(found, sensitive, strict=True) if of == sensitive[0]),
+        alpha=smallest_alpha(found),
+        beta=smallest_beta(p for p, of in zip(found, sensitive, strict=True) if of == sensitive[0]),
         quasi_identifiers=tuple(names),
         sensitive=sensitive[0],
     )
@@ -108,7 +109,7 @@ def _judgeable(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
 class Others:
     """Promises other than (α,β)-privacy, and the `rows` of each vector, from `starts` on."""
 
-    judge: Judge
+    judge: PartJudge
     rows: np.ndarray
     starts: np.ndarray
 
@@ -119,7 +120,9 @@ class Others:
         """Given the vector of each row."""
         rows = np.argsort(vector, kind="stable")
         counts = np.bincount(vector)
-        return cls(Judge.of(microdata, promises), rows, np.concatenate([[0], np.cumsum(counts)]))
+        return cls(
+            PartJudge.of(microdata, promises), rows, np.concatenate([[0], np.cumsum(counts)])
+        )
 
     def require(self, roots: Sequence[np.ndarray]) -> None:
         """Make sure that whole strata keep the promises.
@@ -134,7 +137,7 @@ class Others:
             names = ", ".join(promise.name for promise in self.judge.promises)
             raise PromiseError(f"{names} cannot be kept: {broken} of {len(roots)} strata break it")
 
-    def prune(self, tree: Tree) -> Tree:
+    def prune(self, tree: CutTree) -> CutTree:
         """Undo cuts with a side that breaks a promise."""
         while len(tree.nodes) > 1:
             leaves = np.flatnonzero(tree.uncut)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.disjoint_cover.table import Table
 
@@ -21,7 +21,7 @@ _LEAST = 50  # rows that a query counts at least
 _SHARE = 600  # or one in so many, where that is less
 
 
-class Queries(NamedTuple):
+class CoverQueries(NamedTuple):
     """Queries ordered by sensitive value: those of the v-th are from `starts[v]` on.
 
     `low` and `high` (exclusive) are numbers of values, with a column for each range, `attributes`
@@ -46,7 +46,7 @@ def uniform(randomness: Randomness, n: int) -> np.ndarray:
     return numbers
 
 
-def queries(table: Table, randomness: Randomness, fast: bool, many: int) -> Queries:
+def queries(table: Table, randomness: Randomness, fast: bool, many: int) -> CoverQueries:
     """At most so many random queries that count enough rows."""
     domains = np.diff(table.begins)
     tries, columns = many * _TRIES, len(domains) - 1
@@ -63,7 +63,7 @@ def queries(table: Table, randomness: Randomness, fast: bool, many: int) -> Quer
     kept = kept[np.argsort(value[kept], kind="stable")]
     starts = np.searchsorted(value[kept], np.arange(domains[-1] + 1))
     low, width = low[kept], width[kept]
-    return Queries(attributes[kept], low, low + width, starts, truth[kept].astype(np.float64))
+    return CoverQueries(attributes[kept], low, low + width, starts, truth[kept].astype(np.float64))
 
 
 def counts(
@@ -79,7 +79,7 @@ def counts(
     codes, rows = table.codes[order], table.rows[order]
     starts = np.searchsorted(codes[:, -1], np.arange(table.begins[-2], table.begins[-1] + 1))
     found = np.zeros(len(low), dtype=np.int64)
-    fitting(fast, _count, _compiled)(
+    fitting_loop(fast, _count, _compiled)(
         codes, rows, starts[value], starts[value + 1], attributes, low, high, found
     )
     return found
@@ -103,4 +103,4 @@ def _count(
 
 @cache
 def _compiled() -> Loop:
-    return compiled(globals(), _count)
+    return compile_loop(globals(), _count)

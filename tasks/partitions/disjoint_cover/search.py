@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.partitions.disjoint_cover.estimates import Desk, desk_for, estimated, fitted
-from sfumato.tasks.partitions.disjoint_cover.queries import Queries, queries, uniform
-from sfumato.tasks.partitions.disjoint_cover.table import Room, Rule, Table, Taste, room_for
-from sfumato.tasks.partitions.disjoint_cover.tree import Tree, grown, joined
+from sfumato.tasks.partitions.disjoint_cover.estimates import Desk, desk_for, estimate, fit
+from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries, queries, uniform
+from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Room, Table, Taste, room_for
+from sfumato.tasks.partitions.disjoint_cover.tree import CutTree, grow, join
 
 _DRAWS = 509  # for one part
 _SAMPLE = 512
@@ -30,7 +30,7 @@ _PART = 4  # a part that is grown anew has at most one in so many of the vectors
 _RAREST = 1e-9  # share of a value
 _JUDGED = 4  # judging a tree takes as long as growing one in so many of its vectors
 _LEAST = 1_000  # vectors that a part counts as at least
-Prune = Callable[[Tree], Tree]
+Prune = Callable[[CutTree], CutTree]
 
 
 class Effort(NamedTuple):
@@ -51,7 +51,7 @@ def effort(vectors: int) -> Effort:
 class Found(NamedTuple):
     """A tree, of how many, and its median and mean error on so many queries (None without any)."""
 
-    tree: Tree
+    tree: CutTree
     trees: int
     queries: int
     median: float | None
@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    tree: Tree
+    tree: CutTree
     weights: np.ndarray
     estimates: np.ndarray
     error: float
@@ -73,10 +73,10 @@ class Search(NamedTuple):
     """What a search works with; `prune` undoes cuts that break other promises."""
 
     table: Table
-    rule: Rule
+    rule: CoverRule
     prune: Prune
     randomness: Randomness
-    queries: Queries
+    queries: CoverQueries
     frequent: np.ndarray
     room: Room
     desk: Desk
@@ -84,7 +84,7 @@ class Search(NamedTuple):
 
     @classmethod
     def of(
-        cls, table: Table, rule: Rule, prune: Prune, randomness: Randomness, fast: bool
+        cls, table: Table, rule: CoverRule, prune: Prune, randomness: Randomness, fast: bool
     ) -> "Search":
         """With queries of its own."""
         asked = queries(table, randomness, fast, min(_QUERIES, _QUERIES_EACH * len(table.rows)))
@@ -99,9 +99,9 @@ class Search(NamedTuple):
         asked = len(self.queries.truth) > 0
         trees = effort.trees if asked else 1
         usual = Taste(self.frequent, 1.0, 0.25, 0.25, 0.1, _SAMPLE)
-        lines = [self._judged(joined([self._by_taste(root, usual) for root in roots]))]
+        lines = [self._judged(join([self._by_taste(root, usual) for root in roots]))]
         while len(lines) < trees:
-            lines.append(self._judged(joined([self._grown(root) for root in roots])))
+            lines.append(self._judged(join([self._grown(root) for root in roots])))
         rounds = trees.bit_length()
         for _ in range(rounds if asked else 0):
             share = effort.vectors // (rounds * len(lines))
@@ -124,7 +124,7 @@ class Search(NamedTuple):
                 best = min(best, better, key=_error)
         return best
 
-    def _node(self, tree: Tree) -> int:
+    def _node(self, tree: CutTree) -> int:
         """A random part, not too large, of those that have a random vector."""
         vectors = len(tree.order)
         at, which = uniform(self.randomness, 2).tolist()
@@ -142,13 +142,13 @@ class Search(NamedTuple):
             return None
         return self._judged(judged.tree.with_below(node, after))
 
-    def _judged(self, tree: Tree) -> _Judged:
-        weights = fitted(self.table, tree.order, tree.leaves, self.desk, self.fast)
+    def _judged(self, tree: CutTree) -> _Judged:
+        weights = fit(self.table, tree.order, tree.leaves, self.desk, self.fast)
         estimates = self._estimated(tree, weights)
         return _Judged(tree, weights, estimates, self._error_of(estimates))
 
-    def _estimated(self, tree: Tree, weights: np.ndarray) -> np.ndarray:
-        return estimated(
+    def _estimated(self, tree: CutTree, weights: np.ndarray) -> np.ndarray:
+        return estimate(
             self.table, self.queries, tree.order, tree.leaves, weights, self.desk, self.fast
         )
 
@@ -159,7 +159,7 @@ class Search(NamedTuple):
         errors = self.queries.errors(estimates)
         return float(np.median(errors) + errors.mean())
 
-    def _grown(self, order: np.ndarray) -> Tree:
+    def _grown(self, order: np.ndarray) -> CutTree:
         """Vectors cut by a random taste."""
         mass, sensitive, scored, single, noise = uniform(self.randomness, 5).tolist()
         taste = Taste(
@@ -172,6 +172,6 @@ class Search(NamedTuple):
         )
         return self._by_taste(order, taste)
 
-    def _by_taste(self, order: np.ndarray, taste: Taste) -> Tree:
+    def _by_taste(self, order: np.ndarray, taste: Taste) -> CutTree:
         room = self.room._replace(draws=uniform(self.randomness, _DRAWS))
-        return self.prune(grown(self.table, self.rule, taste, order, room, self.fast))
+        return self.prune(grow(self.table, self.rule, taste, order, room, self.fast))

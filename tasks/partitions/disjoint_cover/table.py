@@ -48,7 +48,7 @@ def by_part(part: np.ndarray, vector: np.ndarray) -> list[np.ndarray]:
     return np.split(np.arange(len(of_vector)), np.flatnonzero(np.diff(of_vector)) + 1)
 
 
-class Rule(NamedTuple):
+class CoverRule(NamedTuple):
     """The largest presence α and share β as fractions; no limit where what is `per` them is 0.
 
     No number of rows times a denominator exceeds 2^62.

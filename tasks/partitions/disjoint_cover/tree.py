@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled, fitting
+from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
 from sfumato.tasks.partitions.disjoint_cover import cuts as cover_cuts
 from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut, offers
-from sfumato.tasks.partitions.disjoint_cover.table import Room, Rule, Table, Taste
+from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Room, Table, Taste
 
 
-class Tree(NamedTuple):
+class CutTree(NamedTuple):
     """Vectors in an order in which each part's follow each other, and the parts in pre-order."""
 
     order: np.ndarray
@@ -44,19 +44,19 @@ class Tree(NamedTuple):
         """Where the parts inside a part, itself the first, end in pre-order."""
         return node + int(np.count_nonzero(self.nodes[node:, 0] < self.nodes[node, 1]))
 
-    def below(self, node: int) -> "Tree":
+    def below(self, node: int) -> "CutTree":
         """A part as a tree of its own."""
         first, last = self.nodes[node]
-        return Tree(self.order[first:last], self.nodes[node : self.end(node)] - first)
+        return CutTree(self.order[first:last], self.nodes[node : self.end(node)] - first)
 
-    def with_below(self, node: int, part: "Tree") -> "Tree":
+    def with_below(self, node: int, part: "CutTree") -> "CutTree":
         """The tree with a part cut otherwise."""
         first, last = self.nodes[node]
         order = np.concatenate([self.order[:first], part.order, self.order[last:]])
         before, after = self.nodes[:node], self.nodes[self.end(node) :]
-        return Tree(order, np.concatenate([before, part.nodes + first, after]))
+        return CutTree(order, np.concatenate([before, part.nodes + first, after]))
 
-    def without(self, leaves: np.ndarray) -> "Tree":
+    def without(self, leaves: np.ndarray) -> "CutTree":
         """The tree without the cuts that made some parts, not the first, that are not cut."""
         kept = np.ones(len(self.nodes), dtype=bool)
         for leaf in leaves.tolist():
@@ -64,19 +64,19 @@ class Tree(NamedTuple):
             while self.nodes[above, 1] < self.nodes[leaf, 1]:
                 above -= 1
             kept[above + 1 : self.end(above)] = False
-        return Tree(self.order, self.nodes[kept])
+        return CutTree(self.order, self.nodes[kept])
 
 
-def joined(trees: list[Tree]) -> Tree:
+def join(trees: list[CutTree]) -> CutTree:
     """Trees of different vectors, side by side."""
     starts = np.cumsum([0, *(len(tree.order) for tree in trees)])
     nodes = [tree.nodes + start for tree, start in zip(trees, starts, strict=False)]
-    return Tree(np.concatenate([tree.order for tree in trees]), np.concatenate(nodes))
+    return CutTree(np.concatenate([tree.order for tree in trees]), np.concatenate(nodes))
 
 
-def grown(
-    table: Table, rule: Rule, taste: Taste, order: np.ndarray, room: Room, fast: bool = True
-) -> Tree:
+def grow(
+    table: Table, rule: CoverRule, taste: Taste, order: np.ndarray, room: Room, fast: bool = True
+) -> CutTree:
     """A tree of some vectors that keep α and β together, cut by a taste and by chance.
 
     Args:
@@ -88,11 +88,11 @@ def grown(
         fast: whether to run compiled; it makes no other difference.
     """
     order, nodes = order.copy(), np.empty((2 * len(order), 2), dtype=np.int64)
-    parts = fitting(fast, _grow, _compiled)(table, rule, _ANYTHING, taste, order, nodes, room)
-    return Tree(order, nodes[:parts].copy())
+    parts = fitting_loop(fast, _grow, _compiled)(table, rule, _ANYTHING, taste, order, nodes, room)
+    return CutTree(order, nodes[:parts].copy())
 
 
-_ANYTHING = Rule(1, 0, 1, 0)
+_ANYTHING = CoverRule(1, 0, 1, 0)
 
 
 def _grow(table: Any, rule: Any, free: Any, taste: Any, order: Any, nodes: Any, room: Any) -> int:
@@ -146,4 +146,4 @@ def _parted(table: Any, vectors: Any, a: int, room: Any) -> int:
 @cache
 def _compiled() -> Loop:
     scope = {**vars(cover_cuts), **globals()}
-    return compiled(scope, *cover_cuts.KERNELS, _parted, _cut, _grow)
+    return compile_loop(scope, *cover_cuts.KERNELS, _parted, _cut, _grow)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.exact import is_number
-from sfumato.tasks.microdata.input_error import wrong
+from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.targets.given import Lines, Rows, from_rows
 
@@ -36,14 +36,16 @@ def given_targets(
     told = {column.name: column for column in strata}
     apart = [name for name in header if name not in (_VALUE, _PROBABILITY)]
     if not {_VALUE, _PROBABILITY} <= set(header) or len(set(header)) < len(header):
-        raise wrong(file, "the header names not `value` and `probability`, each column once", row=0)
+        raise input_error(
+            file, "the header names not `value` and `probability`, each column once", row=0
+        )
     if not set(apart) <= set(told):
-        raise wrong(file, "a column is neither a stratum's, `value` nor `probability`", row=0)
+        raise input_error(file, "a column is neither a stratum's, `value` nor `probability`", row=0)
     texts = [_texts(told[name], first) for name in apart]
     keys = [tuple(of[at] for of in texts) for at in range(len(first))]
     given = _by_stratum(header, lines, apart)
     if not set(keys) <= set(given):
-        raise wrong(file, "a stratum of the table has no probabilities")
+        raise input_error(file, "a stratum of the table has no probabilities")
     found = {key: from_rows(given[key], domain, file) for key in dict.fromkeys(keys)}
     return [found[key] for key in keys]
 

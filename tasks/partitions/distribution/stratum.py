@@ -10,7 +10,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.distribution.parameters import StratumParameters
-from sfumato.tasks.partitions.distribution.with_targets import aimed
+from sfumato.tasks.partitions.distribution.with_targets import with_targets
 from sfumato.tasks.partitions.partition import Partition
 
 
@@ -27,4 +27,4 @@ def partition(
         PromiseError: where p-privacy is not promised, or another promise cannot be kept.
     """
     keys, _ = key([microdata[name] for name in strata], microdata.rows)
-    return aimed(microdata, strata, promises, dense(keys)[0])
+    return with_targets(microdata, strata, promises, parameters, dense(keys)[0])

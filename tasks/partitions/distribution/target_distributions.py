@@ -12,7 +12,7 @@ from sfumato.tasks.partitions.distribution.given_distributions import given_targ
 from sfumato.tasks.targets.distribution import normal, of_counts, uniform, zipf
 
 
-def asked(
+def target_distributions(
     promise: PPrivacy,
     microdata: Microdata,
     strata: Sequence[str],

@@ -13,14 +13,17 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.table import Column, Microdata, key
-from sfumato.tasks.partitions.distribution.target_distributions import asked
-from sfumato.tasks.partitions.partition import Aims, Partition
+from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.partitions.distribution.target_distributions import target_distributions
+from sfumato.tasks.partitions.partition import Partition, TargetDistributions
+from sfumato.tasks.partitions.shared.thresholds import needed_promises
 
 
-def aimed(
+def with_targets(
     microdata: Microdata,
     strata: Sequence[str],
     promises: Sequence[PrivacyModel],
+    parameters: PartitionParameters,
     group: np.ndarray,
 ) -> Partition:
     """Groups, none of which crosses strata, each aiming at the distribution asked of its stratum.
@@ -29,32 +32,31 @@ def aimed(
         microdata: the table.
         strata: the columns that tell strata apart.
         promises: p-privacy of the sensitive attribute, and t-closeness where it is wanted.
-        group: the group of each row, 0, 1, ….
+        parameters: the partition's own.
+        group: the group of each row (int64, 0, 1, …).
 
     Raises:
         PromiseError: where p-privacy is not promised or anything but t-closeness is besides, where
             the attribute has nulls, or where the distributions asked for break t-closeness.
     """
-    promise = _wanted(promises)
+    promise = _wanted(promises, parameters)
     column = microdata[str(promise.sensitive)]
     if column.has_null:
         raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution is of")
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
-    weights, of_stratum = asked(promise, microdata, strata, stratum, number)
+    weights, of_stratum = target_distributions(promise, microdata, strata, stratum, number)
     sizes = np.bincount(group)
     of_group = np.empty(len(sizes), dtype=np.int64)
     of_group[group] = stratum
     target = of_stratum[of_group]
     _require_close(promises, column, sizes, target, weights)
     facts = {"groups": len(sizes), "strata": number, "targets": len(weights)}
-    aims = Aims(column.name, target, tuple(map(_distribution, weights)))
-    return Partition(group, facts=facts, aims=aims)
+    aims = TargetDistributions(column.name, target, tuple(map(_distribution, weights)))
+    return Partition(group, facts=facts, target_distributions=aims)
 
 
-def _wanted(promises: Sequence[PrivacyModel]) -> PPrivacy:
-    wanted = [promise for promise in promises if isinstance(promise, PPrivacy)]
-    if not wanted:
-        raise PromiseError("the partition needs a p-privacy promise to read the target from")
+def _wanted(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -> PPrivacy:
+    wanted = needed_promises(PPrivacy, promises, parameters)
     if len({(promise.sensitive, promise.target, promise.per) for promise in wanted}) > 1:
         raise PromiseError("p-privacy is promised with several targets; a group has one")
     if any(not isinstance(promise, PPrivacy | TCloseness) for promise in promises):

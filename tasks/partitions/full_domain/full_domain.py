@@ -19,14 +19,13 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import exact, is_ordered
-from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.full_domain.lattice import (
+    LatticeRows,
     Node,
-    Rows,
     Scope,
     minimal,
     numbered,
@@ -37,13 +36,14 @@ from sfumato.tasks.partitions.full_domain.lattice import (
 from sfumato.tasks.partitions.full_domain.metrics import (
     METRICS,
     Cost,
-    Domain,
     Generalized,
+    MetricDomain,
     Original,
     domain,
 )
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters, Metric
 from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.shared.thresholds import largest_k
 
 _MOST_NODES = 2**21
 
@@ -75,7 +75,7 @@ def partition(
     return Partition(group_of[question.row_of], recoding, question.facts(found))
 
 
-def _groups(shown: Rows, axes: int, dropped: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _groups(shown: LatticeRows, axes: int, dropped: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The group of each distinct row, -1 where dropped, and a row of each group."""
     kept = np.flatnonzero(~dropped)
     group, first = numbered(*shown.take(kept).key(range(axes + 1)))
@@ -129,7 +129,7 @@ class _Question:
         self.scopes = [self._scope(promise, microdata, place) for promise in promises]
         domains = tuple(map(_domain, columns, self.levels))
         self.original = Original(domains, self.rows.counts)
-        self.k = max((p.k for p in promises if isinstance(p, KAnonymity | AlphaK)), default=1)
+        self.k = largest_k(promises)
 
     def _scope(self, promise: PrivacyModel, microdata: Microdata, place: dict[str, int]) -> Scope:
         told = promise.adversary_columns if promise.quasi_identifiers else self.names
@@ -200,10 +200,10 @@ class _Question:
         gone, _ = self._suppressed(node, self.rows.at(self.levels, node))
         return _Found(node, cost, gone, judged)
 
-    def _suppressed(self, node: Node, rows: Rows) -> tuple[np.ndarray, bool]:
+    def _suppressed(self, node: Node, rows: LatticeRows) -> tuple[np.ndarray, bool]:
         return suppressed(rows, node, self.tops, self.scopes, self.budget, self.starred)
 
-    def _cost(self, node: Node, rows: Rows, gone: np.ndarray) -> Cost:
+    def _cost(self, node: Node, rows: LatticeRows, gone: np.ndarray) -> Cost:
         """What a node costs, given its distinct rows and which of them are suppressed."""
         axes, told = len(self.levels), len(self.levels) + 1
         kept = rows.take(~gone) if gone.any() else rows
@@ -264,7 +264,7 @@ def _levels(column: Column, strata: Sequence[str]) -> np.ndarray:
     return levels[:1] if column.name in strata else levels
 
 
-def _domain(column: Column, levels: np.ndarray) -> Domain:
+def _domain(column: Column, levels: np.ndarray) -> MetricDomain:
     """The domain of a column; a null, which is alone below the root, has no influence on ranges."""
     units = None
     if is_ordered(column.values.type) and len(column.values):
@@ -279,7 +279,7 @@ def _collapsed(
     strata: Sequence[str],
     promises: Sequence[PrivacyModel],
     metric: Metric,
-) -> tuple[Rows, np.ndarray, dict[str, int]]:
+) -> tuple[LatticeRows, np.ndarray, dict[str, int]]:
     """The distinct rows, the one of each row, and the place of each attribute of a promise."""
     categories = [column.category() for column in columns]
     categories.append(_joint([microdata[name] for name in strata], microdata.rows))
@@ -295,7 +295,7 @@ def _collapsed(
             categories.append(microdata[name].category())
     codes, bounds = zip(*categories, strict=True)
     codes = tuple(np.asarray(column, dtype=np.int64) for column in codes)
-    rows = Rows(codes, bounds, np.ones(microdata.rows, dtype=np.int64))
+    rows = LatticeRows(codes, bounds, np.ones(microdata.rows, dtype=np.int64))
     return *rows.collapsed(), place
 
 

@@ -35,7 +35,7 @@ _DIRECT = 2**18  # keys below this are counted without sorting
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LatticeRows:
     """Rows as codes by column, in [0, bound), and how often each row occurs.
 
     The quasi-identifiers come first, one column per axis of the lattice.
@@ -55,31 +55,33 @@ class Rows:
             return np.zeros(len(self), dtype=np.int64), 1
         return pack([self.codes[c] for c in telling], [self.bounds[c] for c in telling])
 
-    def take(self, rows: np.ndarray) -> "Rows":
+    def take(self, rows: np.ndarray) -> "LatticeRows":
         """Some rows."""
-        return Rows(tuple(codes[rows] for codes in self.codes), self.bounds, self.counts[rows])
+        return LatticeRows(
+            tuple(codes[rows] for codes in self.codes), self.bounds, self.counts[rows]
+        )
 
-    def only(self, columns: Sequence[int]) -> "Rows":
+    def only(self, columns: Sequence[int]) -> "LatticeRows":
         """Some columns, equal rows once."""
         codes, bounds = zip(*((self.codes[c], self.bounds[c]) for c in columns), strict=True)
-        return Rows(codes, bounds, self.counts).collapsed()[0]
+        return LatticeRows(codes, bounds, self.counts).collapsed()[0]
 
-    def collapsed(self) -> tuple["Rows", np.ndarray]:
+    def collapsed(self) -> tuple["LatticeRows", np.ndarray]:
         """Equal rows once, in ascending order, and which of these each row has become."""
         into, first = numbered(*self.key(range(len(self.codes))))
         codes = tuple(codes[first] for codes in self.codes)
         counts = np.bincount(into, self.counts, len(first)).astype(np.int64)
-        return Rows(codes, self.bounds, counts), into
+        return LatticeRows(codes, self.bounds, counts), into
 
-    def raised(self, axis: int, nodes: np.ndarray) -> "Rows":
+    def raised(self, axis: int, nodes: np.ndarray) -> "LatticeRows":
         """One quasi-identifier generalized (`nodes`: the node of each value); rows stay apart."""
         codes, bounds = list(self.codes), list(self.bounds)
         bounds[axis] = int(nodes.max(initial=-1)) + 1
         # a column of one value alone tells nothing apart, and is not read
         codes[axis] = nodes[codes[axis]] if bounds[axis] > 1 else np.broadcast_to(0, len(self))
-        return Rows(tuple(codes), tuple(bounds), self.counts)
+        return LatticeRows(tuple(codes), tuple(bounds), self.counts)
 
-    def at(self, levels: Sequence[np.ndarray], node: Node) -> "Rows":
+    def at(self, levels: Sequence[np.ndarray], node: Node) -> "LatticeRows":
         """All quasi-identifiers generalized to a node; rows stay apart."""
         rows = self
         for axis, (nodes, level) in enumerate(zip(levels, node, strict=True)):
@@ -88,7 +90,7 @@ class Rows:
 
 
 class Scope(NamedTuple):
-    """A promise and what it is about, as columns of `Rows`.
+    """A promise and what it is about, as columns of `LatticeRows`.
 
     Its groups are the rows that are equal on the axes `axes` (ascending), generalized, and on the
     columns `fixed`; `sensitive` is the column of the attribute that `coded` describes, where it
@@ -101,12 +103,12 @@ class Scope(NamedTuple):
     sensitive: int | None = None
     coded: Coded | None = None
 
-    def failing(self, rows: Rows) -> np.ndarray:
+    def failing(self, rows: LatticeRows) -> np.ndarray:
         """Which rows are in groups that break the promise (bool, one per row)."""
         group, groups = self.seen(rows)
         return np.asarray(self.promise.failing(groups)[group])
 
-    def seen(self, rows: Rows) -> tuple[np.ndarray, Groups]:
+    def seen(self, rows: LatticeRows) -> tuple[np.ndarray, Groups]:
         """The group of each row, and the groups."""
         group, first = numbered(*rows.key([*self.axes, *self.fixed]))
         sizes = np.bincount(group, rows.counts, len(first)).astype(np.int64)
@@ -157,10 +159,10 @@ def tally(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, 
     return ordered[starts], np.add.reduceat(counts[order], starts)
 
 
-class Judge:
+class NodeJudge:
     """One promise at the nodes of a lattice, by the distinct rows that it is about."""
 
-    def __init__(self, scope: Scope, rows: Rows, levels: Sequence[np.ndarray]) -> None:
+    def __init__(self, scope: Scope, rows: LatticeRows, levels: Sequence[np.ndarray]) -> None:
         wanted = [*scope.axes, *scope.fixed]
         if scope.sensitive is not None:
             wanted.append(scope.sensitive)
@@ -284,7 +286,7 @@ class Minimal:
     judged: int
 
 
-def minimal(rows: Rows, levels: Sequence[np.ndarray], scopes: Sequence[Scope]) -> Minimal:
+def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Scope]) -> Minimal:
     """The nodes that keep promises which merging cannot break, while no node below does.
 
     Args:
@@ -292,7 +294,7 @@ def minimal(rows: Rows, levels: Sequence[np.ndarray], scopes: Sequence[Scope]) -
         levels: by axis the node above each value at each level.
         scopes: the promises.
     """
-    judges = [Judge(scope, rows, levels) for scope in scopes]
+    judges = [NodeJudge(scope, rows, levels) for scope in scopes]
     unknown = np.ones([len(nodes) for nodes in levels], dtype=bool)
     found: list[Node] = []
     judged = 0
@@ -320,15 +322,15 @@ def _ascending(unknown: np.ndarray) -> Iterator[Node]:
 
 
 def walk(
-    rows: Rows, levels: Sequence[np.ndarray], skipped: np.ndarray
-) -> Iterator[tuple[Node, Rows]]:
+    rows: LatticeRows, levels: Sequence[np.ndarray], skipped: np.ndarray
+) -> Iterator[tuple[Node, LatticeRows]]:
     """Every node with its distinct rows, from the root down in reverse lexicographic order.
 
     Each node's rows are rolled up from those of a node below it. Nodes that are `skipped` (bool, of
     the lattice's shape) when their turn comes are left out.
     """
 
-    def below(node: Node, rows: Rows) -> Iterator[tuple[Node, Rows]]:
+    def below(node: Node, rows: LatticeRows) -> Iterator[tuple[Node, LatticeRows]]:
         axis = len(node)
         if axis == len(levels):
             yield node, rows
@@ -342,7 +344,7 @@ def walk(
 
 
 def suppressed(
-    rows: Rows, node: Node, tops: Node, scopes: Sequence[Scope], budget: int, starred: bool
+    rows: LatticeRows, node: Node, tops: Node, scopes: Sequence[Scope], budget: int, starred: bool
 ) -> tuple[np.ndarray, bool]:
     """Which rows to suppress at a node, and whether the promises are kept then.
 
@@ -370,7 +372,7 @@ def suppressed(
             return gone, False
 
 
-def published(rows: Rows, node: Node, tops: Node, starred: np.ndarray) -> Rows:
+def published(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -> LatticeRows:
     """Rows at a node, some of them with all quasi-identifiers at their highest levels instead."""
     if not starred.any():
         return rows

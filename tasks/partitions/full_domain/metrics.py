@@ -17,15 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.partitions.full_domain.parameters import Metric
 
 Cost = int | Fraction | float
 
-_INT64 = 2**63 - 1
 _DECIMALS = 12  # costs of floats that differ by less are equal
 
 
-class Level(NamedTuple):
+class DomainLevel(NamedTuple):
     """The nodes of one level: `rows` and present `values` below each, and its certainty `penalty`.
 
     The penalty is a whole number, in parts of the domain's `whole`.
@@ -37,10 +37,10 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class MetricDomain:
     """A quasi-identifier's levels, and what its penalties are parts of."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[DomainLevel, ...]
     whole: int
 
     @property
@@ -49,7 +49,9 @@ class Domain:
         return len(self.levels) - 1
 
 
-def domain(codes: np.ndarray, ancestors: np.ndarray, units: np.ndarray | None = None) -> Domain:
+def domain(
+    codes: np.ndarray, ancestors: np.ndarray, units: np.ndarray | None = None
+) -> MetricDomain:
     """The domain of a quasi-identifier: the values that its rows have.
 
     The penalty of a node is the range of its values where they are numbers, else how many they are;
@@ -70,21 +72,21 @@ def domain(codes: np.ndarray, ancestors: np.ndarray, units: np.ndarray | None = 
         if not whole:
             return domain(codes, ancestors)
     levels = (_level(nodes[present], rows[present], units) for nodes in ancestors)
-    return Domain(tuple(levels), whole)
+    return MetricDomain(tuple(levels), whole)
 
 
-def _level(nodes: np.ndarray, rows: np.ndarray, units: np.ndarray | None) -> Level:
+def _level(nodes: np.ndarray, rows: np.ndarray, units: np.ndarray | None) -> DomainLevel:
     number = int(nodes.max()) + 1
     below = np.bincount(nodes, rows, number).astype(np.int64)
     values = np.bincount(nodes, minlength=number)
     if units is None:
-        return Level(below, values, np.where(values > 1, values, 0))
+        return DomainLevel(below, values, np.where(values > 1, values, 0))
     ordered = units[np.argsort(nodes, kind="stable")]
     ends = np.cumsum(values)
     some = values > 0
     penalty = np.zeros(number, dtype=units.dtype)
     penalty[some] = ordered[ends[some] - 1] - ordered[(ends - values)[some]]
-    return Level(below, values, penalty)
+    return DomainLevel(below, values, penalty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class Original:
     `counts` has one entry for each vector of quasi-identifiers and further values that occurs.
     """
 
-    domains: tuple[Domain, ...]
+    domains: tuple[MetricDomain, ...]
     counts: np.ndarray
 
     @cached_property
@@ -139,7 +141,7 @@ class Generalized:
         """Number of suppressed rows."""
         return int(self.suppressed.sum())
 
-    def levels(self) -> Iterator[tuple[Level, np.ndarray]]:
+    def levels(self) -> Iterator[tuple[DomainLevel, np.ndarray]]:
         """For each quasi-identifier its level, and the groups' nodes of it."""
         for domain, level, nodes in zip(self.original.domains, self.node, self.nodes, strict=True):
             yield domain.levels[level], nodes
@@ -195,10 +197,10 @@ def ncp(table: Generalized) -> Fraction:
     return Fraction(cells + suppressed) / (table.original.rows * len(wholes))
 
 
-def _total(level: Level, nodes: np.ndarray, sizes: np.ndarray) -> int:
+def _total(level: DomainLevel, nodes: np.ndarray, sizes: np.ndarray) -> int:
     """The penalty of all rows of groups of such sizes."""
     largest = int(level.penalty.max()) * int(sizes.sum())
-    penalty = level.penalty if largest <= _INT64 else level.penalty.astype(object)
+    penalty = level.penalty if largest <= INT64_MAX else level.penalty.astype(object)
     return int((sizes * penalty[nodes]).sum())
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
 
 _STEPS_WORTH_COMPILING = 10**5
 
@@ -141,4 +141,4 @@ def pieces(chain: Chain, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _compiled_decide() -> Loop:
-    return compiled(globals(), _overlap, _decide)
+    return compile_loop(globals(), _overlap, _decide)

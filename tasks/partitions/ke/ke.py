@@ -28,7 +28,8 @@ from sfumato.tasks.partitions.ke.random import at_random
 from sfumato.tasks.partitions.ke.runs import assign, bounds_of, feasible, starts_of
 from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 from sfumato.tasks.partitions.partition import Partition, by_stratum
-from sfumato.tasks.partitions.shared.merge_in_order import merged_in_order
+from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
+from sfumato.tasks.partitions.shared.thresholds import needed_promises, strictest_ke
 
 _WORTH_COMPILING = 100_000
 
@@ -50,7 +51,7 @@ def partition(
         PromiseError: where there is no (k,e)-promise, where a stratum has fewer than k distinct
             values or a range below e, or where another promise cannot be kept by merging.
     """
-    promise = _strictest(promises)
+    promise = strictest_ke(needed_promises(KEAnonymity, promises, parameters))
     column = microdata[str(promise.sensitive)]
     numbers = exact(column.values, column.name)
     group = np.full(microdata.rows, -1, dtype=np.int64)
@@ -60,7 +61,7 @@ def partition(
         group[rows] = len(stratum) + cut.group
         stratum += [number] * (int(cut.group.max(initial=-1)) + 1)
         cuts.append(cut)
-    merged = merged_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)
+    merged = merge_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)
     facts = {
         "objective": str(parameters.objective),
         **_certificate(parameters.objective, cuts, numbers),
@@ -68,16 +69,6 @@ def partition(
         "merged_for_other_promises": len(stratum) - int(merged.max(initial=-1)) - 1,
     }
     return Partition(merged, facts=facts)
-
-
-def _strictest(promises: Sequence[PrivacyModel]) -> KEAnonymity:
-    wanted = [promise for promise in promises if isinstance(promise, KEAnonymity)]
-    if not wanted:
-        raise PromiseError("ke needs a (k,e)-anonymity promise to read k and e from")
-    name = wanted[0].sensitive
-    same = [promise for promise in wanted if promise.sensitive == name]
-    k, e = max(promise.k for promise in same), max(promise.e for promise in same)
-    return KEAnonymity(k=k, e=e, sensitive=name)
 
 
 class _Cut(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.partitions.ke.runs import (
     WORTH_COMPILING,
     bounds_of,
@@ -145,9 +145,9 @@ def _put(points: Any, cost: Any, runs: Any, queue: Any, new: int, head: int, tai
 
 @cache
 def _compiled_largest() -> Loop:
-    return compiled(globals(), _enter, _advance, _least_largest)
+    return compile_loop(globals(), _enter, _advance, _least_largest)
 
 
 @cache
 def _compiled_sum() -> Loop:
-    return compiled(globals(), _put, _least_sum)
+    return compile_loop(globals(), _put, _least_sum)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.partitions.ke.chain import Chain, chain_within, pieces
 from sfumato.tasks.partitions.ke.largest import minimum_max
 from sfumato.tasks.partitions.ke.runs import WORTH_COMPILING, first_ends
@@ -161,4 +161,4 @@ def _ranges(points: np.ndarray, bound: int, apart: int) -> np.ndarray:
 
 @cache
 def _compiled_widest() -> Loop:
-    return compiled(globals(), _widest)
+    return compile_loop(globals(), _widest)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.ke.runs import WORTH_COMPILING
 
@@ -70,4 +70,4 @@ def _fill(codes: Any, units: Any, k: int, e: int, seen: Any, group: Any) -> int:
 
 @cache
 def _compiled() -> Loop:
-    return compiled(globals(), _fill)
+    return compile_loop(globals(), _fill)

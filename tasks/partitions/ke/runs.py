@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 
 WORTH_COMPILING = 20_000  # values: below, interpreting takes less time than loading the compiled
@@ -52,7 +52,7 @@ def _fill(points: Any, k: int, e: int, ends: Any) -> None:
 
 @cache
 def _compiled() -> Loop:
-    return compiled(globals(), _fill)
+    return compile_loop(globals(), _fill)
 
 
 def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.ndarray:

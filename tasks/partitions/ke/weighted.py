@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.partitions.ke.runs import WORTH_COMPILING, feasible, first_ends, starts_of
 
 # Costs are two numbers, high * 2**31 + low: their products need more than 64 bits.
@@ -166,4 +166,4 @@ def _cost(points: Any, before: Any, cost: Any, start: int, end: int) -> tuple[in
 
 @cache
 def _compiled() -> Loop:
-    return compiled(globals(), _cost, _no_worse, _first, _enter, _scan)
+    return compile_loop(globals(), _cost, _no_worse, _first, _enter, _scan)

@@ -17,7 +17,7 @@ from sfumato.tasks.partitions.mondrian.cuts import Attribute
 from sfumato.tasks.partitions.mondrian.sides import (
     Tables,
     above,
-    compiled,
+    compile_late,
     down,
     halves,
     median_of,
@@ -27,7 +27,7 @@ from sfumato.tasks.partitions.mondrian.sides import (
 )
 
 
-class Rule(NamedTuple):
+class FastRule(NamedTuple):
     """What every part keeps: rows, different sensitive values, and a largest share of each."""
 
     rows: int
@@ -59,7 +59,7 @@ def cut_by_part(
     stratum: np.ndarray,
     order: np.ndarray,
     sensitive: np.ndarray | None,
-    rule: Rule,
+    rule: FastRule,
     strict: bool,
 ) -> np.ndarray:
     """The final part of each row.
@@ -103,8 +103,8 @@ def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
     )
 
 
-@compiled
-def _keeps(values: np.ndarray, rule: Rule, tally: np.ndarray) -> bool:
+@compile_late
+def _keeps(values: np.ndarray, rule: FastRule, tally: np.ndarray) -> bool:
     """Whether sensitive values are different and rare enough; `tally` is 0 before and after."""
     distinct, most, seen = 0, 0, 0
     for value in values:
@@ -119,7 +119,7 @@ def _keeps(values: np.ndarray, rule: Rule, tally: np.ndarray) -> bool:
     return distinct >= rule.values and most * rule.denominator <= rule.numerator * len(values)
 
 
-@compiled
+@compile_late
 def _placed(side: np.ndarray, sides: int, least: int, place: np.ndarray, ends: np.ndarray) -> bool:
     """Where each row goes if sides follow each other, and where those end.
 
@@ -146,8 +146,8 @@ def _placed(side: np.ndarray, sides: int, least: int, place: np.ndarray, ends: n
     return True
 
 
-@compiled
-def _kept(values: np.ndarray, ends: np.ndarray, rule: Rule, tally: np.ndarray) -> bool:
+@compile_late
+def _kept(values: np.ndarray, ends: np.ndarray, rule: FastRule, tally: np.ndarray) -> bool:
     """Whether all parts, of which `ends` are given, keep the rule about sensitive values."""
     begin = 0
     for end in ends:
@@ -157,13 +157,13 @@ def _kept(values: np.ndarray, ends: np.ndarray, rule: Rule, tally: np.ndarray) -
     return True
 
 
-@compiled
+@compile_late
 def _column(columns: np.ndarray, run: tuple[int, int, int], column: int) -> np.ndarray:
     begin, end, here = run
     return columns[here, column, begin:end]
 
 
-@compiled
+@compile_late
 def _moved(
     columns: np.ndarray,
     here: tuple[int, int, int],
@@ -178,13 +178,13 @@ def _moved(
     return to
 
 
-@compiled
+@compile_late
 def _cut_along(
     columns: np.ndarray,
     run: tuple[int, int, int],
     tables: Tables,
     a: int,
-    rule: Rule,
+    rule: FastRule,
     strict: bool,
     scratch: Scratch,
 ) -> int:
@@ -214,12 +214,12 @@ def _cut_along(
     return 0
 
 
-@compiled
+@compile_late
 def _cut(
     columns: np.ndarray,
     run: tuple[int, int, int],
     tables: Tables,
-    rule: Rule,
+    rule: FastRule,
     strict: bool,
     scratch: Scratch,
 ) -> int:
@@ -238,17 +238,17 @@ def _cut(
     return 0
 
 
-@compiled
+@compile_late
 def _push(stack: np.ndarray, at: int, begin: int, end: int, here: int) -> None:
     stack[at, 0], stack[at, 1], stack[at, 2] = begin, end, here
 
 
-@compiled
+@compile_late
 def _cut_all(
     columns: np.ndarray,
     strata: int,
     tables: Tables,
-    rule: Rule,
+    rule: FastRule,
     strict: bool,
     scratch: Scratch,
     group: np.ndarray,

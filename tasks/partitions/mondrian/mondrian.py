@@ -23,7 +23,8 @@ from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.mondrian.cuts import Attribute, attribute
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.partitions.shared.judging import Judge
+from sfumato.tasks.partitions.shared.judging import PartJudge
+from sfumato.tasks.partitions.shared.thresholds import largest_k, largest_l, smallest_alpha
 
 _WORTH_COMPILING = 200_000
 _INT32 = 2**31 - 1
@@ -49,7 +50,7 @@ def partition(
     """
     strict = parameters.mode == "strict"
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
-    judge = Judge.of(microdata, promises)
+    judge = PartJudge.of(microdata, promises)
     judge.require(stratum, number)
     attributes = [attribute(column) for column in microdata.with_roles("quasi-identifier")]
     order = _order(stratum, strict, randomness)
@@ -77,7 +78,7 @@ def cut_by_level(
     attributes: Sequence[Attribute],
     stratum: np.ndarray,
     order: np.ndarray,
-    judge: Judge,
+    judge: PartJudge,
     strict: bool,
 ) -> np.ndarray:
     """The final part of each row, cutting all open parts at once, again and again.
@@ -108,7 +109,7 @@ def _children(
     attributes: Sequence[Attribute],
     rows: np.ndarray,
     part: np.ndarray,
-    judge: Judge,
+    judge: PartJudge,
     strict: bool,
 ) -> np.ndarray:
     """A number for the child that each row goes to, -1 where its part cannot be cut.
@@ -168,7 +169,7 @@ def _cut_compiled(
     attributes: Sequence[Attribute],
     stratum: np.ndarray,
     order: np.ndarray,
-    judge: Judge,
+    judge: PartJudge,
     strict: bool,
 ) -> np.ndarray | None:
     """What `cut_by_level` does, compiled; None where that cannot be or does not pay."""
@@ -179,17 +180,12 @@ def _cut_compiled(
     if len(order) < _WORTH_COMPILING:
         return None
     from sfumato.tasks.partitions.mondrian.compiled import (  # compiling takes seconds
-        Rule,
+        FastRule,
         cut_by_part,
     )
 
-    share = min((Fraction(p.alpha) for p in promises if isinstance(p, AlphaK)), default=Fraction(1))
-    rule = Rule(
-        max((p.k for p in promises if isinstance(p, KAnonymity | AlphaK)), default=1),
-        max((p.l for p in promises if isinstance(p, DistinctLDiversity)), default=1),
-        share.numerator,
-        share.denominator,
-    )
+    share = Fraction(smallest_alpha(promises))
+    rule = FastRule(largest_k(promises), largest_l(promises), share.numerator, share.denominator)
     sensitive = next((judge.sensitive[name].codes for name in named), None)
     group = cut_by_part(attributes, stratum, order, sensitive, rule, strict)
     if judge.broken(np.arange(len(group)), group, int(group.max()) + 1).any():

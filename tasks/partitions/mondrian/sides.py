@@ -47,12 +47,12 @@ def tables_of(attributes: Sequence[Attribute]) -> Tables:
     )
 
 
-def compiled(function: _F) -> _F:
+def compile_late(function: _F) -> _F:
     """The function, compiled at its first call and kept for all processes."""
     return cast(_F, njit(cache=True)(function))
 
 
-@compiled
+@compile_late
 def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
     """The level of the lowest common ancestor of some codes."""
     size, begin, top = tables.sizes[a], tables.begins[a], 0
@@ -63,7 +63,7 @@ def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
     return top
 
 
-@compiled
+@compile_late
 def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
     """The normalized width, -1 where no cut can have two sides."""
     begin = tables.begins[a]
@@ -79,7 +79,7 @@ def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
     return float((tables.spans[begin + high] - tables.spans[begin + low]) / tables.lengths[a])
 
 
-@compiled
+@compile_late
 def widest(widths: np.ndarray) -> int:
     """The attribute of the largest width, the first of equal ones."""
     found = 0
@@ -89,7 +89,7 @@ def widest(widths: np.ndarray) -> int:
     return found
 
 
-@compiled
+@compile_late
 def _select(codes: np.ndarray, rank: int) -> int:
     """The code of this rank, by Hoare's selection, which changes the order of the codes."""
     low, high = 0, len(codes) - 1
@@ -110,7 +110,7 @@ def _select(codes: np.ndarray, rank: int) -> int:
     return int(codes[rank])
 
 
-@compiled
+@compile_late
 def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
     """The lower median; `tally` has room for every code, `copy` for every row."""
     low = high = int(codes[0])
@@ -131,7 +131,7 @@ def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
     return median
 
 
-@compiled
+@compile_late
 def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndarray) -> int:
     """Which codes are above the median, or else above the value before.
 
@@ -153,7 +153,7 @@ def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndar
     return 2
 
 
-@compiled
+@compile_late
 def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
     """Which rows belong to the upper half, those with the median in their order."""
     room = (len(codes) + 1) // 2
@@ -166,7 +166,7 @@ def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
     return 2
 
 
-@compiled
+@compile_late
 def down(tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np.ndarray) -> int:
     """The child of the lowest common ancestor above each code; `number` is -1 before and after."""
     begin = tables.begins[a] + (_top(tables, a, codes) - 1) * tables.sizes[a]

@@ -16,7 +16,7 @@ def known_columns(promise: PrivacyModel) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Knowing:
+class WithKnownValues:
     """A promise that must hold for every value, in each group, of attributes that are known.
 
     `pairs` are the known values and the sensitive one of each row, coded together; `known` and
@@ -31,7 +31,7 @@ class Knowing:
     sensitive: Coded
 
     @classmethod
-    def of(cls, promise: PrivacyModel, microdata: Microdata) -> "Knowing":
+    def of(cls, promise: PrivacyModel, microdata: Microdata) -> "WithKnownValues":
         """With the pairs that occur in a table."""
         sensitive = microdata[str(promise.sensitive)].coded()
         known, _ = dense(

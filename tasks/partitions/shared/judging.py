@@ -19,7 +19,7 @@ from sfumato.tasks.microdata.table import Microdata
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
+class PartJudge:
     """Promises, and of all rows (so many) the sensitive attributes that they speak of."""
 
     promises: Sequence[PrivacyModel]
@@ -27,7 +27,7 @@ class Judge:
     rows: int
 
     @classmethod
-    def of(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "Judge":
+    def of(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "PartJudge":
         """Promises about the rows of a table.
 
         Raises:

@@ -8,11 +8,11 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count, merge
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.shared.background_knowledge import Knowing, known_columns
-from sfumato.tasks.partitions.shared.merging import Judge, until_kept
+from sfumato.tasks.partitions.shared.background_knowledge import WithKnownValues, known_columns
+from sfumato.tasks.partitions.shared.merging import GroupJudge, merge_until_kept
 
 
-def merged_in_order(
+def merge_in_order(
     microdata: Microdata,
     group: np.ndarray,
     stratum: np.ndarray,
@@ -40,12 +40,14 @@ def merged_in_order(
     for promise in promises:
         if not promise.monotone or promise.reference_uri is not None or promise.needs_covers:
             raise PromiseError(f"{promise.name} cannot be kept by merging groups")
-    knowing = [Knowing.of(promise, microdata) for promise in promises if known_columns(promise)]
+    knowing = [
+        WithKnownValues.of(promise, microdata) for promise in promises if known_columns(promise)
+    ]
     seen = {column.name: column.coded() for column in microdata.with_roles("sensitive")}
     seen |= {one.name: one.pairs for one in knowing}
     groups = count(group, max(len(stratum), 1), seen)
-    judges: list[Judge] = [*(p for p in promises if not known_columns(p)), *knowing]
-    into = until_kept(groups, stratum, judges)
+    judges: list[GroupJudge] = [*(p for p in promises if not known_columns(p)), *knowing]
+    into = merge_until_kept(groups, stratum, judges)
     whole = merge(groups, into)
     for judge in judges:
         if judge.failing(whole).any():

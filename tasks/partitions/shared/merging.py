@@ -13,7 +13,7 @@ from sfumato.expectations.groups.counting import merge
 from sfumato.expectations.groups.groups import Groups
 
 
-class Judge(Protocol):
+class GroupJudge(Protocol):
     """What says which groups may not stay: a promise, or one for those who know more."""
 
     @property
@@ -26,7 +26,9 @@ class Judge(Protocol):
         ...
 
 
-def until_kept(groups: Groups, stratum: np.ndarray, promises: Sequence[Judge]) -> np.ndarray:
+def merge_until_kept(
+    groups: Groups, stratum: np.ndarray, promises: Sequence[GroupJudge]
+) -> np.ndarray:
     """Merge groups that break a promise with the next of their stratum, as often as it takes.
 
     Args:

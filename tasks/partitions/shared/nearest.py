@@ -14,7 +14,7 @@ from math import comb
 import numpy as np
 
 from sfumato.expectations.groups.counting import pack
-from sfumato.tasks.arrays.compiled import Loop, compiled
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
 
 _FEW_ROWS = 1024  # a table of all their distances is small
 _CELLS = 1 << 21  # distances held at a time
@@ -130,4 +130,4 @@ def _has(found: np.ndarray, filled: int, other: int) -> bool:
 
 @cache
 def _loop() -> Loop:
-    return compiled(globals(), _has, _scan)
+    return compile_loop(globals(), _has, _scan)

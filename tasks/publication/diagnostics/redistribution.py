@@ -5,7 +5,7 @@ from typing import Any
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
-from sfumato.tasks.forms.redistributed.redistributed import facts, rounding
+from sfumato.tasks.forms.redistributed.redistributed import facts, rounding_distances
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 
@@ -20,7 +20,7 @@ def redistribution(
     """
     if not isinstance(declared.form, RedistributedParameters):
         return {}
-    rounded = rounding(original, partition, declared.form)
+    rounded = rounding_distances(original, partition, declared.form)
     return {
         **facts(tables, declared.columns),
         "distance_of_targets": [float(distance) for distance in rounded],

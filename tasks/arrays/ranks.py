@@ -1,0 +1,27 @@
+"""Ranks of integer keys."""
+
+import numpy as np
+
+
+def dense_ranks(keys: np.ndarray) -> np.ndarray:
+    """Return the dense ranks 0, 1, … (int64, one per key) of one-dimensional integer keys.
+
+    >>> dense_ranks(np.array([7, -1, 7, 9]))
+    array([1, 0, 1, 2])
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.cumsum(np.append(False, ordered[1:] != ordered[:-1])[: len(keys)])
+    return ranks
+
+
+def places_in(order: np.ndarray) -> np.ndarray:
+    """Return the place (int64) that each of 0, 1, … has in a permutation of them.
+
+    >>> places_in(np.array([2, 0, 1]))
+    array([1, 2, 0])
+    """
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return places
