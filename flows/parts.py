@@ -9,10 +9,10 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.declaration.terms import Format, LineName, Title
 from sfumato.tasks.forms.parameters import FormChoice
+from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
-from sfumato.tasks.schema.sources import Source
 from sfumato.tasks.schema.strata import Stratum
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from prefect.artifacts import create_table_artifact
 
 from sfumato.tasks.microdata.declared_source import require
+from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.report.watched.verdicts import of_findings
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.schema.sources import Source
 from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from sfumato.tasks.schema.sources import CsvDialect, Source
+from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 DEPLOYMENTS = Path(__file__).parents[1] / "deployments"
 HIERARCHIES = DEPLOYMENTS / "releases" / "hierarchies"

@@ -16,13 +16,11 @@ from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.filter import kept_rows
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
 from sfumato.tasks.microdata.input_error import input_error
-from sfumato.tasks.microdata.readers.columnar import read_columnar
-from sfumato.tasks.microdata.readers.delimited import read_delimited
-from sfumato.tasks.microdata.readers.typed import adopt, parse
+from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.rows import one_per_unit, without_nulls
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.schema.sources import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,17 +138,11 @@ def _require_digest(path: Path, source: Source) -> None:
 
 def _encoded(path: Path, source: Source, columns: Mapping[str, ColumnSpec]) -> Microdata:
     """All rows of the file, in the order of the declared columns."""
-    file, typed = source.uri, {}
-    if source.format == "csv":
-        text = read_delimited(path, file, source.csv)
-        _require_columns(list(text), source, columns)
-        for name, column in columns.items():
-            typed[name] = parse(text.pop(name), column.type, file, name)
-    else:
-        values = read_columnar(path, file)
-        _require_columns(list(values), source, columns)
-        for name, column in columns.items():
-            typed[name] = adopt(values.pop(name), column.type, file, name)
+    file, reader = source.uri, READERS[source.format]
+    found, typed = reader.read(path, file, source.csv), {}
+    _require_columns(list(found), source, columns)
+    for name, column in columns.items():
+        typed[name] = reader.convert(found.pop(name), column.type, file, name)
     encoded = tuple(encode(n, column.role, typed.pop(n).array()) for n, column in columns.items())
     return Microdata(encoded, len(encoded[0].codes) if encoded else 0)
 

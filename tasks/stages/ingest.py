@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from sfumato.expectations.rules.structure import Rule
 from sfumato.tasks.microdata.declared_source import as_table, declared_rules
+from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import read, represented_rows
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.schema.sources import Source
 from sfumato.tasks.stages.stage import new_stage, note
 
 Columns = Mapping[str, ColumnSpec]

@@ -9,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.schema.columns import ColumnSpec
-from sfumato.tasks.schema.sources import CsvDialect, Source
+from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 CANARY = "87654321"
 FILE = "people.csv"

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from sfumato.expectations.errors import InputError, SpecError
+from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest, local_path
-from sfumato.tasks.schema.sources import Source
 from tests.microdata.sources import CANARY, column, refusal, values
 
 X = {"x": column()}

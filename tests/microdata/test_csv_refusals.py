@@ -3,8 +3,8 @@
 import pytest
 
 from sfumato.expectations.errors import InputError, SpecError
+from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest
-from sfumato.tasks.schema.sources import Source
 from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal
 
 AB = {"a": column(), "b": column()}

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest
-from sfumato.tasks.schema.sources import Source
 from tests.microdata.sources import CANARY, column, ingest_parquet, refusal, values
 
 FILE = "people.parquet"

@@ -6,9 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.readers.distinct import Distinct
+from sfumato.tasks.microdata.readers.typed import adopt
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 
-def read_columnar(path: Path, file: str) -> dict[str, pa.ChunkedArray]:
+def read(path: Path, file: str, _dialect: CsvDialect) -> dict[str, pa.ChunkedArray]:
     """Read a Parquet file, columns of text with their dictionaries.
 
     Args:
@@ -29,3 +33,12 @@ def read_columnar(path: Path, file: str) -> dict[str, pa.ChunkedArray]:
         raise input_error(file, "cannot be read as Parquet") from None
     require_distinct_names(table.column_names, file)
     return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def convert(values: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> Distinct:
+    """Take a typed column as values of a type, where that loses nothing.
+
+    Raises:
+        InputError: where the types do not fit, or with the first row whose value does not.
+    """
+    return adopt(values, type_, file, name)

@@ -16,12 +16,14 @@ from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.microdata.readers.encoding import in_utf8
-from sfumato.tasks.schema.sources import CsvDialect
+from sfumato.tasks.microdata.readers.typed import parse
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 _QUOTED_LATE = "a quoted value after a blank"
 
 
-def read_delimited(path: Path, file: str, dialect: CsvDialect) -> dict[str, Distinct]:
+def read(path: Path, file: str, dialect: CsvDialect) -> dict[str, Distinct]:
     """Read a CSV file as text. Blank lines are no rows.
 
     Args:
@@ -46,6 +48,15 @@ def read_delimited(path: Path, file: str, dialect: CsvDialect) -> dict[str, Dist
     return {
         name: _text(field, file, name, dialect) for name, field in zip(names, fields, strict=True)
     }
+
+
+def convert(values: Distinct, type_: ColumnType, file: str, name: str) -> Distinct:
+    """Parse a column of text as values of a type.
+
+    Raises:
+        InputError: with the first row whose text is no such value.
+    """
+    return parse(values, type_, file, name)
 
 
 def _opened(content: Path | bytes) -> pa.NativeFile:

@@ -1,6 +1,6 @@
-"""What a steward declares of a source: where it is and how it is written."""
+"""How a steward declares that a CSV file is written."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -28,19 +28,3 @@ class CsvDialect(BaseModel):
         if self.header is not None and len(set(self.header)) < len(self.header):
             raise ValueError("the header names a column twice")
         return self
-
-
-class Source(BaseModel):
-    """Where the microdata come from. Paths are relative to the spec; `${NAME}` is environment."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
-    format: Literal["csv", "parquet"] = "csv"
-    csv: CsvDialect = CsvDialect()
-    sha256: Annotated[
-        str | None, Field(pattern="^[0-9a-f]{64}$", description="digest the file must have")
-    ] = None
-    where: Annotated[
-        str | None, Field(min_length=1, description="SQL predicate: which rows to represent")
-    ] = None

@@ -1,0 +1,33 @@
+"""What a reader of source files is: one module per format offers these."""
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from sfumato.tasks.microdata.readers.distinct import Distinct
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.csv_dialect import CsvDialect
+
+
+class Reader(Protocol):
+    """Reads a file whole, and then column by column as values of declared types."""
+
+    def read(self, path: Path, file: str, dialect: CsvDialect) -> dict[str, Any]:
+        """Read the columns of a file by name, in the reader's own representation.
+
+        Args:
+            path: the file.
+            file: what to call it in errors.
+            dialect: how it is written, where it is CSV.
+
+        Raises:
+            InputError: where it is no such file.
+        """
+        ...
+
+    def convert(self, values: Any, type_: ColumnType, file: str, name: str) -> Distinct:
+        """Convert a column that was read to values of a type.
+
+        Raises:
+            InputError: with the first row whose value is no such value.
+        """
+        ...
