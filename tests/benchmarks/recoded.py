@@ -13,6 +13,7 @@ import pyarrow as pa
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.terms import Declared, RowCounts
+from sfumato.tasks.declaration.assessment import SeenGroups
 from sfumato.tasks.declaration.utility import Utility, utility
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.forms.registry import FORMS
@@ -91,7 +92,8 @@ def _utility(
     )
     columns = {column.name: _declared(column) for column in microdata.columns}
     declared = Declared.model_construct(columns=columns, form=shown, rows=counts, promises=())
-    lost = utility(tables, declared)
+    sizes = SeenGroups(declared, tables).of_all().sizes
+    lost = utility(tables, declared, sizes)
     assert lost is not None
     return lost
 

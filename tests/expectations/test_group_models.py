@@ -310,14 +310,6 @@ def keeps(model, groups):
     return kept
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.name} {model.parameters()}")
-def test_nothing_at_all_keeps_no_promise(model):
-    nothing = count(np.array([], np.int64), 1, {"s": Coded(np.array([], np.int64), 0)})
-    verdict = model.check(nothing)
-    assert not verdict.holds
-    assert set(verdict.observed) == set(verdict.required)
-
-
 def test_the_order_of_rows_changes_nothing():
     rng = np.random.default_rng(3)
     rows = [(int(rng.integers(5)), int(v)) for v in rng.choice(VALUES, 60)]

@@ -163,12 +163,6 @@ def test_a_null_among_quasi_identifiers_is_a_value_of_its_own(groups_of):
     assert not KAnonymity(k=2).check(groups).holds
 
 
-def test_no_groups_keep_no_promise():
-    nothing = count(np.array([], dtype=np.int64), 1, {"s": Coded(np.array([], np.int64), 0)})
-    assert not KAnonymity(k=1).check(nothing).holds
-    assert not KEAnonymity(k=1, e=0).check(nothing).holds
-
-
 @pytest.mark.parametrize("values", [["a", "b"], [1, None]])
 def test_values_without_order_or_with_nulls_are_unmeasurable(groups_of, values):
     groups = groups_of([("g", value) for value in values])
