@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, settings
 
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
-from tests.release.small import Small, people
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=50, **_COMMON)
@@ -24,6 +23,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A small line whose stages run here."""
+    from tests.release.small import Small, people
+
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     return Small(tmp_path / "line").write(people())
 
