@@ -6,13 +6,16 @@ RUN := $(VENV)/bin
 PEER := .venv-pycanon
 VIEW := $(VENV)/view
 
-.PHONY: demo test browser packaging lint types imports house bench clean
+.PHONY: demo test full browser packaging lint types imports house bench clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
 
 test: $(STAMP)
 	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not postgres and not packaging"
+
+full: $(STAMP)
+	$(RUN)/python -m pytest -n 2 --dist loadgroup
 
 browser: $(STAMP)
 	$(RUN)/python -m pytest -m "browser or postgres"
@@ -31,8 +34,8 @@ types: $(VIEW)
 imports: $(VIEW)
 	PYTHONPATH=$(VIEW) $(RUN)/lint-imports
 
-house: $(VIEW)
-	PYTHONPATH=$(VIEW):. $(RUN)/python -m tests.house
+house: $(STAMP)
+	$(RUN)/python -m tests.house
 
 bench: $(STAMP) $(PEER)/.installed
 	PYCANON=$(PEER)/bin/python $(RUN)/python -m tests.benchmarks

@@ -20,6 +20,15 @@ settings.register_profile("deep", max_examples=5000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Give what is set up once for many tests to one worker."""
+    for item in items:
+        for name in ("browser", "postgres", "packaging"):
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.xdist_group(name))
+
+
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A small line whose stages run here."""
