@@ -1,0 +1,33 @@
+"""Where a form's and a partition's words for the page stand: in `templates`, or beside the part."""
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+
+from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, FunctionLoader
+
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_ENDING = ".html.j2"
+_PARTS: Mapping[str, Mapping[str, type]] = {
+    "forms": FORM_PARAMETERS,
+    "partitions": PARTITION_PARAMETERS,
+}
+
+
+def template_loader() -> BaseLoader:
+    """Load templates by name; `forms/<method>` and `partitions/<method>` also from beside them."""
+    ours = FileSystemLoader(_TEMPLATES, encoding="utf-8")
+    return ChoiceLoader([ours, FunctionLoader(_beside_the_part)])
+
+
+def _beside_the_part(name: str) -> str | None:
+    """The template `<method>.html.j2` in the directory of the part's parameters, if there is one."""
+    room, _, file = name.partition("/")
+    kind = _PARTS.get(room, {}).get(file.removesuffix(_ENDING))
+    if kind is None:
+        return None
+    path = Path(inspect.getfile(kind)).with_name(file)
+    return path.read_text(encoding="utf-8") if path.is_file() else None

@@ -1,0 +1,111 @@
+"""A new partition, form and reader are one entry of a registry each; nothing else is changed.
+
+Each is entered for the test, keeps the laws of its kind, and goes through a release, its check, a
+query, a rewritten one and the page.
+"""
+
+import csv
+import json
+
+import pytest
+import yaml
+
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.flows.cli.main import run
+from sfumato.flows.spec import json_schema
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.readers.registry import READERS
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from sfumato.tasks.partitions.registry import PARTITIONS
+from tests.house import lines_of_json
+from tests.house.runs_of_rows import runs_of_rows
+from tests.house.runs_of_rows.parameters import RunsOfRowsParameters
+from tests.house.turned import turned
+from tests.house.turned.parameters import TurnedParameters
+from tests.laws.form_laws import FormCase, FormLaws
+from tests.laws.partition_laws import PartitionCase, PartitionLaws
+from tests.laws.tables import QUASI
+
+K2 = KAnonymity(k=2, quasi_identifiers=QUASI)
+L2 = DistinctLDiversity(l=2, quasi_identifiers=QUASI, sensitive="wage")
+CASE = PartitionCase(RunsOfRowsParameters(method="runs-of-rows"), [L2], [K2])
+PROMISES = [{"model": "l-diversity", "variant": "distinct", "l": 3}]
+
+
+@pytest.fixture(autouse=True)
+def entered(monkeypatch):
+    """The registries with the toys, each under its name."""
+    monkeypatch.setitem(PARTITIONS, "runs-of-rows", runs_of_rows.partition)
+    monkeypatch.setitem(PARTITION_PARAMETERS, "runs-of-rows", RunsOfRowsParameters)
+    monkeypatch.setitem(FORMS, "turned", turned)
+    monkeypatch.setitem(FORM_PARAMETERS, "turned", TurnedParameters)
+    monkeypatch.setitem(READERS, "json-lines", lines_of_json)
+
+
+@pytest.mark.parametrize("case", [CASE], ids=["runs-of-rows"])
+class TestPartition(PartitionLaws):
+    """The toy partition."""
+
+
+@pytest.mark.parametrize(
+    "case", [FormCase(TurnedParameters(method="turned"), CASE)], ids=["turned"]
+)
+class TestForm(FormLaws):
+    """The toy form."""
+
+
+def changed(part):
+    """What of the small spec the toy takes the place of."""
+    return {
+        "partition": {"partition": {"method": "runs-of-rows"}, "form": {"method": "generalized"}},
+        "form": {"partition": {"method": "mondrian"}, "form": {"method": "turned"}},
+        "both": {"partition": {"method": "runs-of-rows"}, "form": {"method": "turned"}},
+        "reader": {"partition": {"method": "mondrian"}, "form": {"method": "permuted"}},
+    }[part]
+
+
+def small_with(small, part):
+    """The small line with a toy, its promises ones that any partition keeps."""
+    document = yaml.safe_load(small.spec.read_text(encoding="utf-8"))
+    keys = {**document, "promises": PROMISES, "evaluate": {}, **changed(part)}
+    del keys["columns"]["note"]
+    if part == "reader":
+        keys["source"] = {"uri": "people.jsonl", "format": "json-lines"}
+    source = small.folder / "people.csv"
+    with source.open(encoding="utf-8", newline="") as file:
+        rows = [{k: v for k, v in row.items() if k != "note"} for row in csv.DictReader(file)]
+    with source.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    lines = "\n".join(map(json.dumps, rows))
+    (small.folder / "people.jsonl").write_text(lines, encoding="utf-8")
+    small.spec.write_text(yaml.safe_dump(keys), encoding="utf-8")
+    return small
+
+
+@pytest.mark.parametrize("part", ["partition", "form", "both", "reader"])
+def test_a_release_with_it_is_published_checked_asked_and_shown(small, part, capsys):
+    release = small_with(small, part).publish("first").directory
+    assert run(["check", str(release)]) == 0
+    capsys.readouterr()
+    query = "SELECT COUNT(*) AS n, AVG(wage) FROM microdata WHERE age >= 30"
+    assert run(["query", str(release), query, "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["columns"]
+    page = next(release.rglob("index.html")).read_text(encoding="utf-8")
+    if part in ("partition", "both"):
+        assert "Neighbours by age: a toy." in page
+    if part in ("form", "both"):
+        assert "Its values, turned: a toy." in page
+    if part != "partition":  # labels are asked with `sfumato query` alone
+        assert run(["query", str(release), query, "--rewrite", "duckdb"]) == 0
+        assert "SELECT" in capsys.readouterr().out
+
+
+def test_the_spec_lists_them():
+    schema = json.dumps(json_schema())
+    for name in ("runs-of-rows", "turned", "json-lines"):
+        assert f'"{name}"' in schema
