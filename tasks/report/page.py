@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.expectations.exact import Exact
@@ -27,6 +27,7 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
+from sfumato.tasks.report.part_templates import template_loader
 from sfumato.tasks.report.plots.axes import grouped
 from sfumato.tasks.report.plots.plot import Plot
 from sfumato.tasks.report.plots.ranges import ranges_plot
@@ -197,7 +198,7 @@ def _address(path: str) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
+        loader=template_loader(),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
