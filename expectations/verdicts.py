@@ -23,7 +23,7 @@ Promised = tuple[PrivacyModel, Groups]
 
 
 @dataclass(frozen=True)
-class Expected:
+class Expectation:
     """An expectation by its type, and what it asks for."""
 
     type: str
@@ -37,10 +37,10 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Evaluated:
     """What a validator tells of one expectation, believed only once `admitted`."""
 
-    expected: Expected
+    expected: Expectation
     raised: bool
     passed: bool | None
     observed: Mapping[str, Any] | int | None
@@ -80,11 +80,11 @@ def expectation_type(model: type[PrivacyModel]) -> str:
     return f"expect_{model.name.replace('-', '_')}"
 
 
-def expected(rule: Rule | PrivacyModel) -> Expected:
+def expectation_of(rule: Rule | PrivacyModel) -> Expectation:
     """A rule or a promise as an expectation."""
     if isinstance(rule, PrivacyModel):
-        return Expected(expectation_type(type(rule)), rule.parameters())
-    return Expected(rule.type, rule.parameters())
+        return Expectation(expectation_type(type(rule)), rule.parameters())
+    return Expectation(rule.type, rule.parameters())
 
 
 def verdict_of(promise: PrivacyModel, finding: Finding) -> Verdict:
@@ -103,13 +103,13 @@ def verdict_of(promise: PrivacyModel, finding: Finding) -> Verdict:
     )
 
 
-def observed(verdict: Verdict) -> dict[str, int | str | None]:
+def observation(verdict: Verdict) -> dict[str, int | str | None]:
     """A verdict's observation: the promise's parameters as observed, and how many groups fail."""
     seen = {name: plain(value) for name, value in verdict.observed.items()}
     return seen | {"groups": verdict.groups, "failing": verdict.failing}
 
 
-def finding_of(name: str, rule: Rule, table: pa.Table) -> Finding:
+def judge_rule(name: str, rule: Rule, table: pa.Table) -> Finding:
     """Whether a rule holds of the table of that name, and what was counted."""
     return Finding(name, rule.type, rule.parameters(), rule.holds(table), rule.observed(table))
 
@@ -126,18 +126,18 @@ def examine(
     """
     refuse_unexpected(tables, structure, promises)
     found = [
-        finding_of(name, rule, table) for name, table in tables.items() for rule in structure[name]
+        judge_rule(name, rule, table) for name, table in tables.items() for rule in structure[name]
     ]
     for model, groups in promises:
-        wanted, verdict = expected(model), model.check(groups)
+        wanted, verdict = expectation_of(model), model.check(groups)
         found.append(
-            Finding(GROUPS, wanted.type, wanted.parameters, verdict.holds, observed(verdict))
+            Finding(GROUPS, wanted.type, wanted.parameters, verdict.holds, observation(verdict))
         )
     return tuple(found)
 
 
-def admitted(
-    table: str, wanted: Sequence[Expected], outcomes: Sequence[Outcome]
+def admit(
+    table: str, wanted: Sequence[Expectation], outcomes: Sequence[Evaluated]
 ) -> tuple[Finding, ...]:
     """The outcomes as findings in the order of what was wanted, where all of it was evaluated.
 
@@ -162,7 +162,7 @@ def admitted(
     )
 
 
-def _unmeasured(outcome: Outcome) -> bool:
+def _unmeasured(outcome: Evaluated) -> bool:
     """Whether a promise is said to hold although it was not measured."""
     if not outcome.passed or "model" not in outcome.expected.parameters:
         return False

@@ -9,7 +9,7 @@ from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.report.watched.verdicts import of_findings
+from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
 
@@ -32,7 +32,7 @@ def ingest(
     documents = private_directory(run / "great-expectations-source")
     found = judge_source(name, table, rules, documents)
     create_table_artifact(
-        of_findings(found),
+        finding_rows(found),
         key=f"{name}-source",
         description="What the spec declares of the source, required and observed on all its rows",
     )

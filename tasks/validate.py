@@ -7,7 +7,7 @@ from prefect.artifacts import create_table_artifact
 
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.report.watched.verdicts import of_findings
+from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 
 
@@ -24,7 +24,7 @@ def validate(candidate: Path, withheld: tuple[str, ...], name: str) -> Path:
     documents = private_directory(candidate.parent / "great-expectations")
     assessment = assess_candidate(candidate, withheld, partial(judge, name, documents=documents))
     create_table_artifact(
-        of_findings(assessment.findings),
+        finding_rows(assessment.findings),
         key=f"{name}-promises",
         description="Promises and structure, required and observed on the files to be published",
     )

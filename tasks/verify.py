@@ -8,23 +8,23 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
-from sfumato.tasks.report.watched.risk import of_homogeneity, of_risk, of_singling_out
+from sfumato.tasks.report.watched.risk import homogeneity_rows, risk_rows, singling_out_rows
 from sfumato.tasks.stages.deidentify import identity
-from sfumato.tasks.stages.verify import risks, stakes
+from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 
 
 @private_task()
 def verify(deidentified: Path, terms: Terms, line: Line, base: Path) -> Path | None:
     """Make sure that the promises can be kept; the version that stands already, if there is one."""
-    narrow, wide, single = risks(deidentified, terms)
+    narrow, wide, single = measure_risks(deidentified, terms)
     for key, rows, description in (
-        ("risk", of_risk(narrow, wide), "Re-identification risk of the table as it is"),
-        ("homogeneity", of_homogeneity(narrow), "Rows that the homogeneity attack would reveal"),
-        ("singling-out", of_singling_out(single), "The fewest columns that single people out"),
+        ("risk", risk_rows(narrow, wide), "Re-identification risk of the table as it is"),
+        ("homogeneity", homogeneity_rows(narrow), "Rows that the homogeneity attack would reveal"),
+        ("singling-out", singling_out_rows(single), "The fewest columns that single people out"),
     ):
         create_table_artifact(rows, key=f"{line.name}-{key}", description=f"{description} (counts)")
     create_table_artifact(
-        stakes(deidentified, terms, base),
+        measure_feasibility(deidentified, terms, base),
         key=f"{line.name}-at-stake",
         description="Promises: required, in the de-identified table as it is, and at best (counts)",
     )

@@ -17,7 +17,7 @@ from sfumato.tasks.stages.validate import (
     seal_candidate,
     sealed_candidate,
 )
-from sfumato.tasks.stages.verify import stakes
+from sfumato.tasks.stages.verify import measure_feasibility
 
 TIME = "2026-01-01T00:00:00+00:00"
 
@@ -30,7 +30,7 @@ def prepare(spec: Path, run: Path, draw: Randomness, overrides: Overrides | None
     whole = write_source(parts.source, parts.columns, plan.base, run)
     ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, plan.base, run)
     deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run)
-    stakes(deidentified, plan.terms, plan.base)
+    measure_feasibility(deidentified, plan.terms, plan.base)
     write_candidate(deidentified, plan.terms, run, draw)
     return plan
 

@@ -24,7 +24,7 @@ _CELLS = 1_000_000  # of a dense matrix
 _CHOICES = 512  # values of a quasi-identifier that are compared pairwise
 
 
-def combined(shown: Covering) -> Presence | None:
+def joint_presence(shown: Covering) -> Presence | None:
     """The largest sum of p_j, at most 1, over the groups that cover any one vector.
 
     All vectors that the tables admit are searched, by branch and bound over the quasi-identifiers.

@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.covering import Covering, Presence, covering, single
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Verdict, Way, plain
 
@@ -130,4 +130,4 @@ class AlphaBeta(PrivacyModel):
         )
 
     def _present(self, shown: Covering) -> Presence | None:
-        return combined(shown) if self.presence == "combined" else single(shown)
+        return joint_presence(shown) if self.presence == "combined" else single(shown)

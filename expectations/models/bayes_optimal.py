@@ -18,14 +18,14 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.beliefs import NEAR, Beliefs, beliefs
 from sfumato.expectations.measures.ratios import above, below
 from sfumato.expectations.models.model import (
-    Column,
     ExactNumber,
     Number,
     PrivacyModel,
+    PromisedColumn,
     Verdict,
     Way,
     plain,
-    uncheckable,
+    why_uncheckable,
 )
 
 
@@ -81,9 +81,9 @@ class BayesOptimal(PrivacyModel):
         """The population's address."""
         return self.population
 
-    def unmeasurable(self, column: Column | None) -> str:  # noqa: ARG002 - whatever it is
+    def unmeasurable(self, column: PromisedColumn | None) -> str:  # noqa: ARG002 - whatever it is
         """A release does not hold the population."""
-        return uncheckable(self.name)
+        return why_uncheckable(self.name)
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`rho2`: the largest belief of each group that a breach would have to exceed (float64).

@@ -16,14 +16,14 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, below, largest, smallest
 from sfumato.expectations.models.model import (
-    Column,
     ExactNumber,
     Number,
     PrivacyModel,
+    PromisedColumn,
     Verdict,
     Way,
     plain,
-    uncheckable,
+    why_uncheckable,
 )
 
 
@@ -60,9 +60,9 @@ class DeltaPresence(PrivacyModel):
         """The population's address."""
         return self.population
 
-    def unmeasurable(self, column: Column | None) -> str:  # noqa: ARG002 - whatever it is
+    def unmeasurable(self, column: PromisedColumn | None) -> str:  # noqa: ARG002 - whatever it is
         """A release does not hold the population."""
-        return uncheckable(self.name)
+        return why_uncheckable(self.name)
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`rows` of each group and `people` of the population who look like it.

@@ -14,14 +14,14 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import (
-    Column,
     ExactNumber,
     Number,
     PrivacyModel,
+    PromisedColumn,
     Verdict,
     Way,
     plain,
-    unordered,
+    why_unordered,
 )
 
 
@@ -101,9 +101,9 @@ class KEAnonymity(PrivacyModel):
             f"{self.sensitive}, at least {plain(self.e)} apart from lowest to highest"
         )
 
-    def unmeasurable(self, column: Column | None) -> str | None:
+    def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """Why the column has no range, None where it has one."""
-        return unordered(self.name, column)
+        return why_unordered(self.name, column)
 
     @property
     def faced(self) -> tuple[int, Fraction]:

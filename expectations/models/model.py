@@ -77,7 +77,7 @@ class Verdict:
         return self.failing == 0 and all(value is not None for value in self.observed.values())
 
 
-class Column(Protocol):
+class PromisedColumn(Protocol):
     """What a promise may need of the column that it protects: its type, and a hierarchy."""
 
     @property
@@ -91,12 +91,12 @@ class Column(Protocol):
         ...
 
 
-def uncheckable(name: str) -> str:
+def why_uncheckable(name: str) -> str:
     """Why a promise of that name, which speaks of a population, is not made of a release."""
     return f"{name}: this version cannot check a release against a population"
 
 
-def unordered(name: str, column: Column | None) -> str | None:
+def why_unordered(name: str, column: PromisedColumn | None) -> str | None:
     """Why a promise of that name, which needs ordered values, cannot be measured on a column."""
     kind = column.type if column else ""
     return None if kind in ORDERED else f"{name} needs ordered values, not type {kind}"
@@ -200,7 +200,7 @@ class PrivacyModel:
         """The promise in words, where groups show declared distributions in the place of values."""
         return self.sentence()
 
-    def unmeasurable(self, column: Column | None) -> str | None:
+    def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """Why the promise can never be measured on its sensitive column, None where it can."""
 
     @property

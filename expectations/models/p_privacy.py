@@ -17,10 +17,10 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups, Subdomains
 from sfumato.expectations.groups.subdomains import imbalances
 from sfumato.expectations.models.model import (
-    Column,
     ExactNumber,
     Number,
     PrivacyModel,
+    PromisedColumn,
     Verdict,
     Way,
     plain,
@@ -169,7 +169,7 @@ class PPrivacy(PrivacyModel):
             f"published target distribution says{within}"
         )
 
-    def unmeasurable(self, column: Column | None) -> str | None:
+    def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """Why the column has no such target, None where it has one."""
         kind = column.type if column else ""
         if isinstance(self.target, Normal) and kind not in NUMBERS:

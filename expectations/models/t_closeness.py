@@ -28,14 +28,14 @@ from sfumato.expectations.measures.emd import (
 )
 from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.model import (
-    Column,
     ExactNumber,
     Number,
     PrivacyModel,
+    PromisedColumn,
     Verdict,
     Way,
     plain,
-    unordered,
+    why_unordered,
 )
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -110,11 +110,11 @@ class TCloseness(PrivacyModel):
             f"{self.distance})"
         )
 
-    def unmeasurable(self, column: Column | None) -> str | None:
+    def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """Why the column has no such distance, None where it has one."""
         if self.distance == "hierarchical" and (column is None or column.hierarchy is None):
             return f"distance: {self.sensitive!r} has no hierarchy"
-        return unordered(self.name, column) if self.distance == "ordered" else None
+        return why_unordered(self.name, column) if self.distance == "ordered" else None
 
     def _farther(self, distances: Distances) -> np.ndarray:
         return above(distances.numerators, distances.denominators, Fraction(self.t))

@@ -253,7 +253,7 @@ class CanonicalOrder:
         return bool(self.canonical(table))
 
 
-def published(
+def rules_of_published(
     schema: pa.Schema,
     rows: int | None,
     canonical: Callable[[pa.Table], bool],

@@ -28,12 +28,12 @@ from sfumato.expectations.suites.promises import promise_expectation
 from sfumato.expectations.suites.rules import frame_with
 from sfumato.expectations.verdicts import (
     GROUPS,
-    Expected,
+    Evaluated,
+    Expectation,
     Finding,
-    Outcome,
     Promised,
-    admitted,
-    expected,
+    admit,
+    expectation_of,
     refuse_unexpected,
 )
 
@@ -52,7 +52,7 @@ class _Batch:
     suite: str
     table: str
     frame: pd.DataFrame
-    expected: tuple[Expected, ...]
+    expected: tuple[Expectation, ...]
 
 
 def judge(
@@ -118,7 +118,7 @@ def _of_tables(
     for name, table in tables.items():
         with discreet(name):
             frame = frame_with(table, structure[name])
-        wanted = tuple(expected(rule) for rule in structure[name])
+        wanted = tuple(expectation_of(rule) for rule in structure[name])
         yield _Batch(f"{suite}.{name}", name, frame, wanted)
 
 
@@ -128,7 +128,7 @@ def _of_promises(suite: str, promises: Sequence[Promised]) -> Iterator[_Batch]:
         models, groups = zip(*run, strict=True)
         for kind in map(type, models):
             promise_expectation(kind)  # makes it known to Great Expectations
-        wanted = tuple(expected(model) for model in models)
+        wanted = tuple(expectation_of(model) for model in models)
         name = suite if number == 1 else f"{suite}.{GROUPS}-{number}"
         yield _Batch(name, GROUPS, to_frame(groups[0]), wanted)
 
@@ -148,22 +148,22 @@ def _findings(context: Any, batch: _Batch, documents: Path | None) -> tuple[Find
             text = json.dumps(result.to_json_dict(), indent=2)
             (documents / f"{name}.json").write_text(text, encoding="utf-8")
         outcomes = [_outcome(one) for one in result.results]
-    return admitted(batch.table, batch.expected, outcomes)
+    return admit(batch.table, batch.expected, outcomes)
 
 
-def _expectation(wanted: Expected) -> Any:
+def _expectation(wanted: Expectation) -> Any:
     kwargs = {name.replace("-", "_"): value for name, value in wanted.parameters.items()}
     return get_expectation_impl(wanted.type)(**kwargs)
 
 
-def _outcome(one: Any) -> Outcome:
+def _outcome(one: Any) -> Evaluated:
     """What is told of a result: nothing but what is known to be a count or a score."""
     asked = one.expectation_config
     kwargs = {name: value for name, value in asked.kwargs.items() if name != "batch_id"}
     raised = bool(one.exception_info) and one.exception_info.get("raised_exception", True)
     seen = (one.result or {}).get(_OBSERVED.get(asked.type, "observed_value"))
-    return Outcome(
-        Expected(asked.type, kwargs),
+    return Evaluated(
+        Expectation(asked.type, kwargs),
         raised=raised is not False,
         passed=one.success,
         observed=seen if isinstance(seen, int | dict) else None,

@@ -18,7 +18,7 @@ from sfumato.expectations.suites.engine import (
     frame_of,
     metric_value,
 )
-from sfumato.expectations.verdicts import GROUPS, expectation_type, observed
+from sfumato.expectations.verdicts import GROUPS, expectation_type, observation
 
 
 class GroupsOfFrame(TableMetricProvider):
@@ -52,7 +52,7 @@ class ExpectPromise(Described):
 
     def _validate(self, metrics: Any, *_: Any, **__: Any) -> dict[str, Any]:
         verdict: Verdict = metrics[self.metric_dependencies[0]]
-        return {"success": verdict.holds, "result": {"observed_value": observed(verdict)}}
+        return {"success": verdict.holds, "result": {"observed_value": observation(verdict)}}
 
     @classmethod
     def sentence(cls, asked: Mapping[str, Any]) -> str:

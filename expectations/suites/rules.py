@@ -16,7 +16,7 @@ from sfumato.expectations.suites.engine import (
     get_expectation_impl,
     metric_value,
 )
-from sfumato.expectations.verdicts import Expected, expected
+from sfumato.expectations.verdicts import Expectation, expectation_of
 
 _RULES = "sfumato-rules"  # where a frame carries the rules of its table
 _VALUES = "sfumato-values"  # and the values that the codes of its columns stand for
@@ -63,7 +63,7 @@ class RulesOfTable(TableMetricProvider):
             df = frame_of(execution_engine, metric_domain_kwargs)
             table = _table_of(df)
             rules: Sequence[Rule] = df.attrs[_RULES]
-            return {expected(r).key: (r.holds(table), r.observed(table)) for r in rules}
+            return {expectation_of(r).key: (r.holds(table), r.observed(table)) for r in rules}
 
 
 class ExpectRule(Described):
@@ -74,7 +74,9 @@ class ExpectRule(Described):
     def _validate(self, metrics: Any, *_: Any, **__: Any) -> dict[str, Any]:
         kwargs = self.configuration.kwargs
         asked = {k: v for k, v in kwargs.items() if k in self.success_keys}
-        passed, seen = metrics[RulesOfTable.metric_name][Expected(self.expectation_type, asked).key]
+        passed, seen = metrics[RulesOfTable.metric_name][
+            Expectation(self.expectation_type, asked).key
+        ]
         return {"success": passed, "result": {"observed_value": seen}}
 
 

@@ -56,12 +56,12 @@ def measure(
     """
     from sfumato.flows.spec import read_promise
     from sfumato.tasks.microdata.inferred_table import Written
-    from sfumato.tasks.stages.measure import measured
+    from sfumato.tasks.stages.measure import measure
 
     promises = [read_promise(model) for model in models]
     written = Written(names(columns) or None, nulls, _types(types))
     files = pairs("--hierarchy", hierarchies)
-    document = measured(file, names(qi), names(sensitive), promises, population, files, written)
+    document = measure(file, names(qi), names(sensitive), promises, population, files, written)
     show.document(document, format_)
     if broken := [p["promise"]["model"] for p in document.get("promises", []) if not p["holds"]]:
         raise PromiseError(f"{file}: {', '.join(broken)} does not hold")

@@ -13,12 +13,12 @@ from sfumato.expectations.models.model import Number, PrivacyModel, Verdict, pla
 from sfumato.expectations.rules.structure import Rule
 from sfumato.expectations.verdicts import (
     GROUPS,
-    Expected,
+    Expectation,
     Finding,
     Promised,
     examine,
-    expected,
-    finding_of,
+    expectation_of,
+    judge_rule,
     verdict_of,
 )
 from sfumato.tasks.declaration.terms import Declared
@@ -93,9 +93,11 @@ class Assessment:
     def validation(self) -> list[dict[str, Any]]:
         """The findings as a release publishes them: nothing of what must not be in its tables."""
         rules = structure(self.declared)
-        found = {(one.table, Expected(one.type, one.parameters).key): one for one in self.findings}
+        found = {
+            (one.table, Expectation(one.type, one.parameters).key): one for one in self.findings
+        }
         public = [
-            found.get((name, expected(rule).key)) or finding_of(name, rule, table)
+            found.get((name, expectation_of(rule).key)) or judge_rule(name, rule, table)
             for name, table in self.tables.items()
             for rule in rules[name]
         ]

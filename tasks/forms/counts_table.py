@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.counting import count, dense
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule, TotalCount, published
+from sfumato.expectations.rules.structure import Rule, TotalCount, rules_of_published
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import is_sorted
 from sfumato.tasks.forms.recoded.recoded import sensitive_column
@@ -116,7 +116,7 @@ def rules(
     """Every combination of values stands once in a group; the counts add up to so many rows."""
     return {
         name: (
-            *published(arrow, None, _is_counted, withheld, (GROUP_ID, COUNT)),
+            *rules_of_published(arrow, None, _is_counted, withheld, (GROUP_ID, COUNT)),
             TotalCount(COUNT, rows),
         )
         for name, arrow in schemas(schema, together).items()

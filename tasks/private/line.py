@@ -127,7 +127,7 @@ def write_suppressed_rows(line: Path, version: str, suppressed: np.ndarray | Non
     write_atomically(place, np.packbits(suppressed).tobytes())
 
 
-def represented_by(line: Path, version: str, microdata: Microdata) -> Microdata:
+def represented_part(line: Path, version: str, microdata: Microdata) -> Microdata:
     """Those of a version's rows that it represents: without the suppressed ones."""
     path = line / "left-out" / version
     if not path.exists():

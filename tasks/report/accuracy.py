@@ -49,7 +49,7 @@ _COLUMNS = (
 )
 
 
-class Measured(Protocol):
+class MeasuredWorkload(Protocol):
     """A query of a workload, answered on the release and on the original.
 
     `level` is the span, the number of values selected or the selectivity in percent; `truth` is
@@ -132,7 +132,7 @@ class Workload:
 
 
 def write_accuracy_report(
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredWorkload],
     directory: Path,
     title: str,
     exposures: Sequence[Mapping[str, Any]] = (),
@@ -154,16 +154,16 @@ def write_accuracy_report(
     return report
 
 
-def summarize(measured: Iterable[Measured]) -> tuple[Workload, ...]:
+def summarize(measured: Iterable[MeasuredWorkload]) -> tuple[Workload, ...]:
     """The workloads in the order in which they were asked, their levels ascending."""
-    asked: dict[tuple[str, str, str | None], list[Measured]] = {}
+    asked: dict[tuple[str, str, str | None], list[MeasuredWorkload]] = {}
     for query in measured:
         asked.setdefault((query.kind, query.aggregate, query.sensitive), []).append(query)
     return tuple(_workload(*key, queries) for key, queries in asked.items())
 
 
 def _workload(
-    kind: str, aggregate: str, sensitive: str | None, queries: Sequence[Measured]
+    kind: str, aggregate: str, sensitive: str | None, queries: Sequence[MeasuredWorkload]
 ) -> Workload:
     levels = sorted({query.level for query in queries})
     return Workload(
@@ -173,7 +173,7 @@ def _workload(
     )
 
 
-def _level(level: int, queries: Sequence[Measured]) -> Level:
+def _level(level: int, queries: Sequence[MeasuredWorkload]) -> Level:
     return Level(
         level=level,
         queries=len(queries),
@@ -192,7 +192,7 @@ def _spread(scores: Iterable[float | None]) -> Spread:
     return Spread(len(known), float(known.mean()), (low, middle, high))
 
 
-def _csv(measured: Sequence[Measured]) -> str:
+def _csv(measured: Sequence[MeasuredWorkload]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)

@@ -28,12 +28,18 @@ from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
 from sfumato.tasks.report.part_templates import template_loader
-from sfumato.tasks.report.plots.axes import grouped
+from sfumato.tasks.report.plots.axes import thousands
 from sfumato.tasks.report.plots.plot import Plot
 from sfumato.tasks.report.plots.ranges import ranges_plot
 from sfumato.tasks.report.plots.sizes import sizes_plot
-from sfumato.tasks.report.promises import about, hidden, kind_of, stated, widest_e
-from sfumato.tasks.report.utility import lost
+from sfumato.tasks.report.promises import (
+    kind_of,
+    remaining_uncertainty,
+    state_promise,
+    widest_e,
+    with_sensitive,
+)
+from sfumato.tasks.report.utility import utility_lines
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -81,7 +87,7 @@ def page(content: PageContent) -> str:
     """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
     css = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
     view = _promises(content) | _tables(content) | _asking(content.declared)
-    view["lost"] = lost(content.utility) if content.utility else []
+    view["lost"] = utility_lines(content.utility) if content.utility else []
     return (
         _environment()
         .get_template("page.html.j2")
@@ -96,11 +102,13 @@ def page(content: PageContent) -> str:
 
 def _promises(content: PageContent) -> dict[str, Any]:
     declared = content.declared
-    promises = [about(promise, declared) for promise, _ in content.verdicts]
+    promises = [with_sensitive(promise, declared) for promise, _ in content.verdicts]
     verdicts = [verdict for _, verdict in content.verdicts]
     return {
-        "promises": [stated(p, v, declared) for p, v in zip(promises, verdicts, strict=True)],
-        "hidden": hidden(promises, declared),
+        "promises": [
+            state_promise(p, v, declared) for p, v in zip(promises, verdicts, strict=True)
+        ],
+        "hidden": remaining_uncertainty(promises, declared),
         "plots": _plots(content.groups, declared, promises),
     }
 
@@ -206,6 +214,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters: Mapping[str, Any] = {"grouped": grouped, "size": _size, "address": _address}
+    filters: Mapping[str, Any] = {"thousands": thousands, "size": _size, "address": _address}
     environment.filters.update(filters)
     return environment

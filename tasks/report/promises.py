@@ -7,8 +7,8 @@ from math import inf
 
 from sfumato.expectations.models.model import Number, PrivacyModel, Verdict
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.report.plots.axes import grouped
-from sfumato.tasks.report.plots.ranges import measured
+from sfumato.tasks.report.plots.axes import thousands
+from sfumato.tasks.report.plots.ranges import distance_text
 
 _LONGEST = 32  # digits of an exact number beside a rounded one
 
@@ -24,7 +24,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedPromise:
     """A promise in words, and how it fared.
 
     `joined` says whether it is of all groups together, not of each by itself.
@@ -41,7 +41,7 @@ class Stated:
 
 
 @dataclass(frozen=True)
-class Hidden:
+class RemainingUncertainty:
     """What a (k,e)-promise leaves an attacker with."""
 
     name: str
@@ -49,7 +49,7 @@ class Hidden:
     e: str
 
 
-def about(promise: PrivacyModel, declared: Declared) -> PrivacyModel:
+def with_sensitive(promise: PrivacyModel, declared: Declared) -> PrivacyModel:
     """The promise with its sensitive attribute named, where there is only one it can be about."""
     sensitive = declared.named("sensitive")
     if promise.sensitive is None and len(sensitive) == 1:
@@ -57,13 +57,13 @@ def about(promise: PrivacyModel, declared: Declared) -> PrivacyModel:
     return promise
 
 
-def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> Stated:
+def state_promise(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> StatedPromise:
     """A promise and its verdict, for people."""
     kind = kind_of(declared, promise.sensitive)
     declares = declared.form.declares
     sentence = promise.sentence_of_declared() if declares else promise.sentence()
     names = sorted(verdict.required, key=lambda name: (name in promise.distances, name))
-    return Stated(
+    return StatedPromise(
         title=promise.title,
         sentence=f"{sentence[:1].upper()}{sentence[1:]}.",
         scope=", ".join(promise.quasi_identifiers or ()),
@@ -75,13 +75,15 @@ def stated(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> State
     )
 
 
-def hidden(promises: Sequence[PrivacyModel], declared: Declared) -> list[Hidden]:
+def remaining_uncertainty(
+    promises: Sequence[PrivacyModel], declared: Declared
+) -> list[RemainingUncertainty]:
     """The (k,e)-promises, as what they leave an attacker with."""
     return [
-        Hidden(
+        RemainingUncertainty(
             str(promise.sensitive),
-            grouped(promise.faced[0]),
-            measured(promise.faced[1], kind_of(declared, promise.sensitive)),
+            thousands(promise.faced[0]),
+            distance_text(promise.faced[1], kind_of(declared, promise.sensitive)),
         )
         for promise in promises
         if promise.faced is not None
@@ -111,10 +113,10 @@ def _number(number: Number, unit: str | None) -> str:
     if number is None:
         return "could not be measured"
     if unit is not None:
-        return measured(Fraction(number), unit)
+        return distance_text(Fraction(number), unit)
     if number == inf:
         return "infinite"
-    exact = grouped(Fraction(number))
+    exact = thousands(Fraction(number))
     if len(exact) > _LONGEST:
         return f"≈ {float(number):.4g}"
     return f"≈ {float(number):.4g} ({exact})" if "/" in exact else exact

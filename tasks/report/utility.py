@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sfumato.tasks.declaration.utility import Utility
-from sfumato.tasks.report.plots.axes import grouped
+from sfumato.tasks.report.plots.axes import thousands
 
 
 @dataclass(frozen=True)
-class Line:
+class UtilityLine:
     """A measure, what it means, and its value."""
 
     name: str
@@ -16,44 +16,54 @@ class Line:
     value: str
 
 
-def lost(utility: Utility) -> list[Line]:
+def utility_lines(utility: Utility) -> list[UtilityLine]:
     """The measures of a release, in words."""
     lines = [
-        Line("Groups", "different combinations of labels", grouped(utility.classes)),
-        Line("Average group", "rows", rounded(utility.average_class_size)),
+        UtilityLine("Groups", "different combinations of labels", thousands(utility.classes)),
+        UtilityLine("Average group", "rows", four_decimals(utility.average_class_size)),
     ]
     if utility.c_avg is not None:
         lines.append(
-            Line("C_avg", "average group by the promised k; 1 is the best", rounded(utility.c_avg))
+            UtilityLine(
+                "C_avg",
+                "average group by the promised k; 1 is the best",
+                four_decimals(utility.c_avg),
+            )
         )
     return [
         *lines,
-        Line(
+        UtilityLine(
             "Discernibility",
             "each row counts the rows that look like it, a suppressed one all rows",
-            grouped(utility.discernibility),
+            thousands(utility.discernibility),
         ),
-        Line("Height", "sum of the highest levels of the hierarchies", grouped(utility.height)),
-        Line(
+        UtilityLine(
+            "Height", "sum of the highest levels of the hierarchies", thousands(utility.height)
+        ),
+        UtilityLine(
             "Imprecision",
             "mean level of a cell by the height of its hierarchy; 0 nothing is lost, 1 everything",
-            rounded(utility.imprecision),
+            four_decimals(utility.imprecision),
         ),
-        Line(
+        UtilityLine(
             "NCP",
             "mean share of its domain that a label stands for; 0 nothing is lost, 1 everything",
-            rounded(utility.ncp),
+            four_decimals(utility.ncp),
         ),
-        Line("Stars", "share of the cells that tell nothing", rounded(utility.starred_cells)),
-        Line("Rows of stars", "published without any label", grouped(utility.starred_rows)),
-        Line("Suppressed rows", "not published", grouped(utility.suppressed_rows)),
+        UtilityLine(
+            "Stars", "share of the cells that tell nothing", four_decimals(utility.starred_cells)
+        ),
+        UtilityLine(
+            "Rows of stars", "published without any label", thousands(utility.starred_rows)
+        ),
+        UtilityLine("Suppressed rows", "not published", thousands(utility.suppressed_rows)),
     ]
 
 
-def rounded(number: Fraction) -> str:
+def four_decimals(number: Fraction) -> str:
     """To four decimals, halves up: the same on every machine.
 
     >>> rounded(Fraction(1, 3)), rounded(Fraction(24693, 2)), rounded(Fraction(2))
     ('0.3333', '12,346.5', '2')
     """
-    return grouped(Fraction((number * 10_000 + Fraction(1, 2)).__floor__(), 10_000))
+    return thousands(Fraction((number * 10_000 + Fraction(1, 2)).__floor__(), 10_000))

@@ -20,7 +20,7 @@ from sfumato.tasks.publication.diagnostics.divergence import divergence
 from sfumato.tasks.publication.diagnostics.redistribution import redistribution
 from sfumato.tasks.publication.software import software
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.stages.stage import new_stage, note, noted
+from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
 RELEASE = "release"  # the folder of a candidate with what would be published, and nothing else
 SUPPRESSED = "left_out.npy"
@@ -38,13 +38,13 @@ def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Ran
     )
     tables = FORMS[terms.form.method].publish(microdata, partition, terms.form, randomness)
     made_up = fakes(tables)
-    declared = _declared(terms, microdata, partition, noted(deidentified, "counts"), made_up)
+    declared = _declared(terms, microdata, partition, read_note(deidentified, "counts"), made_up)
     stage = new_stage(run, "candidate")
     write_tables(tables, declared, stage / RELEASE / "data")
-    note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
+    write_note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
     lost = divergence(microdata, tables, declared)
     spread = redistribution(microdata, partition, tables, declared)
-    note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {}), **spread})
+    write_note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {}), **spread})
     if partition.suppressed:
         np.save(stage / SUPPRESSED, partition.group[canonical_row_order(microdata)] < 0)
     return stage
@@ -57,7 +57,7 @@ def keep_private_diagnostics(candidate: Path, private: Path) -> None:
 
 def declaration(candidate: Path) -> Declared:
     """What a candidate would declare."""
-    return Declared.model_validate(noted(candidate, "declared"))
+    return Declared.model_validate(read_note(candidate, "declared"))
 
 
 def _declared(

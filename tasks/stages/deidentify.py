@@ -8,7 +8,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.workdir import line_key
-from sfumato.tasks.stages.stage import new_stage, note, noted
+from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
 
 def write_deidentified(
@@ -28,8 +28,8 @@ def write_deidentified(
     shown = microdata.keep(microdata[name] for name in terms.columns)
     stage = new_stage(run, "deidentified")
     save(shown, stage)
-    note(stage, "counts", noted(ingested, "counts"))
-    note(stage, "identity", {"rows": fingerprint(shown, secret), "spec": terms.digest()})
+    write_note(stage, "counts", read_note(ingested, "counts"))
+    write_note(stage, "identity", {"rows": fingerprint(shown, secret), "spec": terms.digest()})
     if unit is not None:
         np.save(stage / "units.npy", unit_hashes(microdata[unit], secret))
     return stage
@@ -39,5 +39,5 @@ def identity(deidentified: Path) -> Identity:
     """What a de-identified stage is of."""
     units = deidentified / "units.npy"
     return Identity(
-        **noted(deidentified, "identity"), units=np.load(units) if units.exists() else None
+        **read_note(deidentified, "identity"), units=np.load(units) if units.exists() else None
     )

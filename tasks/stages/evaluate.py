@@ -17,7 +17,7 @@ from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.private.line import represented_by
+from sfumato.tasks.private.line import represented_part
 from sfumato.tasks.publication.diagnostics.exposure import exposure
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import record_accuracy, withdraw
@@ -44,7 +44,7 @@ def evaluate_release(
             not cover the rows; the version is withdrawn.
     """
     opened = open_release(release)
-    original = represented_by(line.private, release.name, original)
+    original = represented_part(line.private, release.name, original)
     measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
     reports = line.reports(release.name)
     try:

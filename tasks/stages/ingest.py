@@ -12,7 +12,7 @@ from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import read, represented_rows
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.stages.stage import new_stage, note
+from sfumato.tasks.stages.stage import new_stage, write_note
 
 Columns = Mapping[str, ColumnSpec]
 
@@ -38,5 +38,5 @@ def write_ingested(
     ingested = represented_rows(load(whole), source, columns, nulls, base)
     stage = new_stage(run, "ingested")
     save(ingested.microdata, stage)
-    note(stage, "counts", {k: v for k, v in vars(ingested).items() if k != "microdata"})
+    write_note(stage, "counts", {k: v for k, v in vars(ingested).items() if k != "microdata"})
     return stage

@@ -21,7 +21,7 @@ from sfumato.expectations.models.l_diversity import (
 )
 from sfumato.expectations.models.model import Number, PrivacyModel, plain
 from sfumato.expectations.models.t_closeness import DISTANCES, Distance, TCloseness
-from sfumato.expectations.verdicts import observed
+from sfumato.expectations.verdicts import observation
 from sfumato.tasks.microdata.grouping import groups_of, groups_within
 from sfumato.tasks.microdata.hierarchies import read_hierarchy, require_leaves, with_ancestors
 from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_inferred, types_of
@@ -31,7 +31,7 @@ from sfumato.tasks.microdata.table import Microdata
 _RANKS = range(2, 11)  # for which l the recursive measure is told
 
 
-def measured(
+def measure(
     place: str,
     quasi_identifiers: Sequence[str],
     sensitive: Sequence[str] = (),
@@ -250,5 +250,5 @@ def _decided(promise: PrivacyModel, microdata: Microdata, written: Written) -> d
         "promise": promise.parameters(),
         "holds": verdict.holds,
         "required": {name: plain(value) for name, value in verdict.required.items()},
-        "observed": observed(verdict),
+        "observed": observation(verdict),
     }

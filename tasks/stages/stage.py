@@ -12,11 +12,11 @@ def new_stage(run: Path, name: str) -> Path:
     return private_directory(run / name)
 
 
-def note(stage: Path, name: str, document: Any) -> None:
+def write_note(stage: Path, name: str, document: Any) -> None:
     """Leave a small document in a stage."""
     (stage / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
 
 
-def noted(stage: Path, name: str) -> Any:
+def read_note(stage: Path, name: str) -> Any:
     """What a stage left."""
     return json.loads((stage / f"{name}.json").read_text(encoding="utf-8"))

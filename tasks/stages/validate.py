@@ -14,7 +14,7 @@ from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate
 from sfumato.tasks.publication.seal import seal, sha256_of
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
-from sfumato.tasks.stages.stage import note, noted
+from sfumato.tasks.stages.stage import read_note, write_note
 
 _ASSESSMENT = "assessment"
 
@@ -45,7 +45,7 @@ def seal_candidate(candidate: Path, assessment: Assessment) -> None:
         "suppressed": _suppressed_sha256(candidate),
         "findings": documents(assessment.findings),
     }
-    note(candidate, _ASSESSMENT, document)
+    write_note(candidate, _ASSESSMENT, document)
 
 
 def sealed_candidate(candidate: Path) -> Candidate:
@@ -55,7 +55,7 @@ def sealed_candidate(candidate: Path) -> Candidate:
         PromiseError: where it was not assessed, or says of other rows that they are suppressed.
     """
     try:
-        document = noted(candidate, _ASSESSMENT)
+        document = read_note(candidate, _ASSESSMENT)
     except FileNotFoundError:
         raise PromiseError(f"{candidate.name}: was not validated") from None
     if document["suppressed"] != _suppressed_sha256(candidate):

@@ -20,10 +20,10 @@ from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
 from sfumato.tasks.microdata.source import local_path
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.partitions.strata import with_strata
-from sfumato.tasks.stages.stage import note
+from sfumato.tasks.stages.stage import write_note
 
 
-def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]:
+def measure_feasibility(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]:
     """Measure every promise on the table as it is, and make sure that it can be kept.
 
     Args:
@@ -44,7 +44,7 @@ def stakes(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]
         raise PromiseError("no row is left to be published")
     rescued = terms.partition.may_suppress or terms.form.declares
     rows = [_stake(p, microdata, strata, base, rescued) for p in terms.promises]
-    note(deidentified, "stakes", rows)
+    write_note(deidentified, "stakes", rows)
     return rows
 
 
@@ -90,7 +90,7 @@ def _seen(promise: PrivacyModel, microdata: Microdata, by: Sequence[str], base: 
     return groups_of(microdata, by, sensitive, covered)
 
 
-def risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:
+def measure_risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:
     """What could be learnt if the table were published as it is.
 
     Returns:
@@ -108,5 +108,5 @@ def risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:
         raise PromiseError("no row is left to be published")
     single = singling_out(microdata, qi)
     document = narrow.document() | {"rows_alone_with_insensitive": wide.alone}
-    note(deidentified, "risk", document)
+    write_note(deidentified, "risk", document)
     return narrow, replace(wide, homogeneity={}), single

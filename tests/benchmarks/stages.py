@@ -92,10 +92,10 @@ def deidentify(plan: Any, run: Path) -> None:
 
 
 def verify(plan: Any, run: Path) -> None:
-    from sfumato.tasks.stages.verify import risks, stakes
+    from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 
-    stakes(run / "deidentified", plan.terms, plan.base)
-    risks(run / "deidentified", plan.terms)
+    measure_feasibility(run / "deidentified", plan.terms, plan.base)
+    measure_risks(run / "deidentified", plan.terms)
 
 
 def anonymize(plan: Any, run: Path) -> None:

@@ -14,7 +14,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, cover, merge
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.readings import presence_of
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 
@@ -125,7 +125,7 @@ def releases(seed, number):
 @pytest.mark.parametrize("seed", range(5))
 def test_combined_presence_is_the_largest_over_every_vector(seed):
     for groups in releases(seed, 400):
-        found = combined(covering(groups, None))
+        found = joint_presence(covering(groups, None))
         assert found.largest == enumerated(groups)
         p = presences(groups)
         assert found.largest == min(1, sum(p[g] for g in found.groups))
@@ -149,7 +149,7 @@ def test_verdicts_at_exactly_the_threshold():
 def test_disjoint_boxes_combine_to_the_largest_of_them():
     rows = [(g, 10 * g + i % 5, i % 2, f"s{i}") for g in range(30) for i in range(5)]
     groups = ambiguous(rows)
-    found = combined(covering(groups, None))
+    found = joint_presence(covering(groups, None))
     assert (found.largest, len(found.groups)) == (Fraction(1, 2), 1)
 
 
@@ -158,7 +158,7 @@ def test_many_groups_that_tie():
         (g, *[(g * (7 + i) + r) % 11 for i in range(3)], r) for g in range(200) for r in range(3)
     ]
     groups = ambiguous(rows)
-    assert combined(covering(groups, None)).largest == enumerated(groups)
+    assert joint_presence(covering(groups, None)).largest == enumerated(groups)
 
 
 def test_readings_are_ordered_and_given_by_their_formulas():

@@ -15,7 +15,7 @@ from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures import joined_presence as module
 from sfumato.expectations.measures import readings
-from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.readings import presence_of
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 
@@ -77,7 +77,7 @@ def sparse(monkeypatch):
 
 @given(releases())
 def test_combined_presence_is_the_largest_of_every_vector(boxes):
-    found = combined(shown_of(boxes))
+    found = joint_presence(shown_of(boxes))
     assert found.largest == max(enumerated(boxes).values())
     assert is_attained(boxes, found)
 
@@ -98,7 +98,7 @@ def random_releases(seed, number):
 def test_searching_without_matrices_finds_the_same(sparse):
     unsure = 0
     for boxes in random_releases(1, 250):
-        found = combined(shown_of(boxes))
+        found = joint_presence(shown_of(boxes))
         assert found.largest == max(enumerated(boxes).values())
         assert is_attained(boxes, found)
         unsure += found.largest < 1
@@ -108,7 +108,7 @@ def test_searching_without_matrices_finds_the_same(sparse):
 def test_searching_with_matrices_finds_the_largest():
     unsure = 0
     for boxes in random_releases(2, 400):
-        found = combined(shown_of(boxes))
+        found = joint_presence(shown_of(boxes))
         assert found.largest == max(enumerated(boxes).values())
         assert is_attained(boxes, found)
         unsure += found.largest < 1
@@ -134,7 +134,7 @@ def test_many_groups_agree_with_all_vectors_as_a_product_of_matrices(seed):
         sum(presence(rows, box) for rows, box in boxes if covers(box, vector))
         for vector in near.tolist()
     )
-    assert combined(shown_of(boxes)).largest == min(1, exact)
+    assert joint_presence(shown_of(boxes)).largest == min(1, exact)
     assert exact < 1
 
 
@@ -146,17 +146,17 @@ def test_order_and_names_are_free(boxes, random):
         (rows, [{names[i][value] for value in box[i]} for i in order])
         for rows, box in random.sample(boxes, len(boxes))
     ]
-    assert combined(shown_of(renamed)).largest == combined(shown_of(boxes)).largest
+    assert joint_presence(shown_of(renamed)).largest == joint_presence(shown_of(boxes)).largest
     assert single(shown_of(renamed)).largest == single(shown_of(boxes)).largest
 
 
 def test_sums_of_thirds_and_sevenths_are_exact():
     boxes = [(1, [{0, 1, 2}, {0}]), (1, [{0}, set(range(7))]), (1, [{5}, {5, 6}])]
-    assert combined(shown_of(boxes)).largest == Fraction(1, 2)
-    assert combined(shown_of(boxes[:2])).largest == Fraction(1, 3) + Fraction(1, 7)
+    assert joint_presence(shown_of(boxes)).largest == Fraction(1, 2)
+    assert joint_presence(shown_of(boxes[:2])).largest == Fraction(1, 3) + Fraction(1, 7)
     sevenths = [(1, [set(range(7)), {0}])] * 7
-    assert combined(shown_of(sevenths)).largest == 1
-    assert combined(shown_of(sevenths[:6])).largest == Fraction(6, 7)
+    assert joint_presence(shown_of(sevenths)).largest == 1
+    assert joint_presence(shown_of(sevenths[:6])).largest == Fraction(6, 7)
 
 
 def with_sensitive(boxes):
@@ -194,7 +194,7 @@ def test_presences_that_no_float_tells_apart(larger):
     rows[larger] += 1
     boxes = [(rows[g], [{v + 1000 * g for v in values}, *([set(values)] * 5)]) for g in range(2)]
     assert rows[0] / 10**18 == rows[1] / 10**18
-    for found in (combined(shown_of(boxes)), single(shown_of(boxes))):
+    for found in (joint_presence(shown_of(boxes)), single(shown_of(boxes))):
         assert found.largest == Fraction(10**17 + 1, 10**18)
         assert found.groups == (larger,)
     at_most = shown_of(boxes).above(Fraction(10**17, 10**18)).tolist()
@@ -220,7 +220,7 @@ def test_a_rounded_sum_that_looks_larger_than_the_largest(apart):
     ]
     largest = Fraction(3, 10) + Fraction(1, 4 * 10**18)
     assert float(largest) < 0.1 + 0.2
-    found = combined(widened(boxes))
+    found = joint_presence(widened(boxes))
     assert (found.largest, found.groups) == (largest, (2,))
 
 
@@ -231,7 +231,7 @@ def test_a_sum_that_rounds_to_one_does_not_end_the_search(monkeypatch, short, ch
     boxes = [
         (2 * 10**18 - (g == short), [{g // 2, g % 2 + 4}, {g // 2, g % 2 + 4}]) for g in range(4)
     ]
-    assert combined(widened(boxes)).largest == 1
+    assert joint_presence(widened(boxes)).largest == 1
 
 
 @pytest.mark.parametrize("choices", [0, 512])
@@ -251,7 +251,7 @@ def test_releases_whose_sums_differ_by_less_than_rounding(monkeypatch, choices):
             min(Fraction(1), sum(p[g] for g, (_, box) in enumerate(boxes) if covers(box, vector)))
             for vector in itertools.product(range(4), repeat=3)
         }
-        assert combined(widened(boxes)).largest == max(sums)
+        assert joint_presence(widened(boxes)).largest == max(sums)
         close += any(0 < max(sums) - other < Fraction(1, 10**16) for other in sums)
         nearly_one += 0 < 1 - max(sums) < Fraction(1, 10**16)
     assert close > 20
@@ -260,7 +260,7 @@ def test_releases_whose_sums_differ_by_less_than_rounding(monkeypatch, choices):
 
 def test_more_vectors_than_an_integer_of_the_machine_counts():
     boxes = [(10, [set(range(10))] * 40), (20, [set(range(5, 15))] * 40)]
-    assert combined(shown_of(boxes)).largest == Fraction(30, 10**40)
+    assert joint_presence(shown_of(boxes)).largest == Fraction(30, 10**40)
     assert shown_of(boxes).presence(1) == Fraction(20, 10**40)
     assert shown_of(boxes).least_presence(1) == Fraction(10, 10**40)
 
@@ -268,7 +268,7 @@ def test_more_vectors_than_an_integer_of_the_machine_counts():
 def test_more_vectors_than_a_float_counts_are_refused_and_alone_still_exact():
     shown = shown_of([(10, [set(range(10))] * 400), (20, [set(range(5, 15))] * 400)])
     assert single(shown).largest == Fraction(20, 10**400)
-    assert combined(shown) is None
+    assert joint_presence(shown) is None
 
 
 @given(releases())
@@ -282,14 +282,14 @@ def test_the_least_presence_is_that_of_the_best_size(boxes):
 
 def test_a_present_vector_ends_the_search(monkeypatch):
     monkeypatch.setattr(module, "_NODES", 0)
-    assert combined(shown_of([(4, [{0, 1}, {0, 1}]), (1, [{0, 1}, {2}])])).largest == 1
-    assert combined(shown_of([(9, [{0, 1}, {0, 1}])])).largest == 1
+    assert joint_presence(shown_of([(4, [{0, 1}, {0, 1}]), (1, [{0, 1}, {2}])])).largest == 1
+    assert joint_presence(shown_of([(9, [{0, 1}, {0, 1}])])).largest == 1
 
 
 def test_sums_above_one_are_one():
     boxes = [(2, [{0, 1, 2}, {g, 9}]) for g in range(9)]
     assert single(shown_of(boxes)).largest == Fraction(1, 3)
-    assert combined(shown_of(boxes)).largest == 1
+    assert joint_presence(shown_of(boxes)).largest == 1
 
 
 @pytest.mark.parametrize("domains", [(20, 20, 20), (12, 12, 12, 12), (40, 3, 40)])
@@ -304,7 +304,7 @@ def test_vectors_that_all_tie(domains):
             for v in range(domain)
         ]
     expected = sum(presence(*boxes[sum(domains[:i])]) for i in range(len(domains)))
-    found = combined(shown_of(boxes))
+    found = joint_presence(shown_of(boxes))
     assert found.largest == min(1, expected)
     assert is_attained(boxes, found)
 
@@ -329,7 +329,7 @@ def test_disjoint_boxes_combine_to_the_largest_of_them():
     unsure = several = 0
     for _ in range(150):
         boxes = split(rng, [set(range(d)) for d in (16, 9, 5, 12)], int(rng.integers(2, 400)))
-        assert combined(shown_of(boxes)).largest == single(shown_of(boxes)).largest
+        assert joint_presence(shown_of(boxes)).largest == single(shown_of(boxes)).largest
         unsure += single(shown_of(boxes)).largest < 1
         several += len(boxes) > 10
     assert unsure > 20
@@ -339,9 +339,9 @@ def test_disjoint_boxes_combine_to_the_largest_of_them():
 @pytest.mark.parametrize("limit", ["_NODES", "_RECORDS", "_TIES"])
 def test_what_was_not_searched_to_the_end_is_refused(monkeypatch, limit):
     boxes = [(1, [{g, g + 1, g + 2}, {g % 3, 4}, {g % 2, 2}]) for g in range(12)]
-    assert combined(shown_of(boxes)).largest == max(enumerated(boxes).values()) < 1
+    assert joint_presence(shown_of(boxes)).largest == max(enumerated(boxes).values()) < 1
     monkeypatch.setattr(module, limit, 0)
-    assert combined(shown_of(boxes)) is None
+    assert joint_presence(shown_of(boxes)) is None
     verdict = AlphaBeta(alpha=1, beta=1).check(with_sensitive(boxes))
     assert verdict.observed["alpha"] is None
     assert (verdict.holds, verdict.failing) == (False, 12)
@@ -395,7 +395,7 @@ def test_readings_are_ordered_and_bounded_by_the_combined_presence(boxes, cells)
     assert (found.any_record <= found.expected).all()
     assert found.expected.tolist() == whole.expected.tolist()
     assert found.expected.tolist() == pytest.approx([float(p) for p in sums.values()])
-    assert float(combined(shown).largest) == pytest.approx(found.expected.max())
+    assert float(joint_presence(shown).largest) == pytest.approx(found.expected.max())
     for i, vector in enumerate(sums):
         mine = [presence(rows, box) for rows, box in boxes if covers(box, vector)]
         assert found.any_record[i] == pytest.approx(float(1 - math.prod(1 - p for p in mine)))

@@ -9,27 +9,27 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.structure import NotEmpty, RowCount
 from sfumato.expectations.verdicts import (
-    Expected,
+    Evaluated,
+    Expectation,
     Finding,
-    Outcome,
-    admitted,
+    admit,
     examine,
-    expected,
+    expectation_of,
     require,
 )
 
-K = expected(KAnonymity(k=2, quasi_identifiers=("age",)))
-ROWS = expected(RowCount(3))
+K = expectation_of(KAnonymity(k=2, quasi_identifiers=("age",)))
+ROWS = expectation_of(RowCount(3))
 WANTED = [ROWS, K]
-GX_NAMES = Expected(K.type, {"model": "k-anonymity", "k": 2, "quasi_identifiers": ["age"]})
+GX_NAMES = Expectation(K.type, {"model": "k-anonymity", "k": 2, "quasi_identifiers": ["age"]})
 GOOD = [
-    Outcome(GX_NAMES, raised=False, passed=True, observed={"k": 2, "groups": 4, "failing": 0}),
-    Outcome(ROWS, raised=False, passed=True, observed=3),
+    Evaluated(GX_NAMES, raised=False, passed=True, observed={"k": 2, "groups": 4, "failing": 0}),
+    Evaluated(ROWS, raised=False, passed=True, observed=3),
 ]
 
 
 def test_rows_stand_in_the_order_of_what_was_wanted():
-    assert admitted("microdata", WANTED, GOOD) == (
+    assert admit("microdata", WANTED, GOOD) == (
         Finding("microdata", ROWS.type, {"value": 3}, True, 3),
         Finding("microdata", K.type, K.parameters, True, GOOD[0].observed),
     )
@@ -37,7 +37,7 @@ def test_rows_stand_in_the_order_of_what_was_wanted():
 
 def test_a_failed_expectation_is_a_row():
     failed = [GOOD[0], replace(GOOD[1], passed=False, observed=4)]
-    rows = admitted("microdata", WANTED, failed)
+    rows = admit("microdata", WANTED, failed)
     assert [row.passed for row in rows] == [False, True]
     with pytest.raises(PromiseError) as error:
         require(rows)
@@ -46,7 +46,7 @@ def test_a_failed_expectation_is_a_row():
     )
 
 
-OTHER = replace(GOOD[1], expected=Expected(ROWS.type, {"value": 2}))
+OTHER = replace(GOOD[1], expected=Expectation(ROWS.type, {"value": 2}))
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ OTHER = replace(GOOD[1], expected=Expected(ROWS.type, {"value": 2}))
 )
 def test_what_was_not_evaluated_is_refused(outcomes):
     with pytest.raises(PromiseError, match="evaluated"):
-        admitted("microdata", WANTED, outcomes)
+        admit("microdata", WANTED, outcomes)
 
 
 def test_nothing_wanted_is_refused():
     with pytest.raises(PromiseError, match="nothing is expected"):
-        admitted("microdata", [], [])
+        admit("microdata", [], [])
 
 
 def test_nothing_judged_is_refused():

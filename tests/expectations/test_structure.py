@@ -18,7 +18,7 @@ from sfumato.expectations.rules.structure import (
     NotNull,
     OrderedColumns,
     RowCount,
-    published,
+    rules_of_published,
 )
 
 
@@ -113,8 +113,8 @@ def test_the_canonical_order_is_asked_of_whoever_knows_it():
 
 def test_everything_that_a_published_table_keeps():
     schema = pa.schema([("age", pa.int16()), pa.field("fee", pa.decimal128(3, 2), nullable=False)])
-    rules = published(schema, 2, lambda _: True, ["ssn"])
+    rules = rules_of_published(schema, 2, lambda _: True, ["ssn"])
     assert all(rule.holds(TABLE) for rule in rules)
     assert [rule.column for rule in rules if isinstance(rule, NotNull)] == ["fee"]
-    without = published(schema, 2, lambda _: True)
+    without = rules_of_published(schema, 2, lambda _: True)
     assert set(rules) - set(without) >= {ForbiddenColumns(("ssn",))}

@@ -25,7 +25,7 @@ from sfumato.expectations.rules.structure import (
     NotNull,
     OrderedColumns,
     RowCount,
-    published,
+    rules_of_published,
 )
 from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
@@ -125,7 +125,7 @@ def test_rules_judge_as_they_do_without(kept):
 
 
 def test_a_whole_release_passes(kept):
-    rules = {"microdata": published(TABLE.schema, 2, lambda _: True, ["name"])}
+    rules = {"microdata": rules_of_published(TABLE.schema, 2, lambda _: True, ["name"])}
     judged = judge("adult-capital-loss", TABLES, rules, kept)
     require(judged)
     assert all(row.passed for row in judged)

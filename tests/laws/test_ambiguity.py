@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.covering import covering
-from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
@@ -271,7 +271,7 @@ def test_calibrated_groups_keep_alpha_together(seed):
     found = made(rows, [asked], seed, calibrate=True)
     assert_keeps(rows, found.group, "0.4", "0.34")
     shown = covering(covers_of(table(rows), found.group), QUASI)
-    reached = combined(shown).largest
+    reached = joint_presence(shown).largest
     assert reached <= Fraction("0.4")
     assert found.facts["combined"] == float(reached)
     assert found.facts["suppressed"] <= 3

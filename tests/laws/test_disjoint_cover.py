@@ -15,7 +15,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, cover
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.delta_presence import DeltaPresence
@@ -106,7 +106,7 @@ def assert_is_disjoint_cover(microdata, group, alpha, beta):
     for (_, one, _), (_, other, _) in combinations(found, 2):
         assert any(a.isdisjoint(b) for a, b in zip(one, other, strict=True))
     shown = covering(seen(microdata, group), None)
-    assert combined(shown).largest == single(shown).largest
+    assert joint_presence(shown).largest == single(shown).largest
 
 
 def test_the_patients_of_the_paper():

@@ -21,7 +21,7 @@ from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.flows.cli.main import run
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.schema.columns import TYPES
-from sfumato.tasks.stages.measure import measured
+from sfumato.tasks.stages.measure import measure
 
 PATIENTS = [
     ("1305*", "<30", "heart"),
@@ -48,7 +48,7 @@ def patients(tmp_path):
 
 
 def test_the_inpatient_table(patients):
-    found = measured(str(patients), ["zip", "age"], ["condition"])
+    found = measure(str(patients), ["zip", "age"], ["condition"])
     assert (found["rows"], found["groups"], found["k"]) == (12, 3, 4)
     assert found["l"] == {"distinct": 1, "entropy": 1, "recursive_c": {"2": None, "3": None}}
     assert found["t"]["equal"] == pytest.approx(7 / 12)
@@ -66,10 +66,10 @@ def test_every_row_of_a_null_is_measured(tmp_path):
     """A unique row with a null quasi-identifier makes k 1: nulls are a category of their own."""
     path = tmp_path / "t.csv"
     path.write_text("q,s\na,1\na,2\n,3\n", encoding="utf-8")
-    found = measured(str(path), ["q"], ["s"])
+    found = measure(str(path), ["q"], ["s"])
     assert (found["rows"], found["groups"], found["k"]) == (3, 2, 1)
     path.write_text("q,s\na,1\na,\n,3\n,\n", encoding="utf-8")
-    found = measured(str(path), ["q"], ["s"])
+    found = measure(str(path), ["q"], ["s"])
     assert (found["k"], found["l"]["distinct"], found["ke"]) == (2, 2, {"k": 2, "e": None})
 
 
@@ -91,7 +91,7 @@ def test_any_table_as_rows_tell(tmp_path_factory, rows):
     types = [("p", pa.string()), ("q", pa.int64()), ("s", pa.float64())]
     s = [float(value) for value in s]
     pq.write_table(pa.table(dict(zip("pqs", (p, q, s), strict=True)), pa.schema(types)), path)
-    found = measured(str(path), ["p", "q"], ["s"])
+    found = measure(str(path), ["p", "q"], ["s"])
     groups = {}
     for *key, value in rows:
         groups.setdefault(tuple(key), []).append(value)
@@ -124,34 +124,34 @@ def test_partitions_patterns_and_folders(tmp_path, patients):
     (tmp_path / "half").mkdir()
     pq.write_table(table.slice(0, 5), tmp_path / "half" / "1.parquet")
     pq.write_table(table.slice(5), tmp_path / "half" / "2.parquet")
-    wanted = measured(str(patients), ["zip", "age"], ["condition"])
+    wanted = measure(str(patients), ["zip", "age"], ["condition"])
     for place in ("parts", "half", "half/*.parquet", "half/?.parquet", "parts/**/*.parquet"):
-        assert measured(str(tmp_path / place), ["zip", "age"], ["condition"]) == wanted
+        assert measure(str(tmp_path / place), ["zip", "age"], ["condition"]) == wanted
     for half in (1, 2):
         lines = patients.read_text().splitlines()
         rows = lines[1:6] if half == 1 else lines[6:]
         (tmp_path / f"half{half}.csv").write_text("\n".join([lines[0], *rows]) + "\n")
-    assert measured(str(tmp_path / "half?.csv"), ["zip", "age"], ["condition"]) == wanted
+    assert measure(str(tmp_path / "half?.csv"), ["zip", "age"], ["condition"]) == wanted
 
 
 def test_a_dictionary_that_the_file_brings_along(tmp_path):
     values = pa.DictionaryArray.from_arrays(pa.array([0, 0, 2]), pa.array(["x", "unused", "y"]))
     pq.write_table(pa.table({"q": values, "s": values}), tmp_path / "t.parquet")
-    found = measured(str(tmp_path / "t.parquet"), ["q"], ["s"])
+    found = measure(str(tmp_path / "t.parquet"), ["q"], ["s"])
     assert (found["groups"], found["k"], found["l"]["distinct"]) == (2, 1, 1)
 
 
 def test_several_sensitive_attributes(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("q,s1,s2\ng,a,x\ng,b,y\n", encoding="utf-8")
-    found = measured(str(path), ["q"], ["s1", "s2"])
+    found = measure(str(path), ["q"], ["s1", "s2"])
     assert found["sensitive"]["s1"]["l"]["distinct"] == 2
     assert found["sensitive"]["s1"]["multi_attribute"]["distinct"] == 1
     promises = [
         DistinctLDiversity(l=2, sensitive="s1"),
         DistinctLDiversity(l=2, sensitive="s1", known=("s2",)),
     ]
-    found = measured(str(path), ["q"], ["s1", "s2"], promises)
+    found = measure(str(path), ["q"], ["s1", "s2"], promises)
     assert [one["holds"] for one in found["promises"]] == [True, False]
 
 
@@ -161,18 +161,18 @@ def test_a_population(tmp_path):
     (tmp_path / "p.csv").write_text(people, encoding="utf-8")
     file, whom = str(tmp_path / "t.csv"), str(tmp_path / "p.csv")
     promise = DeltaPresence(min=Decimal("0"), max=Decimal("0.5"), population=whom)
-    found = measured(file, ["q"], ["s"], [promise], population=whom)
+    found = measure(file, ["q"], ["s"], [promise], population=whom)
     assert found["promises"][0]["holds"]
     assert found["promises"][0]["observed"] == {"min": 0, "max": "0.5", "groups": 2, "failing": 0}
     assert found["risk"]["journalist"] == {"highest": 0.5, "average": 0.333333, "elsewhere": 1}
     assert found["risk"]["marketer"] == 0.333333
     (tmp_path / "p.csv").write_text("q,s\n1,1\n", encoding="utf-8")
-    found = measured(file, ["q"], ["s"], [promise])
+    found = measure(file, ["q"], ["s"], [promise])
     assert found["promises"][0]["observed"]["max"] is None
     pq.write_table(pa.table({"q": [1], "s": [1]}), tmp_path / "p.parquet")
     promise = replace(promise, population=str(tmp_path / "p.parquet"))
     with pytest.raises(InputError, match="holds int64, the table string: give both one type"):
-        measured(file, ["q"], ["s"], [promise])
+        measure(file, ["q"], ["s"], [promise])
 
 
 def test_the_models_that_need_a_population_on_a_table(tmp_path, capsys):
@@ -246,7 +246,7 @@ def test_it_starts_without_prefect_pandas_and_great_expectations(patients):
 def test_a_hierarchy_of_the_sensitive_attribute(tmp_path, patients):
     file = tmp_path / "conditions.csv"
     file.write_text("heart,organ,*\nviral,infection,*\ncancer,organ,*\n", encoding="utf-8")
-    found = measured(
+    found = measure(
         str(patients), ["zip", "age"], ["condition"], hierarchies={"condition": str(file)}
     )
     q = {"heart": Fraction(3, 12), "viral": Fraction(4, 12), "cancer": Fraction(5, 12)}
@@ -261,10 +261,10 @@ def test_a_hierarchy_of_the_sensitive_attribute(tmp_path, patients):
     assert found["t"]["hierarchical"] == pytest.approx(float(max(moved)))
     file.write_text("heart,organ,*\nviral,infection,*\n", encoding="utf-8")
     with pytest.raises(InputError, match="row 5: column 'condition': a value absent from its") as e:
-        measured(str(patients), ["zip"], ["condition"], hierarchies={"condition": str(file)})
+        measure(str(patients), ["zip"], ["condition"], hierarchies={"condition": str(file)})
     assert "cancer" not in str(e.value)
     with pytest.raises(InputError, match="column 'wage' is not measured"):
-        measured(str(patients), ["zip"], ["condition"], hierarchies={"wage": str(file)})
+        measure(str(patients), ["zip"], ["condition"], hierarchies={"wage": str(file)})
 
 
 def test_promises_on_different_columns_at_once(tmp_path, capsys):
@@ -322,19 +322,19 @@ def test_quasi_identifiers_are_texts_unless_they_have_a_type(tmp_path, capsys, t
 def test_blanks_are_part_of_a_text(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("s, q\n1,7\n2, 7\n3, ?\n4,?\n", encoding="utf-8")
-    assert measured(str(path), ["q"], ["s"], written=Written(nulls=("?",)))["groups"] == 3
+    assert measure(str(path), ["q"], ["s"], written=Written(nulls=("?",)))["groups"] == 3
     typed = Written(nulls=("?",), types={"q": "integer"})
-    found = measured(str(path), ["q"], ["s"], written=typed)
+    found = measure(str(path), ["q"], ["s"], written=typed)
     assert (found["groups"], found["k"], found["ke"]) == (2, 2, {"k": 2, "e": 1})
 
 
 def test_the_types_of_sensitive_attributes_are_inferred_or_given(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("q,s\na,1\na,1.0\na,3\n", encoding="utf-8")
-    found = measured(str(path), ["q"], ["s"])
+    found = measure(str(path), ["q"], ["s"])
     assert (found["l"]["distinct"], found["ke"], found["t"]["ordered"]) == (2, {"k": 2, "e": 2}, 0)
-    assert measured(str(path), ["q"], ["s"], written=Written(types={"s": "decimal"})) == found
-    found = measured(str(path), ["q"], ["s"], written=Written(types={"s": "string"}))
+    assert measure(str(path), ["q"], ["s"], written=Written(types={"s": "decimal"})) == found
+    found = measure(str(path), ["q"], ["s"], written=Written(types={"s": "string"}))
     assert (found["l"]["distinct"], found["ke"]) == (3, {"k": 3, "e": None})
     assert found["t"]["ordered"] is None
 
@@ -348,7 +348,7 @@ def test_the_quasi_identifiers_of_a_promise_are_texts(tmp_path):
     ]
 
     def holding(**types):
-        found = measured(str(path), ["q"], ["s"], promises, written=Written(types=types))
+        found = measure(str(path), ["q"], ["s"], promises, written=Written(types=types))
         return found["k"], *(one["holds"] for one in found["promises"])
 
     assert holding() == (2, False, False)
@@ -360,16 +360,16 @@ def test_a_column_that_is_sensitive_and_tells_groups_apart(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("q,s\na,1\na,2\na,1\na,2\n", encoding="utf-8")
     promise = KAnonymity(k=2, quasi_identifiers=("s",))
-    found = measured(str(path), ["q"], ["s"], [promise])
+    found = measure(str(path), ["q"], ["s"], [promise])
     assert found["promises"][0]["holds"]
     assert found["ke"] == {"k": 2, "e": 1}
     path.write_text("q,s\na,1\na,2\na,1.0\na,2\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"t\.csv: column 's': is a quasi-identifier and") as told:
-        measured(str(path), ["q"], ["s"], [promise])
+        measure(str(path), ["q"], ["s"], [promise])
     assert "--types" in str(told.value)
     for type_, k, e in (("decimal", 2, 1), ("string", 1, None)):
         written = Written(types={"s": type_})
-        found = measured(str(path), ["q"], ["s"], [promise], written=written)
+        found = measure(str(path), ["q"], ["s"], [promise], written=written)
         assert found["promises"][0]["observed"]["k"] == k
         assert found["ke"] == {"k": 4 - k, "e": e}
 
@@ -402,24 +402,24 @@ def test_each_type_is_named_in_the_help(capsys):
 
 def test_a_column_that_is_not_measured_has_no_type(patients):
     with pytest.raises(SpecError, match="--types condition: is no column that is measured"):
-        measured(str(patients), ["zip"], written=Written(types={"condition": "string"}))
+        measure(str(patients), ["zip"], written=Written(types={"condition": "string"}))
 
 
 def test_texts_of_several_files(tmp_path):
     (tmp_path / "1.csv").write_text("q,s\n02139,1\n7,1\n", encoding="utf-8")
     (tmp_path / "2.csv").write_text("s,q\n2,2139\n2,7.00\n", encoding="utf-8")
     place = str(tmp_path / "?.csv")
-    found = measured(place, ["q"], ["s"])
+    found = measure(place, ["q"], ["s"])
     assert (found["rows"], found["groups"], found["k"]) == (4, 4, 1)
-    found = measured(place, ["q"], ["s"], written=Written(types={"q": "decimal"}))
+    found = measure(place, ["q"], ["s"], written=Written(types={"q": "decimal"}))
     assert (found["groups"], found["k"], found["l"]["distinct"]) == (2, 2, 2)
     with pytest.raises(InputError, match=r"2\.csv: row 2: column 'q': not an integer") as refused:
-        measured(place, ["q"], ["s"], written=Written(types={"q": "integer"}))
+        measure(place, ["q"], ["s"], written=Written(types={"q": "integer"}))
     assert "7.00" not in str(refused.value)
     (tmp_path / "1.csv").write_text("q,s\n2020-01-01T00:00Z,1\n", encoding="utf-8")
     (tmp_path / "2.csv").write_text("q,s\n2020-01-01T00:00,1\n", encoding="utf-8")
     with pytest.raises(InputError, match="some timestamps have an offset and some have none"):
-        measured(place, ["q"], ["s"], written=Written(types={"q": "timestamp"}))
+        measure(place, ["q"], ["s"], written=Written(types={"q": "timestamp"}))
 
 
 def test_names_of_folders_are_texts(tmp_path):
@@ -429,7 +429,7 @@ def test_names_of_folders_are_texts(tmp_path):
         pq.write_table(table, tmp_path / f"zip={zip_}" / "year=2020" / "part-0.parquet")
 
     def groups(qi, **types):
-        found = measured(str(tmp_path), qi, ["s"], written=Written(types=types))
+        found = measure(str(tmp_path), qi, ["s"], written=Written(types=types))
         return found["groups"], found["k"]
 
     assert groups(["zip"]) == groups(["zip", "year"]) == groups(["zip"], zip="string") == (3, 2)
@@ -442,10 +442,10 @@ def test_names_of_folders_are_texts(tmp_path):
 def test_parquet_has_types_of_its_own(tmp_path, capsys):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"q": [1, 1, 2], "r": ["1", "01", "1"], "s": [1.5, 2.0, 3.0]}), path)
-    plain = measured(str(path), ["q", "r"], ["s"])
+    plain = measure(str(path), ["q", "r"], ["s"])
     assert (plain["groups"], plain["k"]) == (3, 1)
     for types in ({"q": "integer", "r": "string", "s": "float"}, {"q": "decimal"}):
-        assert measured(str(path), ["q", "r"], ["s"], written=Written(types=types)) == plain
+        assert measure(str(path), ["q", "r"], ["s"], written=Written(types=types)) == plain
     for types in ("q=string", "q=date", "r=integer"):
         assert run(["measure", str(path), "--qi", "q,r", "--types", types]) == 2
         (line,) = capsys.readouterr().err.splitlines()
@@ -458,7 +458,7 @@ def drawn(table, people, qi=("q",), sensitive=(), **types):
     """How many people look like the rows of each group, at most and on average, or why not."""
     written = Written(nulls=("?",), types=types)
     promise = DeltaPresence(min=Decimal(0), max=Decimal(1), population=str(people))
-    found = measured(str(table), qi, sensitive, [promise], str(people), written=written)
+    found = measure(str(table), qi, sensitive, [promise], str(people), written=written)
     one = found["promises"][0]["observed"]
     return one["min"], one["max"], found["risk"]["journalist"]["elsewhere"]
 
@@ -496,10 +496,10 @@ def test_a_population_of_text_for_a_table_with_types(tmp_path):
 def test_text_that_is_not_in_utf_8_is_told_apart(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("q,s\né,1\né,2\nè,3\n".encode("latin-1"))
-    found = measured(str(path), ["q"], ["s"])
+    found = measure(str(path), ["q"], ["s"])
     assert (found["groups"], found["k"]) == (2, 1)
     with pytest.raises(InputError, match="row 1: column 'q': not in UTF-8"):
-        measured(str(path), ["q"], ["s"], written=Written(types={"q": "integer"}))
+        measure(str(path), ["q"], ["s"], written=Written(types={"q": "integer"}))
 
 
 def test_a_hierarchy_of_an_attribute_with_a_type(tmp_path):
@@ -507,9 +507,9 @@ def test_a_hierarchy_of_an_attribute_with_a_type(tmp_path):
     path.write_text("q,s\na,01\na,1\nb,2\n", encoding="utf-8")
     file.write_text("01,low,*\n1,low,*\n2,high,*\n", encoding="utf-8")
     tree = {"s": str(file)}
-    found = measured(
+    found = measure(
         str(path), ["q"], ["s"], hierarchies=tree, written=Written(types={"s": "string"})
     )
     assert found["t"]["hierarchical"] == pytest.approx(2 / 3)
     assert found["l"]["distinct"] == 1
-    assert measured(str(path), ["q"], ["s"], hierarchies=tree)["t"]["hierarchical"] == 2 / 3
+    assert measure(str(path), ["q"], ["s"], hierarchies=tree)["t"]["hierarchical"] == 2 / 3

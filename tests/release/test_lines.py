@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.private.line import represented_by, write_suppressed_rows
+from sfumato.tasks.private.line import represented_part, write_suppressed_rows
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import withdraw
@@ -180,6 +180,6 @@ def test_what_a_killed_attempt_left_out_is_forgotten(small):
     everybody = load(run / "deidentified")
     none_but_one = np.arange(everybody.rows) > 0
     write_suppressed_rows(plan.line.private, "0001", none_but_one)
-    assert represented_by(plan.line.private, "0001", everybody).rows == 1
+    assert represented_part(plan.line.private, "0001", everybody).rows == 1
     small.publish("two")
-    assert represented_by(plan.line.private, "0001", everybody).rows == everybody.rows
+    assert represented_part(plan.line.private, "0001", everybody).rows == everybody.rows

@@ -22,7 +22,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import digest, manifest
 from sfumato.tasks.query.ask import answer
-from sfumato.tasks.report.utility import lost
+from sfumato.tasks.report.utility import utility_lines
 from sfumato.tasks.stages.evaluate import evaluate_release
 from tests.release.small import SPEC, people
 
@@ -162,7 +162,7 @@ def test_starred_rows_are_counted(publish):
     stars = sum(row["age"] == "*" and row["town"] == "*" for row in table.to_pylist())
     measures = utility_of(opened)
     assert (measures.starred_rows, measures.suppressed_rows) == (stars, 0)
-    assert [line.value for line in lost(measures)][-2:] == [str(stars), "0"]
+    assert [line.value for line in utility_lines(measures)][-2:] == [str(stars), "0"]
 
 
 def test_linked_columns_are_suppressed_together(publish):

@@ -23,8 +23,8 @@ from sfumato.flows.plan import plan_run
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
-from sfumato.tasks.stages.stage import noted
-from sfumato.tasks.stages.verify import risks, stakes
+from sfumato.tasks.stages.stage import read_note
+from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 from tests.release.small import people
 
 KE = {"model": "ke-anonymity", "k": 3, "e": 10.5}
@@ -56,7 +56,7 @@ def with_promise(terms: Terms, promise) -> Terms:
 def test_a_promise_is_measured_today_and_at_best(deidentified):
     distinct = {"model": "l-diversity", "variant": "distinct", "l": 4}
     stage, terms, base = deidentified(promises=[KE, distinct])
-    ke, diversity = stakes(stage, terms, base)
+    ke, diversity = measure_feasibility(stage, terms, base)
     rows = [r for r in people() if int(r["age"]) > 18 and r["wage"]]
     groups = Counter((r["age"], r["town"]) for r in rows)
     values = {key: {r["wage"] for r in rows if (r["age"], r["town"]) == key} for key in groups}
@@ -66,7 +66,7 @@ def test_a_promise_is_measured_today_and_at_best(deidentified):
     assert diversity["at best l"] == len({r["wage"] for r in rows})
     most = max(Counter(r["wage"] for r in rows).values())
     assert diversity["eligible l"] == len(rows) // most
-    assert noted(stage, "stakes") == [ke, diversity]
+    assert read_note(stage, "stakes") == [ke, diversity]
 
 
 INFEASIBLE = [
@@ -82,7 +82,7 @@ INFEASIBLE = [
 def test_what_no_grouping_can_keep_is_refused(deidentified, promise, told):
     stage, terms, base = deidentified()
     with pytest.raises(PromiseError, match=f"{promise.name} cannot be kept: required") as caught:
-        stakes(stage, with_promise(terms, promise), base)
+        measure_feasibility(stage, with_promise(terms, promise), base)
     assert told in str(caught.value)
     assert "in 1 of 1 strata" in str(caught.value)
 
@@ -91,12 +91,12 @@ def test_each_stratum_must_be_able_to_keep_it(deidentified):
     stage, terms, base = deidentified(strata=["town"])
     towns = Counter(r["town"] for r in people() if int(r["age"]) > 18 and r["wage"])
     fewest = min(towns.values())
-    assert stakes(stage, with_promise(terms, KAnonymity(k=fewest)), base)
+    assert measure_feasibility(stage, with_promise(terms, KAnonymity(k=fewest)), base)
     with pytest.raises(PromiseError, match=f"at best k={fewest} in 1 of {len(towns)} strata"):
-        stakes(stage, with_promise(terms, KAnonymity(k=fewest + 1)), base)
+        measure_feasibility(stage, with_promise(terms, KAnonymity(k=fewest + 1)), base)
     anything = TCloseness(t=Decimal(0), distance="equal")
     with pytest.raises(PromiseError, match="t-closeness cannot be kept: required t=0"):
-        stakes(stage, with_promise(terms, anything), base)
+        measure_feasibility(stage, with_promise(terms, anything), base)
 
 
 def test_a_population_beside_the_spec(deidentified, small):
@@ -107,7 +107,7 @@ def test_a_population_beside_the_spec(deidentified, small):
     (small.folder / "register.csv").write_text("age,town\n" + "\n".join(lines) + "\n")
     promise = DeltaPresence(min=Decimal(0), max=Decimal("0.25"), population="register.csv")
     promise = type(promise)(**{**vars(promise), "quasi_identifiers": ("age", "town")})
-    (row,) = stakes(stage, terms.model_copy(update={"promises": (promise,)}), base)
+    (row,) = measure_feasibility(stage, terms.model_copy(update={"promises": (promise,)}), base)
     assert (row["today max"], row["failing"]) == ("0.25", 0)
 
 
@@ -144,7 +144,7 @@ def lives(deidentified):
         promise = DeltaPresence(
             min=Decimal(0), max=Decimal("0.5"), population=register, quasi_identifiers=names
         )
-        return stakes(stage, terms.model_copy(update={"promises": (promise,)}), base)
+        return measure_feasibility(stage, terms.model_copy(update={"promises": (promise,)}), base)
 
     return judged
 
@@ -176,11 +176,11 @@ def test_a_population_of_other_types_is_refused(small, lives):
 
 def test_risk_is_counts_alone(deidentified):
     stage, terms, _ = deidentified()
-    narrow, wide, single = risks(stage, terms)
+    narrow, wide, single = measure_risks(stage, terms)
     rows = [(r["age"], r["town"]) for r in people() if int(r["age"]) > 18 and r["wage"]]
     alone = sum(n == 1 for n in Counter(rows).values())
     assert (narrow.rows, narrow.alone, wide.alone) == (len(rows), alone, alone)
     assert narrow.average == Fraction(len(set(rows)), len(rows))
     assert {name for subset in single.minimal for name in subset.columns} <= {"age", "town"}
-    written = json.dumps(noted(stage, "risk"))
+    written = json.dumps(read_note(stage, "risk"))
     assert not any(town in written for town in ("Aa", "Bee", "Cé"))

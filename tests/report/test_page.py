@@ -23,7 +23,7 @@ from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.report import page as page_module
 from sfumato.tasks.report.asking import example_query, pandas_snippet
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
-from sfumato.tasks.report.utility import rounded
+from sfumato.tasks.report.utility import four_decimals
 from tests.report.content import ADULT_COLUMNS, content, declared, losses
 from tests.report.html import Read
 
@@ -463,7 +463,7 @@ def test_hostile_names_of_recoded_columns_are_text():
     ],
 )
 def test_measures_are_rounded_half_up(number, shown):
-    assert rounded(Fraction(number)) == shown
+    assert four_decimals(Fraction(number)) == shown
 
 
 TRADE = {"trade": {"role": "sensitive", "type": "string"}}

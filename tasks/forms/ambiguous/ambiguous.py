@@ -17,7 +17,7 @@ import pyarrow as pa
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule, published
+from sfumato.expectations.rules.structure import Rule, rules_of_published
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.form import Tables
@@ -130,7 +130,7 @@ def rules(
     found = dict(st.rules(schema, parameters.together, rows, withheld))
     for name in named(schema, "quasi-identifier"):
         arrow, besides = schemas(schema, parameters)[table_of(name)], (name, GROUP_ID)
-        found[table_of(name)] = published(arrow, None, _is_once, withheld, besides)
+        found[table_of(name)] = rules_of_published(arrow, None, _is_once, withheld, besides)
     return found
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule, published
+from sfumato.expectations.rules.structure import Rule, rules_of_published
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, is_canonical
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
@@ -76,4 +76,4 @@ def rules(
 ) -> Mapping[str, tuple[Rule, ...]]:
     """What must hold of any published table."""
     arrow = schemas(schema, parameters)["microdata"]
-    return {"microdata": published(arrow, rows, is_canonical, withheld)}
+    return {"microdata": rules_of_published(arrow, rows, is_canonical, withheld)}

@@ -16,7 +16,7 @@ from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import ReadableLabels, Rule, published
+from sfumato.expectations.rules.structure import ReadableLabels, Rule, rules_of_published
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, is_canonical
 from sfumato.tasks.forms.recoded.labels import Admitted, Reader, reader, reader_of_suppressed
@@ -116,7 +116,7 @@ def rules_of_labels(
         ReadableLabels(name, partial(unreadable, name=name))
         for name in named(schema, "quasi-identifier")
     )
-    of_any = published(schemas(schema)[TABLE], rows, is_canonical, withheld)
+    of_any = rules_of_published(schemas(schema)[TABLE], rows, is_canonical, withheld)
     return {TABLE: (*of_any, *labels)}
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups, Subdomains
 from sfumato.expectations.models.model import Number, plain
-from sfumato.expectations.rules.structure import Rule, TotalCount, published
+from sfumato.expectations.rules.structure import Rule, TotalCount, rules_of_published
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted
@@ -203,7 +203,9 @@ def rules(
     }
     besides = {QIT: (GROUP_ID,)} | {n: arrow[n].names for n in (st.ST, AIMS, TARGETS)}
     found = {
-        name: published(arrow[name], rows if name == QIT else None, by, withheld, besides[name])
+        name: rules_of_published(
+            arrow[name], rows if name == QIT else None, by, withheld, besides[name]
+        )
         for name, by in ordered.items()
     }
     if not parameters.fakes:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule, published
+from sfumato.expectations.rules.structure import Rule, rules_of_published
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical
@@ -88,4 +88,4 @@ def rules(
     """One row per person in `qit`; in the others the counts add up to as many."""
     arrow = schemas(schema, parameters)[QIT]
     of_counts = st.rules(schema, parameters.together, rows, withheld)
-    return {QIT: published(arrow, rows, is_canonical, withheld), **of_counts}
+    return {QIT: rules_of_published(arrow, rows, is_canonical, withheld), **of_counts}

@@ -7,7 +7,7 @@ import numpy as np
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.covering import Covering
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.measures.joined_presence import combined
+from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.tasks.microdata.table import Microdata
 
 _ROUNDS = 3
@@ -28,7 +28,7 @@ def together(shown: Covering, alpha: Fraction) -> Fraction | None:
     """The largest combined presence, None where it is above α or was not found."""
     if _climbed(shown) > float(alpha) * _SURELY:
         return None
-    found = combined(shown)
+    found = joint_presence(shown)
     return None if found is None or found.largest > alpha else found.largest
 
 

@@ -94,7 +94,7 @@ def nice_step(raw: Fraction) -> Fraction:
     return next(power * digit for digit in (1, 2, 5, 10) if power * digit >= raw)
 
 
-def grouped(number: Fraction | int) -> str:
+def thousands(number: Fraction | int) -> str:
     """A number with separators between thousands.
 
     >>> grouped(1427), grouped(Fraction(-24693, 2)), grouped(Fraction(1, 3))
@@ -117,7 +117,7 @@ def spoken(value: Fraction, kind: str) -> str:
         return str(np.datetime64(int(value // 1), "D"))
     if kind == "timestamp":
         return str(np.datetime64(int(value // 1), "s")).replace("T", " ")
-    return grouped(value)
+    return thousands(value)
 
 
 def _exponent(largest: Fraction) -> int:
@@ -131,7 +131,7 @@ def _exponent(largest: Fraction) -> int:
 
 
 def _label(value: Fraction) -> str:
-    text = grouped(value)
+    text = thousands(value)
     return text if len(text) <= _LONGEST else f"{float(value):.6g}"
 
 

@@ -6,7 +6,7 @@ Coordinates are user units of an SVG that is `WIDTH` by `HEIGHT`, rounded exactl
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sfumato.tasks.report.plots.axes import Axis, grouped
+from sfumato.tasks.report.plots.axes import Axis, thousands
 
 WIDTH, HEIGHT = 440, 290
 TOP, BOTTOM, RIGHT = 34, HEIGHT - 50, WIDTH - 30  # the edges of what is inside the axes
@@ -149,4 +149,4 @@ def plural(number: int, noun: str) -> str:
     >>> plural(1, "group"), plural(1200, "group")
     ('1 group', '1,200 groups')
     """
-    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{thousands(number)} {noun}{'' if number == 1 else 's'}"

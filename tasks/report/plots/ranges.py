@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.groups import Counts
-from sfumato.tasks.report.plots.axes import Axis, axis, grouped, spoken
+from sfumato.tasks.report.plots.axes import Axis, axis, spoken, thousands
 from sfumato.tasks.report.plots.plot import Plot, Slots, Words, above, plural
 
 _BARS = 140  # so many ranges can be told apart
@@ -47,7 +47,7 @@ def ranges_plot(name: str, kind: str, counts: Counts, numbers: Exact, e: Fractio
     return _drawn(words, scale, bars, bundle, _ruler(scale, e, kind))
 
 
-def measured(distance: Fraction, kind: str) -> str:
+def distance_text(distance: Fraction, kind: str) -> str:
     """A difference of two values of a column type, with its unit where it has one.
 
     >>> measured(Fraction(500), "integer"), measured(Fraction(1), "date")
@@ -55,8 +55,8 @@ def measured(distance: Fraction, kind: str) -> str:
     """
     unit = {"date": "day", "timestamp": "second"}.get(kind)
     if unit is None:
-        return grouped(distance)
-    return f"{grouped(distance)} {unit}{'' if distance == 1 else 's'}"
+        return thousands(distance)
+    return f"{thousands(distance)} {unit}{'' if distance == 1 else 's'}"
 
 
 def _ranges(counts: Counts, numbers: Exact) -> tuple[np.ndarray, np.ndarray]:
@@ -84,7 +84,7 @@ def _bars(low: np.ndarray, high: np.ndarray, bundle: int, numbers: Exact) -> Ite
 def _summary(low: np.ndarray, high: np.ndarray, numbers: Exact, kind: str) -> str:
     widths = np.sort(high - low)
     narrowest, median, widest = (
-        measured(numbers.fraction(widths[i]), kind) for i in (0, (len(widths) - 1) // 2, -1)
+        distance_text(numbers.fraction(widths[i]), kind) for i in (0, (len(widths) - 1) // 2, -1)
     )
     return (
         f"{plural(len(low), 'group')}, from {spoken(numbers.fraction(low.min()), kind)} to "
@@ -96,7 +96,7 @@ def _summary(low: np.ndarray, high: np.ndarray, numbers: Exact, kind: str) -> st
 def _ruler(scale: Axis, e: Fraction | None, kind: str) -> tuple[Fraction, str] | None:
     if e is None or not 0 < e <= scale.high - scale.low:
         return None
-    return e, f"e = {measured(e, kind)}"
+    return e, f"e = {distance_text(e, kind)}"
 
 
 def _drawn(

@@ -7,7 +7,7 @@ from sfumato.expectations.measures.risk import Risk
 from sfumato.tasks.microdata.singling_out import SinglingOut
 
 
-def of_risk(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
+def risk_rows(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
     """Each measure by the quasi-identifiers alone, and with the insensitive columns, too."""
     pairs = [
         ("rows", narrow.rows, wide.rows),
@@ -26,7 +26,7 @@ def of_risk(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
     ]
 
 
-def of_homogeneity(found: Risk) -> list[dict[str, Any]]:
+def homogeneity_rows(found: Risk) -> list[dict[str, Any]]:
     """Per sensitive attribute the groups in which nearly all rows have one value."""
     return [
         {
@@ -41,7 +41,7 @@ def of_homogeneity(found: Risk) -> list[dict[str, Any]]:
     ]
 
 
-def of_singling_out(found: SinglingOut) -> list[dict[str, Any]]:
+def singling_out_rows(found: SinglingOut) -> list[dict[str, Any]]:
     """The smallest sets of columns on which some row is alone."""
     rows: list[dict[str, Any]] = [
         {"columns": ", ".join(subset.columns), "rows alone": subset.rows}

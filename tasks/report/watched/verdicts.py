@@ -6,7 +6,7 @@ from typing import Any
 from sfumato.expectations.verdicts import Finding
 
 
-def of_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     """One row per expectation."""
     return [
         {
