@@ -42,7 +42,7 @@ class Exact:
 
 
 def is_ordered(type_: pa.DataType) -> bool:
-    """Whether differences of such values mean something: numbers, dates and timestamps."""
+    """True where differences of such values mean something: numbers, dates and timestamps."""
     return bool(
         pa.types.is_integer(type_)
         or pa.types.is_decimal(type_)
@@ -53,7 +53,7 @@ def is_ordered(type_: pa.DataType) -> bool:
 
 
 def is_number(type_: pa.DataType) -> bool:
-    """Whether sums of such values mean something."""
+    """True where sums of such values mean something."""
     return is_ordered(type_) and not (pa.types.is_date(type_) or pa.types.is_timestamp(type_))
 
 

@@ -110,7 +110,7 @@ def observation(verdict: Verdict) -> dict[str, int | str | None]:
 
 
 def judge_rule(name: str, rule: Rule, table: pa.Table) -> Finding:
-    """Whether a rule holds of the table of that name, and what was counted."""
+    """Judge the table of that name by a rule."""
     return Finding(name, rule.type, rule.parameters(), rule.holds(table), rule.observed(table))
 
 
@@ -163,7 +163,7 @@ def admit(
 
 
 def _unmeasured(outcome: Evaluated) -> bool:
-    """Whether a promise is said to hold although it was not measured."""
+    """True where a promise is said to hold although it was not measured."""
     if not outcome.passed or "model" not in outcome.expected.parameters:
         return False
     seen = outcome.observed

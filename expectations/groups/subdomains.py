@@ -22,7 +22,7 @@ def probabilities(target: Target) -> list[Fraction]:
         PromiseError: where a weight is negative, or the P of the leaves do not add up to 1.
     """
     if (target.weight[1:] < 0).any():
-        raise PromiseError("the target is no distribution: a weight is negative")
+        raise PromiseError("the target is not a distribution: a weight is negative")
     total = np.zeros(len(target.parent), dtype=object)
     for node, parent in enumerate(target.parent.tolist()):
         if parent >= 0:
@@ -35,7 +35,7 @@ def probabilities(target: Target) -> list[Fraction]:
             share = found[parent] * Fraction(weight, total[parent]) if weight else Fraction(0)
         found.append(share)
     if sum(found[leaf] for leaf in leaves(target)) != 1:
-        raise PromiseError("the target is no distribution: below a node, no weight is left")
+        raise PromiseError("the target is not a distribution: below a node, no weight is left")
     return found
 
 
@@ -115,6 +115,6 @@ def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:
 
 
 def generalizes(target: Target, copies: np.ndarray, values: np.ndarray, fakes: int = 0) -> bool:
-    """Whether the copies are generalizations of the values and so many fakes, one for one."""
+    """True where the copies are generalizations of the values and so many fakes, one for one."""
     whole = int(copies.sum()) == int(values.sum()) + fakes
     return whole and fakes_needed(target, copies, values) <= fakes

@@ -51,7 +51,7 @@ def declared_hierarchical_distance(shown: Subdomains, sizes: np.ndarray) -> Dist
         raise PromiseError("the hierarchical distance needs a hierarchy")
     apart, whole = _apart(shown, sizes)
     if shown.ancestors.shape[1] != apart.shape[1]:
-        raise PromiseError("the hierarchy has not the values of the targets")
+        raise PromiseError("the hierarchy lacks values of the targets")
     moved = np.zeros(len(apart), dtype=object)
     for nodes in shown.ancestors[:-1]:
         above = np.zeros((int(nodes.max()) + 1, len(apart)), dtype=object)
@@ -77,7 +77,7 @@ def _chances(shown: Subdomains) -> np.ndarray:
         chance = probabilities(target)
         found.append([chance[leaf] for leaf in leaves(target)])
     if len({len(chances) for chances in found}) != 1:
-        raise PromiseError("the targets have not the same values")
+        raise PromiseError("the targets do not have the same values")
     unit = lcm(*(p.denominator for chances in found for p in chances))
     parts = [[p.numerator * (unit // p.denominator) for p in chances] for chances in found]
     return np.array(parts, dtype=object)

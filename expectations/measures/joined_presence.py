@@ -204,7 +204,7 @@ class _Search:
 
 
 def _is_small(candidates: _Candidates) -> bool:
-    """Whether the product of the two matrices that are left is."""
+    """True where the product of the two matrices that are left is."""
     one, other = (int(np.count_nonzero(np.bincount(part.value))) for part in candidates.left)
     cells = max(one * other, max(one, other) * len(candidates.groups))
     return max(one, other) <= _CHOICES and cells <= _CELLS

@@ -48,7 +48,7 @@ class AlphaBeta(PrivacyModel):
 
     @property
     def judged_jointly(self) -> bool:
-        """Whether presence is that of all groups that cover a vector."""
+        """True where presence is that of all groups that cover a vector."""
         return self.presence == "combined"
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
@@ -71,7 +71,7 @@ class AlphaBeta(PrivacyModel):
         return np.asarray(over | shown.above(Fraction(self.alpha)))
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether presence and association are bounded, decided exactly.
+        """Judge whether presence and association are bounded, decided exactly.
 
         What fails is counted in groups: those of more than β, those of more than α by themselves,
         and those that together cover the vector of largest presence where it is more than α.

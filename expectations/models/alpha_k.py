@@ -60,7 +60,7 @@ class AlphaK(PrivacyModel):
         return np.asarray((sizes < self.k) | above(most, sizes, Fraction(self.alpha)))
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether every group has k rows and no value exceeds α, decided in integers."""
+        """Judge whether every group has k rows and no value exceeds α, decided in integers."""
         scores = self.measure(groups)
         sizes, most = scores["k"], scores["most"]
         return Verdict(

@@ -104,7 +104,7 @@ class BayesOptimal(PrivacyModel):
         return self._judged(groups)[0]
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether there is no breach; what floats leave open is decided in fractions."""
+        """Judge whether there is no breach; what floats leave open is decided in fractions."""
         failing, worst = self._judged(groups)
         return Verdict(self.required(), {"rho2": worst}, len(groups), int(failing.sum()))
 
@@ -148,7 +148,7 @@ class BayesOptimal(PrivacyModel):
         if name is None and len(drawn.joint) == 1:
             name = next(iter(drawn.joint))
         if name is None or name not in drawn.joint:
-            raise PromiseError(f"the population does not tell {name!r}")
+            raise PromiseError(f"the population lacks {name!r}")
         return beliefs(groups.of(name), drawn.joint[name], Fraction(self.smoothing))
 
     def _surprise(self, found: Beliefs) -> _Surprise:

@@ -87,7 +87,7 @@ class DeltaPresence(PrivacyModel):
         return np.asarray(below(rows, people, low) | above(rows, people, high))
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether every class's share of people in the table is between the ends, exactly.
+        """Judge whether every class's share of people in the table is between the ends, exactly.
 
         A class of people who look like no group counts as one group that fails, if `min` is not 0.
         """

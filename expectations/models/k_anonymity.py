@@ -39,7 +39,7 @@ class KAnonymity(PrivacyModel):
         return np.asarray(groups.sizes < self.k)
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether the smallest group has k rows."""
+        """Judge whether the smallest group has k rows."""
         sizes = self.measure(groups)["k"]
         return Verdict(
             required=self.required(),

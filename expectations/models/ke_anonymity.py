@@ -75,7 +75,7 @@ class KEAnonymity(PrivacyModel):
         return np.asarray(short, dtype=bool)
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether every group has k distinct values and a range of e."""
+        """Judge whether every group has k distinct values and a range of e."""
         counts = groups.of(self.sensitive)
         if counts.numbers is None or not len(groups):
             return Verdict(self.required(), {"k": None, "e": None}, len(groups), len(groups))

@@ -40,7 +40,7 @@ class Negative:
 
 @dataclass(frozen=True, kw_only=True)
 class _LDiversity(PrivacyModel):
-    """What the variants share: they are block-local, and merging groups cannot break them."""
+    """A promise of l-diversity: block-local, and merging groups cannot break it."""
 
     monotone: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "columns"})
@@ -84,7 +84,7 @@ class DistinctLDiversity(_LDiversity):
         return np.asarray(self.measure(groups)["l"] < self.l)
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether every group shows l different values."""
+        """Judge whether every group shows l different values."""
         distinct = self.measure(groups)["l"]
         return Verdict(
             required=self.required(),
@@ -132,7 +132,7 @@ class EntropyLDiversity(_LDiversity):
         return self._below(self._entropy(groups))
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether every group's entropy is at least ln l - 1e-9."""
+        """Judge whether every group's entropy is at least ln l - 1e-9."""
         found = self._entropy(groups)
         return Verdict(
             required=self.required(),
@@ -209,7 +209,7 @@ class RecursiveLDiversity(_LDiversity):
         return self._broken(self.measure(groups), groups.sizes)
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether every group keeps r < c * tail, and shows enough of each negative value.
+        """Judge whether every group keeps r < c * tail, and shows enough of each negative value.
 
         `c` as observed is the smallest for which r ≤ c * tail in all groups.
         """

@@ -73,7 +73,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Whether every group was measured and none falls short."""
+        """True where every group was measured and none falls short."""
         return self.failing == 0 and all(value is not None for value in self.observed.values())
 
 
@@ -170,11 +170,11 @@ class PrivacyModel:
         raise NotImplementedError
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether all groups keep the promise, decided in integers."""
+        """Judge whether all groups keep the promise, decided in integers."""
         raise NotImplementedError
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
-        """Whether any grouping can keep the promise; None where only trying can tell.
+        """Judge whether any grouping can keep the promise; None where only trying can tell.
 
         Args:
             coarsest: the groups of which all others are parts, one for each stratum. Where merging

@@ -139,7 +139,7 @@ class PPrivacy(PrivacyModel):
         return self._over(scores)
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether no group's imbalance exceeds the tolerance, in fractions."""
+        """Judge whether no group's imbalance exceeds the tolerance, in fractions."""
         required = self.required()
         try:
             scores = self.measure(groups)["tolerance"].tolist()

@@ -79,7 +79,7 @@ class TCloseness(PrivacyModel):
         return self._farther(distances)
 
     def check(self, groups: Groups) -> Verdict:
-        """Whether no group's distance exceeds t, decided in integers."""
+        """Judge whether no group's distance exceeds t, decided in integers."""
         required = self.required()
         distances = self._measured(groups)
         if distances is None:
@@ -159,7 +159,7 @@ DECLARED: Mapping[Distance, Callable[[Subdomains, np.ndarray], Distances]] = {
 
 
 def measurable(counts: Counts, distance: Distance) -> bool:
-    """Whether the attribute has such a distance: an order, or a hierarchy."""
+    """True where the attribute has such a distance: an order, or a hierarchy."""
     if distance == "ordered":
         return counts.numbers is not None
     return distance == "equal" or counts.ancestors is not None

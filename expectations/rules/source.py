@@ -39,7 +39,7 @@ class ValueRule:
         return int(self._offending(table).sum())
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether no row does."""
+        """True where no row does."""
         return self.observed(table) == 0
 
     def first(self, table: pa.Table) -> int | None:

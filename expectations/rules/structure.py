@@ -26,7 +26,7 @@ class Rule(Protocol):
         """What was counted, None where there is nothing to count."""
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether the table keeps it."""
+        """True where the table keeps it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class OrderedColumns:
         """Nothing: names are either right or wrong."""
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether the names are these."""
+        """True where the names are these."""
         return tuple(table.column_names) == self.columns
 
 
@@ -64,7 +64,7 @@ class RowCount:
         return int(table.num_rows)
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether they are so many."""
+        """True where they are so many."""
         return self.observed(table) == self.rows
 
 
@@ -87,7 +87,7 @@ class TotalCount:
         return int(pc.sum(table[self.column]).as_py() or 0)
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether the sum is this."""
+        """True where the sum is this."""
         return self.observed(table) == self.rows
 
 
@@ -106,7 +106,7 @@ class NotEmpty:
         return int(table.num_rows)
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether there is one."""
+        """True where there is one."""
         return self.observed(table) >= 1
 
 
@@ -132,7 +132,7 @@ class NotNull:
         return int(table[self.column].null_count)
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether it has none."""
+        """True where it has none."""
         return self.observed(table) == 0
 
 
@@ -153,7 +153,7 @@ class ColumnTypes:
         return len({name for name, _ in published ^ set(self.types)})
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether all types are those declared."""
+        """True where all types are those declared."""
         return self.observed(table) == 0
 
 
@@ -174,7 +174,7 @@ class ForbiddenColumns:
         return sum(name.casefold() in forbidden for name in table.column_names)
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether there is none."""
+        """True where there is none."""
         return self.observed(table) == 0
 
 
@@ -209,7 +209,7 @@ class NoRowNumber:
         )
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether there is none."""
+        """True where there is none."""
         return self.observed(table) == 0
 
 
@@ -230,7 +230,7 @@ class ReadableLabels:
         return self.unreadable(table)
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether there is none."""
+        """True where there is none."""
         return self.observed(table) == 0
 
 
@@ -249,7 +249,7 @@ class CanonicalOrder:
         """Nothing: an order is either the canonical one or another."""
 
     def holds(self, table: pa.Table) -> bool:
-        """Whether the rows stand in it."""
+        """True where the rows stand in it."""
         return bool(self.canonical(table))
 
 
@@ -283,7 +283,7 @@ def _plain(type_: pa.DataType) -> pa.DataType:
 
 
 def _enumerates(values: pa.ChunkedArray) -> bool:
-    """Whether n values are n whole numbers without a gap."""
+    """True where n values are n whole numbers without a gap."""
     integers = _integers(values)
     if integers is None:
         return False

@@ -33,7 +33,7 @@ class GroupsOfFrame(TableMetricProvider):
 
 
 class PromiseVerdict(TableMetricProvider):
-    """What the privacy model with these parameters says of the groups."""
+    """The verdict of the privacy model with these parameters on the groups."""
 
     @metric_value(engine=PandasExecutionEngine)
     def _pandas(cls, metric_value_kwargs: Any, metrics: Any, **_: Any) -> Verdict:
@@ -64,7 +64,7 @@ class ExpectPromise(Described):
 def promise_expectation(model: type[PrivacyModel]) -> type[ExpectPromise]:
     """The expectation that a model keeps, with its parameters, its metric and its sentence.
 
-    A metric is told from others by all parameters of the model: none is left out.
+    All parameters of the model tell its metric from others.
     """
     parameters = tuple(sorted(field.name for field in fields(model)))
     type_ = expectation_type(model)

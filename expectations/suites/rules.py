@@ -51,7 +51,7 @@ def _table_of(df: pd.DataFrame) -> pa.Table:
 
 
 class RulesOfTable(TableMetricProvider):
-    """Whether each rule that a frame carries holds of its table, and what it counted."""
+    """Judge each rule that a frame carries on its table."""
 
     metric_name = "sfumato.rules"
 

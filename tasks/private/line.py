@@ -24,7 +24,7 @@ HASH_BYTES = 32
 
 
 class PublishedVersion(BaseModel):
-    """What the line remembers of one version."""
+    """A version as the line remembers it: its rows and spec as digests."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -85,7 +85,7 @@ def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
 
 
 def read_state(line: Path) -> LineState:
-    """What the line remembers."""
+    """Read what the line remembers of its versions."""
     try:
         return LineState.model_validate_json((line / "state.json").read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -136,7 +136,7 @@ def _tree(directory: Path) -> Sequence[str]:
 
 
 def _other_software(declared: Declared) -> list[str]:
-    """What the release was made with that is not what runs here."""
+    """The software that the release was made with, where another version runs here."""
     return [
         f"{package} {made_with}"
         for package, made_with in declared.software.items()

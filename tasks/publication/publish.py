@@ -1,6 +1,6 @@
 """Atomic publication: staged beside its place, checked, synced, renamed, recorded.
 
-Everything happens under the line's lock. The private state is told of a version before the rename
+Everything happens under the line's lock. The private state records a version before the rename
 and the public record after it, so that a run killed in between is completed by the next one:
 readers see a whole version or none. Concurrent runs never share a version.
 """

@@ -127,7 +127,7 @@ class Workload:
 
     @property
     def estimated(self) -> bool:
-        """Whether estimates were compared with truths."""
+        """True where estimates were compared with truths."""
         return any(level.estimate.scored for level in self.levels)
 
 

@@ -28,7 +28,7 @@ from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_infer
 from sfumato.tasks.microdata.singling_out import singling_out
 from sfumato.tasks.microdata.table import Microdata
 
-_RANKS = range(2, 11)  # for which l the recursive measure is told
+_RANKS = range(2, 11)  # the l for which the recursive measure is reported
 
 
 def measure(

@@ -53,7 +53,7 @@ def _stake(
 ) -> dict[str, Any]:
     """A promise that cannot be kept is refused, unless something may come to its rescue.
 
-    Rows may be left out, or distributions declared that are not those of the rows.
+    Rows may be suppressed, or distributions declared that are not those of the rows.
     """
     known = promise.known_columns
     best = promise.feasible(_seen(promise, microdata, [*strata, *known], base))

@@ -149,7 +149,7 @@ NO_DISTRIBUTION = {
 @pytest.mark.parametrize(("parent", "weight"), NO_DISTRIBUTION.values(), ids=NO_DISTRIBUTION.keys())
 def test_weights_that_are_no_distribution_keep_no_promise(parent, weight):
     target = Target(np.array(parent), np.array(weight))
-    with pytest.raises(PromiseError, match="no distribution"):
+    with pytest.raises(PromiseError, match="not a distribution"):
         probabilities(target)
     shown = copies(1, 1, 3 if len(parent) > 3 else 2, number=len(parent))
     verdict = PPrivacy(target="uniform").check(groups_of_copies(target, [shown]))

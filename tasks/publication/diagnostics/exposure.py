@@ -149,7 +149,7 @@ def _shares(shown: Covering) -> list[np.ndarray]:
 
 
 def _weights(p: np.ndarray) -> np.ndarray:
-    """What the readings add up (groups x 3), infinite where a group is sure."""
+    """The numbers that the readings add up (groups x 3), infinite where a group is sure."""
     unsure = np.where(p < 1, p, 0.0)
     odds = np.where(p < 1, unsure / (1 - unsure), np.inf)
     misses = np.where(p < 1, np.log1p(-unsure), -np.inf)

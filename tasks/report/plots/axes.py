@@ -49,7 +49,7 @@ class Axis:
 
     @property
     def factor(self) -> str:
-        """What the labels are to be multiplied by, '' for nothing."""
+        """The factor that the labels are to be multiplied by, '' for nothing."""
         return f"×10{str(self.exponent).translate(_SUPERSCRIPT)}" if self.exponent else ""
 
 

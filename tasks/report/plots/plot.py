@@ -34,7 +34,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Plot:
-    """What the template needs to draw a plot, and to say what it shows.
+    """All that the template needs to draw a plot, and to say what it shows.
 
     Attributes:
         words: what it says.

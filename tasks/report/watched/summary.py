@@ -16,7 +16,7 @@ def summary(release: Release, widths: Sequence[dict[str, Any]]) -> str:
         f"Version **{release.directory.name}** of `{declared.name}`, digest `{sfumato['digest']}`.",
         "",
         f"{rows.published:,} rows published of {rows.read:,} read: "
-        f"{rows.dropped_by_filter:,} left out by the filter, "
+        f"{rows.dropped_by_filter:,} removed by the filter, "
         f"{rows.dropped_for_nulls:,} for missing values, "
         f"{rows.dropped_as_repeats:,} as repeats, {rows.suppressed:,} suppressed.",
         "",
