@@ -24,7 +24,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 def pytest_collection_modifyitems(items):
     """Give what is set up once for many tests to one worker."""
     for item in items:
-        for name in ("browser", "postgres", "packaging"):
+        for name in ("browser", "postgres"):
             if item.get_closest_marker(name):
                 item.add_marker(pytest.mark.xdist_group(name))
 

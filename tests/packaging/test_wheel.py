@@ -17,7 +17,7 @@ from tests.release.small import Small, people
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("expectations", "flows", "tasks")
-pytestmark = pytest.mark.packaging
+pytestmark = [pytest.mark.packaging, pytest.mark.xdist_group("prefect")]  # one server for all
 
 
 @pytest.fixture(scope="module")
@@ -70,18 +70,12 @@ def run(site, beside):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "SFUMATO_"))}
     home = beside / "home"
     home.mkdir()
-    environ = {**kept, "HOME": str(home), "PYTHONPATH": ".", "SFUMATO_WORK": str(home / "work")}
+    plain = {**kept, "HOME": str(home), "PYTHONPATH": ".", "SFUMATO_WORK": str(home / "work")}
+    options = {"cwd": beside, "capture_output": True, "text": True, "timeout": 240}
 
-    def finish(*command):
+    def finish(*command, **environ):
         python = [str(environment / "bin" / "python"), "-W", "ignore"]
-        return subprocess.run(
-            [*python, *command],
-            cwd=beside,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=240,
-        )
+        return subprocess.run([*python, *command], env={**plain, **environ}, **options)
 
     return finish
 
@@ -90,8 +84,9 @@ def run(site, beside):
 def command(run):
     """Run `sfumato`; its stdout."""
 
-    def finish(*arguments):
-        done = run("-c", "from sfumato.flows.cli.main import main; main()", *arguments)
+    def finish(*arguments, **environ):
+        program = "from sfumato.flows.cli.main import main; main()"
+        done = run("-c", program, *arguments, **environ)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -145,7 +140,7 @@ def test_modules_have_one_name_and_faults_a_place(run, site):
     assert told["fault"].startswith("ingest: TypeError at tasks/microdata/source.py:")
 
 
-def test_commands_run_beside_modules_of_the_old_names(command, beside):
+def test_commands_run_beside_modules_of_the_old_names(command, beside, prefect_api):
     published = Path(command("demo").splitlines()[-1])
     assert published == beside / "releases" / "adult-capital-loss" / "0001"
     assert "holds in all" in command("check", str(published))
@@ -153,7 +148,7 @@ def test_commands_run_beside_modules_of_the_old_names(command, beside):
     answer = json.loads(command("query", str(published), question, "--format", "json"))
     assert answer["guaranteed"] is True
     small = Small(beside / "line").write(people())
-    again = command("release", str(small.spec))
+    again = command("release", str(small.spec), PREFECT_API_URL=prefect_api)
     assert "holds in all" in command("check", again.splitlines()[-1])
 
 
