@@ -11,7 +11,7 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.publication.manifest import files, manifest
-from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.schema.names import safe_name
@@ -51,13 +51,13 @@ def _write_hierarchies(directory: Path, declared: Declared) -> None:
 def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
     """The help tables, and ready SQL."""
     directory.mkdir()
-    for name, table in helping(tables, declared).items():
+    for name, table in build_help_tables(tables, declared).items():
         write_table(table, directory / f"{name}.parquet")
     _write(directory / "duckdb.sql", duckdb_script(declared).encode())
 
 
 def _content(directory: Path, assessment: Assessment) -> PageContent:
-    """What the page shows: what was promised and measured, and the files beside it."""
+    """Collect what the page shows: promises, verdicts, and the files beside it."""
     declared, groups = assessment.declared, assessment.groups.of_all()
     return PageContent(
         declared=declared,

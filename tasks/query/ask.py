@@ -9,40 +9,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
-from sfumato.tasks.query.engines.columns import counts
-from sfumato.tasks.query.engines.labels.labels import recoded
-from sfumato.tasks.query.engines.rows import grouped
-from sfumato.tasks.query.engines.subdomains import subdomains
+from sfumato.tasks.query.engines.engine import Engine, Files
+from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.build import help_names
-from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import TABLE, Key, Question, named, read_question
-from sfumato.tasks.query.sql.marginal_counts import Estimator
-
-Files = Mapping[str, pa.Table | Path]
-
-
-class Engine(Protocol):
-    """Something that knows the published tables and takes questions."""
-
-    def ask(
-        self, question: Question, estimates: bool = True
-    ) -> Mapping[Key, Mapping[Aggregate, Bounds]]:
-        """The bounds of each aggregate by the values of the group columns."""
-        ...
-
-    def starts(self, name: str) -> list[Any]:
-        """The values of an ordered column that are published of it, or its labels' least ones."""
-        ...
+from sfumato.tasks.query.question.question import Key, Question, row_of
+from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 
 
 @dataclass(frozen=True)
@@ -124,29 +102,8 @@ def engine(
     tables: Files, declared: Declared, estimator: Estimator = "weighted"
 ) -> Iterator[Engine]:
     """What takes questions on the published tables."""
-    if declared.recoded:
-        with recoded(_read(tables[TABLE]), declared) as asked:
-            yield asked
-    elif declared.form.shows == "columns":
-        with counts(tables, declared, estimator) as asked_for_counts:
-            yield asked_for_counts
-    elif declared.form.method == "redistributed":
-        with subdomains(tables, _read(tables["targets"]), declared) as asked_of_subdomains:
-            yield asked_of_subdomains
-    else:
-        with grouped(tables, declared) as asked_in_sql:
-            yield asked_in_sql
-
-
-def _read(table: pa.Table | Path) -> pa.Table:
-    if not isinstance(table, Path):
-        return table
-    try:
-        return pq.read_table(table)
-    except FileNotFoundError:
-        raise InputError(f"{table}: no such file") from None
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{table}: not a Parquet file ({type(error).__name__})") from None
+    with ENGINES[declared.form.shows](tables, declared, estimator) as opened:
+        yield opened
 
 
 def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
@@ -167,7 +124,7 @@ def ask(asked: Engine, declared: Declared, question: Question, estimates: bool =
             "suppressed": declared.rows.suppressed,
         },
         columns=tuple(item.label for item in question.shown),
-        rows=tuple(named(question, key, rows[key]) for key in keys),
+        rows=tuple(row_of(question, key, rows[key]) for key in keys),
         certain=tuple(question.surely_wants(rows[key]) for key in keys),
     )
 

@@ -18,20 +18,10 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.ask import published
 from sfumato.tasks.query.question.relations import GROUP_ID
 from sfumato.tasks.query.sql.views import Ready, bounds_function, groups_view
-from sfumato.tasks.sql.fill import create, fill, index, quoted, require_fitting
+from sfumato.tasks.sql.fill import create, fill, index, require_fitting
 from sfumato.tasks.sql.target import Target, target, telling
 
 _KEY = (GROUP_ID, "hits")
-_EXISTING: Mapping[str, str] = {
-    "duckdb": "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
-    "AND schema_name = current_schema() UNION ALL SELECT view_name FROM duckdb_views() "
-    "WHERE database_name = current_database() AND schema_name = current_schema()",
-    "sqlite": "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')",
-    "postgres": "SELECT relname FROM pg_catalog.pg_class WHERE relkind <> 'i' AND "
-    "relnamespace = pg_catalog.to_regnamespace(pg_catalog.quote_ident(current_schema()))",
-    "mariadb": "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()",
-}
-_TABLES = f"{_EXISTING['mariadb']} AND table_type = 'BASE TABLE'"
 
 
 @dataclass(frozen=True)
@@ -82,9 +72,9 @@ def load(
         for name, table in tables.items():
             require_fitting(database, name, table, exact=not name.startswith("help_"))
         with telling(f"{database.place}: the database refuses"):
-            _require_utf8(database)
+            _require_ready(database)
             _require_free(database, loaded, replace)
-            fill_all = _exchange if database.dialect == "mariadb" else _in_one
+            fill_all = _in_one if database.dialect.access.exchanges is None else _exchange
             fill_all(database, loaded, replace)
     return loaded.names
 
@@ -110,17 +100,20 @@ def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: Target) ->
     return _Loaded(tables, views, [function for function in functions if function is not None])
 
 
-def _require_utf8(database: Target) -> None:
-    if database.dialect == "postgres":
-        ((encoding,),) = database.execute("SHOW server_encoding")
-        if encoding != "UTF8":
-            raise InputError(f"{database.place}: texts are not stored as UTF-8")
+def _require_ready(database: Target) -> None:
+    """Make sure that the database is set up as its dialect says."""
+    required = database.dialect.access.require
+    if required is not None:
+        query, wanted, rule = required
+        ((found,),) = database.execute(query)
+        if found != wanted:
+            raise InputError(f"{database.place}: {rule}")
 
 
 def _require_free(database: Target, loaded: _Loaded, replace: bool) -> None:
     if replace:
         return
-    there = {name.casefold() for (name,) in database.execute(_EXISTING[database.dialect])}
+    there = {name.casefold() for (name,) in database.execute(database.dialect.access.existing)}
     for name in [*loaded.tables, *(view.name for view in loaded.views)]:
         if name.casefold() in there:
             raise InputError(f"{database.place}: there is a table {name!r} already")
@@ -137,9 +130,9 @@ def _in_one(database: Target, loaded: _Loaded, replace: bool) -> None:
             _make(database, name, table, name)
         for ready in (*loaded.views, *loaded.functions):
             database.execute(ready.create)
-        if database.dialect in ("postgres", "sqlite"):
+        if database.dialect.access.analyzes:
             for name in loaded.tables:
-                database.execute(f"ANALYZE {quoted(name, database.dialect)}")
+                database.execute(f"ANALYZE {database.dialect.quoted(name)}")
         database.end(well=True)
         done = True
     finally:
@@ -151,7 +144,7 @@ def _drop(database: Target, loaded: _Loaded) -> None:
     for ready in (*loaded.functions, *loaded.views):
         database.execute(ready.drop)
     for name in loaded.tables:
-        database.execute(f"DROP TABLE IF EXISTS {quoted(name, database.dialect)}")
+        database.execute(f"DROP TABLE IF EXISTS {database.dialect.quoted(name)}")
 
 
 def _make(database: Target, name: str, table: pa.Table, called: str) -> None:
@@ -174,7 +167,7 @@ def _exchange(database: Target, loaded: _Loaded, replace: bool) -> None:
             database.execute(f"DROP TABLE IF EXISTS {new[name]}, {old[name]}")
             _make(database, name, table, new[name])
         database.end(well=True)
-        there = {name for (name,) in database.execute(_TABLES)}
+        there = {name for (name,) in database.execute(str(database.dialect.access.exchanges))}
         away = [(name, old[name]) for name in loaded.tables if name in there]
         moves = [*away, *((called, name) for name, called in new.items())]
         _rename(database, moves)
@@ -205,5 +198,6 @@ def _make_ready(database: Target, loaded: _Loaded, replace: bool) -> None:
 
 
 def _rename(database: Target, moves: Sequence[tuple[str, str]]) -> None:
-    pairs = (f"{quoted(old, 'mariadb')} TO {quoted(new, 'mariadb')}" for old, new in moves)
+    quoted = database.dialect.quoted
+    pairs = (f"{quoted(old)} TO {quoted(new)}" for old, new in moves)
     database.execute(f"RENAME TABLE {', '.join(pairs)}")

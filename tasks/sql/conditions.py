@@ -1,4 +1,4 @@
-"""Conditions for PostgreSQL, SQLite and MariaDB that mean what they mean in DuckDB.
+"""Conditions for other databases that mean what they mean in DuckDB.
 
 What differs there: texts are compared by code points; LIKE has no escape character, and ILIKE knows
 the cases of every script; a quotient is a float, and infinite (or no number, which is the greatest
@@ -6,45 +6,30 @@ of all) where the divisor is 0; numbers with an exponent are floats, all others 
 compared with a TIMESTAMP is its midnight. What a database cannot say is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from decimal import Decimal
-from typing import Literal
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
-from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.patterns import globbed, regular
+from sfumato.tasks.sql.dialects.dialect import Dialect, Kind, Spelling, Types, double
 
-Other = Literal["postgres", "sqlite", "mariadb"]
-Kind = ColumnType | Literal["null", "unknown"]
-
-_CALLED: Mapping[Other, str] = {
-    "postgres": "PostgreSQL",
-    "sqlite": "SQLite",
-    "mariadb": "MariaDB",
-}
-_CODE_POINTS: Mapping[str, exp.Expr] = {
-    "postgres": exp.to_identifier("C", quoted=True),
-    "mariadb": exp.Var(this="utf8mb4_nopad_bin"),
-}
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _TESTS = (*_COMPARED, exp.Is, exp.Like, exp.ILike)
 _CALCULATED = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _MIDNIGHT = " 00:00:00.000000"
 _GREATEST = "1.7976931348623157e308"  # stands for what is infinite or no number
 _DIGITS = 38  # of a number that DuckDB holds exactly
-_REAL_DIGITS = 15  # of a number that SQLite holds
+_REAL_DIGITS = 15  # of a number that a float holds
 
 
 @dataclass(frozen=True)
 class Conditions:
     """Conditions on columns of these types, for one database."""
 
-    dialect: Other
-    types: Mapping[str, ColumnType]
+    dialect: Dialect
+    spelling: Spelling
+    types: Types
 
     def rewrite(self, clause: exp.Where) -> None:
         """Write all tests of a clause as the database reads them.
@@ -65,7 +50,7 @@ class Conditions:
         parts = list(test.iter_expressions())
         kinds = {self._kind(part) for part in parts}
         if sum(self._is_unbounded(part) for part in parts) > 1:
-            raise self._refusal("a comparison of quotients whose divisors can be 0")
+            raise self.dialect.refusal("a comparison of quotients whose divisors can be 0")
         for part in list(changed.iter_expressions()):
             part.replace(self._side(part, kinds))
         return changed
@@ -73,12 +58,12 @@ class Conditions:
     def _side(self, part: exp.Expr, kinds: set[Kind]) -> exp.Expr:
         """One of several values that are compared, in the type they have in common."""
         value, kind = self._value(part), self._kind(part)
-        if kind == "string" and isinstance(value, exp.Literal) and self.dialect in _CODE_POINTS:
-            collated = self._collated(value)
+        if kind == "string" and isinstance(value, exp.Literal) and self.spelling.collation:
+            collated = exp.Collate(this=value, expression=self.spelling.collation.copy())
             return exp.paren(collated) if isinstance(part.parent, exp.Between) else collated
-        if self.dialect != "postgres" and kind == "integer" and "float" in kinds:
-            return _double(value)
-        if self.dialect == "sqlite" and kind == "date" and "timestamp" in kinds:
+        if self.spelling.casts_integers and kind == "integer" and "float" in kinds:
+            return double(value)
+        if self.spelling.moments_are_texts and kind == "date" and "timestamp" in kinds:
             return exp.DPipe(this=value, expression=exp.Literal.string(_MIDNIGHT), safe=False)
         return value
 
@@ -86,27 +71,8 @@ class Conditions:
         text, pattern = self._value(test.this), test.args["expression"].name
         any_case, negated = isinstance(test, exp.ILike), bool(test.args.get("negate"))
         self._require_whole(pattern)
-        found: exp.Expr
-        if self.dialect == "sqlite":
-            glob = exp.Literal.string(globbed(pattern, any_case=any_case))
-            found = exp.Glob(this=text, expression=glob)
-        elif any_case:
-            found = self._matches(text, pattern)
-        else:
-            escaped = exp.Literal.string(pattern.replace("\\", "\\\\"))
-            found = exp.Like(this=text, expression=self._collated(escaped))
+        found = self.spelling.matches(text, pattern, any_case)
         return exp.paren(exp.Not(this=found)) if negated else found
-
-    def _matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
-        if self.dialect == "postgres":
-            whole = exp.Literal.string(regular(pattern, end="$"))
-            return exp.RegexpLike(this=text, expression=self._collated(whole))
-        whole = exp.Literal.string(f"(?s){regular(pattern, end=chr(92) + 'z')}")
-        place = exp.Anonymous(this="REGEXP_INSTR", expressions=[text, self._collated(whole)])
-        return exp.GT(this=place, expression=exp.Literal.number(0))
-
-    def _collated(self, literal: exp.Expr) -> exp.Expr:
-        return exp.Collate(this=literal, expression=_CODE_POINTS[self.dialect].copy())
 
     def _value(self, node: exp.Expr, inside: bool = False) -> exp.Expr:
         """A value, or one `inside` a calculation; calculations with NULL are NULL."""
@@ -128,18 +94,18 @@ class Conditions:
             return self._quotient(node, sides, inside)
         if isinstance(node, exp.Mod):
             return self._modulo(node, sides)
-        if self.dialect == "sqlite" and self._kind(node) == "decimal":
-            raise self._refusal("exact calculation with decimals")
+        if not self.spelling.decimals and self._kind(node) == "decimal":
+            raise self.dialect.refusal("exact calculation with decimals")
         return type(node)(this=sides[0], expression=sides[1])
 
     def _quotient(self, node: exp.Div, sides: Sequence[exp.Expr], inside: bool) -> exp.Expr:
         """A quotient that the greatest float, or its opposite, stands for where a divisor is 0."""
         over, under = sides
-        quotient = exp.Div(this=_double(over), expression=under, typed=True, safe=False)
+        quotient = exp.Div(this=double(over), expression=under, typed=True, safe=False)
         if not self._is_unbounded(node):
             return quotient
         if inside:
-            raise self._refusal("a calculation with a quotient whose divisor can be 0")
+            raise self.dialect.refusal("a calculation with a quotient whose divisor can be 0")
         zero = exp.Literal.number(0)
         is_zero = exp.EQ(this=under.copy(), expression=zero.copy())
         high = self._float(_GREATEST)
@@ -157,34 +123,27 @@ class Conditions:
     def _modulo(self, node: exp.Mod, sides: Sequence[exp.Expr]) -> exp.Expr:
         self._require_modulo(node)
         rest = exp.Mod(this=sides[0], expression=sides[1])
-        if self.dialect != "mariadb" or self._kind(node) == "integer":
-            return rest
-        # MariaDB has a decimal -0.0 that is not 0, until something is added.
-        return exp.paren(exp.Add(this=rest, expression=exp.Literal.number(0)))
+        return self.spelling.modulo(rest, self._kind(node))
 
     def _require_modulo(self, node: exp.Mod) -> None:
-        kind = self._kind(node)
-        if self.dialect == "sqlite" and kind != "integer":
-            raise self._refusal("% of other numbers than integers")
-        if kind == "float" and self.dialect == "postgres":
-            raise self._refusal("% of floats")
-        if kind == "float" and not _is_nonzero(node.args["expression"]):
-            raise self._refusal("% of floats by what can be 0")
+        nonzero = _is_nonzero(node.args["expression"])
+        refused = self.spelling.modulo_refused(self._kind(node), nonzero)
+        if refused is not None:
+            raise self.dialect.refusal(refused)
 
     def _literal(self, node: exp.Literal) -> exp.Expr:
         if node.is_string:
             self._require_whole(node.name)
             return node.copy()
         kind = _number(node.name)
-        if self.dialect == "sqlite" and kind == "decimal" and _digits(node.name) > _REAL_DIGITS:
-            raise self._refusal(f"a decimal of more than {_REAL_DIGITS} digits")
+        if not self.spelling.decimals and kind == "decimal" and _digits(node.name) > _REAL_DIGITS:
+            raise self.dialect.refusal(f"a decimal of more than {_REAL_DIGITS} digits")
         if kind != "float":
             return node.copy()
         return self._float(node.name if "e" in node.name.casefold() else f"{node.name}e0")
 
     def _float(self, text: str) -> exp.Expr:
-        number = exp.Literal(this=text, is_string=False)
-        return _double(number) if self.dialect == "postgres" else number
+        return self.spelling.number(exp.Literal(this=text, is_string=False))
 
     def _kind(self, node: exp.Expr) -> Kind:
         """The type that DuckDB gives a value."""
@@ -206,34 +165,7 @@ class Conditions:
 
     def _require_whole(self, text: str) -> None:
         if "\0" in text:
-            raise self._refusal("a text with a zero character")
-
-    def _refusal(self, what: str) -> QueryError:
-        return QueryError(f"cannot be written for {_CALLED[self.dialect]}: {what}")
-
-
-def moment(node: exp.Expr, dialect: Other) -> exp.Expr:
-    """A DATE or TIMESTAMP as a database reads it, any other node as it is."""
-    if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
-        return node
-    if node.to.this not in _MOMENTS or not node.this.is_string:
-        return node
-    is_date = node.to.this == exp.DataType.Type.DATE
-    text = exp.Literal.string(_written(node.this.name, is_date))
-    if dialect == "sqlite":
-        return text
-    if dialect == "mariadb" and not is_date:
-        return exp.Cast(this=text, to=exp.DataType.build("DATETIME(6)", dialect="mysql"))
-    return exp.Cast(this=text, to=node.to.copy())
-
-
-_MOMENTS = (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ)
-
-
-def _written(text: str, is_date: bool) -> str:
-    if is_date:
-        return date.fromisoformat(text).isoformat()
-    return datetime.fromisoformat(text).isoformat(" ", "microseconds")
+            raise self.dialect.refusal("a text with a zero character")
 
 
 def _number(text: str) -> Kind:
@@ -254,7 +186,3 @@ def _is_nonzero(node: exp.Expr) -> bool:
     if not isinstance(inner, exp.Literal) or inner.is_string:
         return False
     return Decimal(inner.name) != 0
-
-
-def _double(node: exp.Expr) -> exp.Expr:
-    return exp.Cast(this=node, to=exp.DataType.build("double"))

@@ -7,36 +7,22 @@ says: that may quote values.
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any
 from urllib.parse import quote
 
 import duckdb
 import psycopg
 import pymysql
-from sqlalchemy import URL, create_engine, make_url
+from sqlalchemy import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.sql.dialects import Dialect
+from sfumato.tasks.sql.dialects.dialect import Dialect
+from sfumato.tasks.sql.dialects.registry import DIALECTS
 
-Scheme = Literal["duckdb", "sqlite", "postgresql", "mariadb"]
-
-_DIALECTS: Mapping[str, Dialect] = {
-    "duckdb": "duckdb",
-    "sqlite": "sqlite",
-    "postgresql": "postgres",
-    "mariadb": "mariadb",
-}
-_DRIVERS: Mapping[str, str] = {
-    "sqlite": "sqlite",
-    "postgresql": "postgresql+psycopg",
-    "mariadb": "mariadb+pymysql",
-}
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _ERRORS = (duckdb.Error, sqlite3.Error, psycopg.Error, pymysql.Error, SQLAlchemyError, OSError)
 
@@ -51,26 +37,18 @@ class Target:
 
     def execute(self, statement: str) -> list[tuple[Any, ...]]:
         """Run one statement, and return the rows that it gives."""
-        if self.dialect == "duckdb":
-            rows: list[tuple[Any, ...]] = self.connection.execute(statement).fetchall()
-            return rows
-        cursor = self.connection.cursor()
-        try:
-            cursor.execute(statement)
-            return list(cursor.fetchall()) if cursor.description else []
-        finally:
-            cursor.close()
+        return self.dialect.access.execute(self.connection, statement)
 
     def begin(self) -> None:
         """Start a transaction, where the driver does not by itself."""
-        if self.dialect in ("duckdb", "sqlite"):
+        if self.dialect.access.begins:
             self.execute("BEGIN")
 
     def end(self, *, well: bool) -> None:
         """Keep what was done, or undo it."""
         if well:
             self.connection.commit()
-        elif self.dialect != "sqlite" or self.connection.in_transaction:
+        elif self.dialect.access.in_transaction(self.connection):
             self.connection.rollback()
 
 
@@ -82,11 +60,11 @@ def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target
         InputError: where the address is none, the database cannot be reached, or it refuses.
     """
     address = read_url(url, environ)
-    place = shown_place(address)
+    place, dialect = shown_place(address), _schemes()[address.drivername]
     with telling(f"{place}: cannot connect"):
-        connect, close = _connect(address)
+        connection, close = dialect.access.connect(address)
     try:
-        yield Target(_DIALECTS[address.drivername], place, connect)
+        yield Target(dialect, place, connection)
     finally:
         close()
 
@@ -125,20 +103,24 @@ def read_url(url: str, environ: Mapping[str, str]) -> URL:
     expanded = _VARIABLE.sub(lambda match: quote(environ[match[1]], safe=""), account)
     expanded += at + _VARIABLE.sub(lambda match: environ[match[1]], rest)
     scheme = expanded.partition("://")[0]
-    if scheme not in get_args(Scheme):
-        raise InputError(
-            "address of a database: it starts with duckdb://, sqlite://, postgresql:// or "
-            "mariadb://"
-        )
+    if scheme not in _schemes():
+        *others, last = (f"{known}://" for known in _schemes())
+        raise InputError(f"address of a database: it starts with {', '.join(others)} or {last}")
     try:
         address = make_url(expanded)
     except (SQLAlchemyError, ValueError):
         raise InputError(f"address of a database: not one of {scheme}") from None
-    in_file = scheme in ("duckdb", "sqlite")
+    in_file = _schemes()[scheme].access.in_file
     if not address.database or (in_file and (address.host or address.database == ":memory:")):
         form = f"{scheme}:///FILE" if in_file else f"{scheme}://HOST/DATABASE"
         raise InputError(f"address of a database: write {form}")
     return address
+
+
+def _schemes() -> dict[str, Dialect]:
+    """The dialects by the schemes of addresses, files first."""
+    known = sorted(DIALECTS.values(), key=lambda dialect: not dialect.access.in_file)
+    return {dialect.access.scheme: dialect for dialect in known}
 
 
 def shown_place(address: URL) -> str:
@@ -149,26 +131,3 @@ def shown_place(address: URL) -> str:
     """
     host = (address.host or "") + (f":{address.port}" if address.port else "")
     return f"{address.drivername}://{host}/{address.database}"
-
-
-def _connect(address: URL) -> tuple[Any, Callable[[], None]]:
-    """A driver's own connection, and how to close it."""
-    if address.drivername == "duckdb":
-        own = duckdb.connect(str(address.database))
-        own.execute("SET enable_progress_bar = false")
-        return own, own.close
-    charset = {"charset": "utf8mb4"} if address.drivername == "mariadb" else {}
-    whole = address.set(drivername=_DRIVERS[address.drivername]).update_query_dict(charset)
-    engine = create_engine(whole, poolclass=NullPool)
-    wrapped = engine.raw_connection()
-    driver = wrapped.driver_connection
-    if isinstance(driver, sqlite3.Connection):
-        driver.isolation_level = None
-    return driver, partial(_close, wrapped, engine)
-
-
-def _close(wrapped: Any, engine: Any) -> None:
-    try:
-        wrapped.close()
-    finally:
-        engine.dispose()

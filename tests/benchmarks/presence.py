@@ -26,10 +26,11 @@ from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverPara
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.publication.diagnostics.exposure import exposure
-from sfumato.tasks.query.accuracy.workloads.counts import Batch
+from sfumato.tasks.query.accuracy.workloads.counts import CountsQueries
 from sfumato.tasks.query.accuracy.workloads.parameters import CountsWorkload
 from sfumato.tasks.query.ask import engine
-from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.question.aggregate import ROWS as COUNTED
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import adult
 from tests.synthetic.census import census
@@ -127,19 +128,21 @@ def _told(microdata: Microdata, names: Sequence[str], partition: Partition, alph
 
 def _errors(tables: dict[str, Any], declared: Declared, kept: Microdata) -> str:
     """Median and mean relative error of the batches, by both estimators."""
-    tables |= helping(tables, declared)
+    tables |= build_help_tables(tables, declared)
     workload = CountsWorkload(kind="counts", queries=QUERIES)
     told = []
     for estimator in ("weighted", "uniform"):
         with engine(tables, declared, estimator) as asking:  # type: ignore[arg-type]
-            batch = Batch(asking, SimpleNamespace(declared=declared), workload, kept)  # type: ignore[arg-type]
+            batch = CountsQueries(
+                workload, COUNTED, asking, SimpleNamespace(declared=declared), kept
+            )  # type: ignore[arg-type]
             scores = [_scores(batch, level) for level in workload.levels]
         shown = ", ".join(f"{median(s):.3f}/{fmean(s):.3f}" for s in scores)
         told.append(f"{estimator} {shown}")
     return "; ".join(told) + f" at {workload.levels} %"
 
 
-def _scores(batch: Batch, level: int) -> list[float]:
+def _scores(batch: CountsQueries, level: int) -> list[float]:
     randomness = seeded(level)
     outcomes = [batch.ask(level, randomness) for _ in range(QUERIES)]
     return [

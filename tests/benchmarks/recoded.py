@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.declaration.assessment import SeenGroups
+from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.declaration.utility import Utility, utility
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.forms.registry import FORMS

@@ -27,7 +27,7 @@ from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.publication.diagnostics.redistribution import redistribution
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload
-from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import adult
 
@@ -85,7 +85,7 @@ def _errors(tables: dict[str, object], declared: Declared, original: Microdata, 
     workload = RangeWorkload(kind="range", aggregate="avg", over="age", spans=(span,), queries=100)
     with tempfile.TemporaryDirectory() as place:
         release = Release(Path(place), declared, {})
-        for folder, of in (("data", tables), ("sql", helping(tables, declared))):  # type: ignore[arg-type]
+        for folder, of in (("data", tables), ("sql", build_help_tables(tables, declared))):  # type: ignore[arg-type]
             (release.directory / folder).mkdir()
             for name, table in of.items():
                 pq.write_table(table, release.directory / folder / f"{name}.parquet")

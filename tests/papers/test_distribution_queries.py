@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.help_tables.build import build_help_tables
 from tests.query.worlds import column, declare, shape
 
 ZIPS = [91110, 91110, 91110, 91130, 91210, 91220, 91240, 91310, 91320, 91330, 91340]
@@ -39,7 +39,7 @@ def released(fakes=0):
     tables = redistributed.publish(rows, partition, declared.form, seeded(1))
     arrow = redistributed.schemas(declared.columns, declared.form)
     tables = {name: tables[name].cast(schema) for name, schema in arrow.items()}
-    return declared, tables | helping(tables, declared)
+    return declared, tables | build_help_tables(tables, declared)
 
 
 def mean(where, fakes=0):

@@ -23,7 +23,7 @@ from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
-from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.help_tables.rows import help_name, help_table, help_tables
 from tests.query.worlds import column, declare
 
@@ -329,7 +329,7 @@ def apart(published, tmp_path_factory):
         name: shown[name].cast(schema)
         for name, schema in ambiguous.schemas(declared.columns, form).items()
     }
-    for place, of in (("data", tables), ("sql", helping(tables, declared))):
+    for place, of in (("data", tables), ("sql", build_help_tables(tables, declared))):
         (release.directory / place).mkdir()
         for name, table in of.items():
             pq.write_table(table, release.directory / place / f"{name}.parquet")

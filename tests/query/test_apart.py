@@ -17,7 +17,7 @@ from sfumato.tasks.microdata.randomness import seeded
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import answer_on, engine
-from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.session import fetch, session
@@ -56,7 +56,7 @@ def published(declared, columns, group):
     tables = ambiguous.publish(rows, partition, declared.form, seeded(1))
     arrow = ambiguous.schemas(declared.columns, declared.form)
     tables = {name: tables[name].cast(schema) for name, schema in arrow.items()}
-    return tables | helping(tables, declared)
+    return tables | build_help_tables(tables, declared)
 
 
 def counted(tables, declared, query, estimator="weighted"):

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.tasks.query.ask import ask, read_question
+from sfumato.tasks.query.ask import ask
 from sfumato.tasks.query.engines.rows import Grouped
+from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.sql.session import session
 from tests.query.worlds import CENSUS, aggregate, with_help, worlds
 

@@ -17,9 +17,11 @@ import pytest
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.question.question import GroupColumn, read_question
-from sfumato.tasks.query.sql.dialect_fixes import written
+from sfumato.tasks.query.question.question import GroupColumn
+from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.patterns import globbed
 from sfumato.tasks.sql.target import target
 from tests.query import databases, test_golden
@@ -115,7 +117,7 @@ def test_random_queries(form, sensitive, kind, tmp_path):
         for query, reading, expected in questions(form, sensitive):
             tree = rewrite(query, declared, reading).tree
             try:
-                text = written(tree, kind, TYPES)
+                text = write_bounds(tree, DIALECTS[kind], TYPES)
             except QueryError as error:
                 assert "cannot be written for" in str(error)
                 told["refused"] += 1
@@ -168,7 +170,7 @@ def test_reviewed_queries(kind, tmp_path):
     types = {name: column.type for name, column in CENSUS.columns.items()}
     with target(url) as database, engine(test_golden.TABLES, CENSUS) as asked:
         for query in GOLDEN:
-            text = written(rewrite(query, CENSUS).tree, kind, types)
+            text = write_bounds(rewrite(query, CENSUS).tree, DIALECTS[kind], types)
             agree(database.execute(text), answered(asked, CENSUS, query), query)
 
 
@@ -262,7 +264,7 @@ def test_conditions_mean_the_same(kind, tmp_path):
         for condition in conditions:
             rows = truth.execute(f"SELECT count(*) FROM microdata WHERE {condition}").fetchone()
             query = f"SELECT COUNT(*) FROM microdata WHERE {condition}"
-            text = written(rewrite(query, HARD).tree, kind, types)
+            text = write_bounds(rewrite(query, HARD).tree, DIALECTS[kind], types)
             assert [row[0] for row in database.execute(text)] == list(rows), condition
             found.append(rows[0])
     assert {0, 1, len(ROWS)} < set(found)
@@ -291,7 +293,7 @@ def test_what_cannot_be_written_is_refused(condition):
     refused = []
     for kind in ("duckdb", "sqlite", "postgres", "mariadb"):
         try:
-            written(tree, kind, types)
+            write_bounds(tree, DIALECTS[kind], types)
         except QueryError as error:
             assert str(error).startswith("cannot be written for ")
             refused.append(kind)
@@ -304,12 +306,12 @@ def test_sqlite_compares_no_sums_of_decimals(where, having, refused):
     declared, _ = release("permuted", "independent")
     query = f"SELECT SUM(gain) FROM microdata {where} HAVING {having}"
     tree = rewrite(query, declared).tree
-    assert "0_upper" in written(tree, "postgres", TYPES) or where
+    assert "0_upper" in write_bounds(tree, DIALECTS["postgres"], TYPES) or where
     if refused:
         with pytest.raises(QueryError, match="HAVING with a sum or mean of decimals"):
-            written(tree, "sqlite", TYPES)
+            write_bounds(tree, DIALECTS["sqlite"], TYPES)
     else:
-        assert written(tree, "sqlite", TYPES)
+        assert write_bounds(tree, DIALECTS["sqlite"], TYPES)
 
 
 def test_letters_are_alike_as_in_duckdb():
@@ -334,4 +336,4 @@ def test_letters_are_alike_as_in_duckdb():
 def test_text_for_duckdb_is_as_ever():
     for path in test_golden.GOLDEN:
         query, expected = test_golden.read(Path(path))
-        assert written(rewrite(query, CENSUS).tree, "duckdb") + "\n" == expected
+        assert write_bounds(rewrite(query, CENSUS).tree, DIALECTS["duckdb"]) + "\n" == expected

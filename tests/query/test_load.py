@@ -14,6 +14,7 @@ from sfumato.tasks.query import load as loading
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import load
 from sfumato.tasks.sql import fill
+from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
 from tests.query.asked import FORMS, SENSITIVE, declare, in_form, microdata, on_disk
 from tests.query.releases import write
@@ -43,22 +44,22 @@ def url(kind, tmp_path):
 
 
 def emptied(database):
-    if database.dialect == "postgres":
+    if database.dialect.name == "postgres":
         database.execute("DROP SCHEMA public CASCADE")
         database.execute("CREATE SCHEMA public")
         database.end(well=True)
-    if database.dialect == "mariadb":
+    if database.dialect.name == "mariadb":
         database.execute("DROP DATABASE tests")
         database.execute("CREATE DATABASE tests")
 
 
 def names(database):
-    found = database.execute(loading._EXISTING[database.dialect])
+    found = database.execute(database.dialect.access.existing)
     return {name for (name,) in found if not name.startswith("sqlite_")}
 
 
 def rows(database, table, columns):
-    listed = ", ".join(fill.quoted(name, database.dialect) for name in columns)
+    listed = ", ".join(database.dialect.quoted(name) for name in columns)
     return database.execute(f"SELECT {listed} FROM {table}")
 
 
@@ -274,7 +275,7 @@ def test_texts_up_to_the_limit_are_sorted_by_mariadb(tmp_path):
     ("name", "kind", "fits"), [("ä" * 32, "postgres", False), ("n" * 64, "mariadb", True)]
 )
 def test_names_that_would_be_cut_off(name, kind, fits):
-    database = SimpleNamespace(dialect=kind, place="here", execute=lambda statement: [])
+    database = SimpleNamespace(dialect=DIALECTS[kind], place="here", execute=lambda statement: [])
     if fits:
         fill.create(database, "t", pa.table({name: [1]}))
     else:

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.question.question import read_question
+from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.query.question.relations import relations
-from sfumato.tasks.query.sql.sensitive_conditions import Matched
+from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch, session
 from tests.query.worlds import aggregate, column, shape, with_help
 
@@ -178,7 +178,7 @@ def test_the_rewritten_query_gives_the_same_bounds(form, sensitive, where, group
         answer = answer_on(tables, declared, query)
         question = read_question(query, declared)
         with session(tables) as connection:
-            rows = fetch(connection, Matched(question, relations(declared)).bounds())
+            rows = fetch(connection, SensitiveConditions(question, relations(declared)).bounds())
         width = len(question.group_by)
         found = {tuple(row[:width]): row[width:-1] for row in rows}
         assert len(found) == len(answer.rows)

@@ -16,12 +16,13 @@ import pytest
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.query.ask import answer_on, ask, engine
-from sfumato.tasks.query.help_tables.build import helping
+from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.question.question import read_question
+from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.views import groups_view
+from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.sql.target import target
 from sfumato.tasks.targets.annotated import annotate
@@ -67,7 +68,7 @@ def tables_of(rng, declared, rows, values, fakes=3):
             arrow["targets"],
         ),
     }
-    return tables | helping(tables, declared)
+    return tables | build_help_tables(tables, declared)
 
 
 def _target(rng, values, arity):
@@ -272,7 +273,7 @@ def test_estimates_are_the_means_that_the_target_tells():
         "aims": _filled([(0, 0)], arrow["aims"]),
         "targets": _filled([(0, *node) for node in nodes], arrow["targets"]),
     }
-    tables |= helping(tables, SMALL)
+    tables |= build_help_tables(tables, SMALL)
     low = Fraction(5, 3)  # of 1 and 2, the second twice as likely
     root = Fraction(3, 4) * low + Fraction(1, 4) * 4
     query = "SELECT COUNT(*), SUM(loss), AVG(loss) FROM microdata WHERE sex = 'f'"
@@ -451,7 +452,7 @@ def test_the_truth_is_within_in_thousands_of_groups():
         "aims": _filled([(g, 0) for g in range(groups)], arrow["aims"]),
         "targets": _filled([(0, *pair, 1) for pair in nodes], arrow["targets"]),
     }
-    tables |= helping(tables, SMALL)
+    tables |= build_help_tables(tables, SMALL)
     query = f"SELECT age, {ALL} FROM microdata WHERE loss BETWEEN 100 AND 250 GROUP BY age"
     question, checked = read_question(query, SMALL), 0
     with engine(tables, SMALL) as asking:
@@ -475,7 +476,7 @@ def test_ready_sql_runs(tmp_path, monkeypatch):
     with duckdb.connect() as connection:
         first = connection.execute(script.rpartition("-- Bounds for")[0]).fetchall()
         assert first[0][-2:] == pytest.approx((float(row["mean"].lower), float(row["mean"].upper)))
-        connection.execute(groups_view(SMALL, "loss", "duckdb").create)
+        connection.execute(groups_view(SMALL, "loss", DIALECTS["duckdb"]).create)
         shown = connection.execute("SELECT * FROM groups_loss LIMIT 0").description
     sides = [f"{of}_{side}" for of in ("sum", "min", "max") for side in ("lower", "upper")]
     assert [name for name, *_ in shown] == ["group_id", "size", *sides]

@@ -14,15 +14,10 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.random_query import Outcome, Queries
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
-from sfumato.tasks.query.accuracy.workloads.arbitrary import Selections
-from sfumato.tasks.query.accuracy.workloads.counts import Batch
-from sfumato.tasks.query.accuracy.workloads.parameters import (
-    CountsWorkload,
-    RangeWorkload,
-    Workload,
-)
-from sfumato.tasks.query.accuracy.workloads.range import Ranges
-from sfumato.tasks.query.ask import Engine, engine, published
+from sfumato.tasks.query.accuracy.workloads.parameters import Workload
+from sfumato.tasks.query.accuracy.workloads.registry import WORKLOADS
+from sfumato.tasks.query.ask import engine, published
+from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
 
 __all__ = ["Measured", "Summary", "evaluate", "summaries"]
@@ -90,28 +85,24 @@ def _queries(
 ) -> Queries:
     aggregate = Aggregate(workload.aggregate, sensitive, "asked")
     _require_answer(aggregate, release)
-    if isinstance(workload, RangeWorkload):
-        return Ranges(asking, release, aggregate, workload.over, original)
-    if isinstance(workload, CountsWorkload):
-        return Batch(asking, release, workload, original)
-    return Selections(release, aggregate, original)
+    return WORKLOADS[workload.kind](workload, aggregate, asking, release, original)
 
 
 def _require_answer(aggregate: Aggregate, release: Release) -> None:
     name = aggregate.sensitive
-    if name is None or aggregate.function == "count":
+    if name is None or aggregate.kind.counts_rows:
         return
     type_ = release.declared.columns[name].type
     if type_ in ("string", "boolean"):
         raise InputError(f"column {name!r}: {aggregate.function} of type {type_} is not measured")
-    if type_ in ("date", "timestamp") and aggregate.function in ("sum", "avg"):
+    if type_ not in aggregate.kind.takes:
         raise InputError(f"column {name!r}: no {aggregate.function} of type {type_}")
 
 
 def _measured(
     workload: Workload, sensitive: str | None, level: int, outcome: Outcome, ratios: bool
 ) -> Measured:
-    over = workload.over if isinstance(workload, RangeWorkload) else None
+    over = getattr(workload, "over", None)
     return Measured(
         kind=workload.kind,
         aggregate=workload.aggregate,

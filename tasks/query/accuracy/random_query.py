@@ -30,7 +30,7 @@ class Queries(Protocol):
         ...
 
 
-class Known:
+class OriginalColumn:
     """A column of the original, whose values are looked up."""
 
     def __init__(self, column: Column) -> None:

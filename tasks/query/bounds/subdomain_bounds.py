@@ -1,18 +1,20 @@
 """The bounds of each cell of an answer, from the subdomains that its rows may have."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.exact import Exact
 from sfumato.tasks.query.bounds.bounds import Bounds, Value, within
+from sfumato.tasks.query.bounds.spread import Choices
+from sfumato.tasks.query.bounds.subdomain_choices import chosen
 from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
 from sfumato.tasks.query.bounds.values import sum_of, value_of
-from sfumato.tasks.query.question.aggregate import Function
 
 Ends = Sequence[tuple[Fraction, Fraction]]
 
@@ -25,12 +27,25 @@ class Expected:
     sums: np.ndarray
 
 
+class OfCells(Protocol):
+    """An aggregate: its bounds in every cell, and of how many values it is at least."""
+
+    @property
+    def of_cells(self) -> Callable[["Cells"], list[Bounds]]:
+        """Gives the bounds in every cell."""
+        ...
+
+    @property
+    def fewest(self) -> int:
+        """How few values there are an answer of."""
+        ...
+
+
 class Cells:
     """Cells that select rows of groups, whose values count where a condition holds.
 
     Attributes:
-        least: how many rows of each cell count at least.
-        most: how many at most.
+        most: how many rows of each cell count at most.
     """
 
     def __init__(
@@ -50,32 +65,72 @@ class Cells:
             numbers: the same as numbers, None where they are none.
             expected: of the cells, None without estimates.
         """
-        self.least, self.most = held.counts(selected)
+        self._least, self.most = held.counts(selected)
         self._held, self._selected, self._values = held, selected, values
         self._numbers, self._expected = numbers, expected
 
-    def bounds(self, function: Function) -> list[Bounds]:
-        """The bounds of an aggregate in each cell; COUNT, MIN, MAX, of numbers SUM and AVG."""
-        if function == "count":
-            return self._counts()
-        found = self._extremes(function) if function in ("min", "max") else self._numeric(function)
-        return [
-            replace(bounds, may_be_empty=bool(low == 0)) if high else Bounds(None, None, None)
-            for bounds, low, high in zip(found, self.least, self.most, strict=True)
-        ]
-
-    def _counts(self) -> list[Bounds]:
-        pairs = list(zip(self.least.tolist(), self.most.tolist(), strict=True))
+    def counts(self) -> list[Bounds]:
+        """The bounds of how many rows count."""
+        pairs = list(zip(self._least.tolist(), self.most.tolist(), strict=True))
         rows = self._expected.rows if self._expected else None
         near = self._near(rows, [(Fraction(low), Fraction(high)) for low, high in pairs])
         return [Bounds(*pair, of) for pair, of in zip(pairs, near, strict=True)]
 
-    def _extremes(self, function: Function) -> list[Bounds]:
-        """The bounds of MIN or MAX."""
-        low, high, selected = self._held.low, self._held.high, self._selected
-        first, last = (low.outer, high.inner) if function == "min" else (low.inner, high.outer)
-        lower, upper = first(selected), len(self._values) - 1 - last(selected)
-        return [Bounds(*pair) for pair in zip(self._at(lower), self._at(upper), strict=True)]
+    def least(self) -> list[Bounds]:
+        """The bounds of the least value that counts."""
+        low, high = self._held.low, self._held.high
+        return self._ranked(low.outer(self._selected), high.inner(self._selected))
+
+    def greatest(self) -> list[Bounds]:
+        """The bounds of the greatest value that counts."""
+        low, high = self._held.low, self._held.high
+        return self._ranked(low.inner(self._selected), high.outer(self._selected))
+
+    def _ranked(self, lower: np.ndarray, from_above: np.ndarray) -> list[Bounds]:
+        ends = self._at(lower), self._at(len(self._values) - 1 - from_above)
+        return [Bounds(*pair) for pair in zip(*ends, strict=True)]
+
+    def sums(self) -> list[Bounds]:
+        """The bounds of the sum of what counts, and what is expected of it."""
+        low = self._held.low.least_sum(self._selected)
+        high = -self._held.high.least_sum(self._selected)
+        ends = [(self._number(a), self._number(b)) for a, b in zip(low, high, strict=True)]
+        expected = self._expected.sums if self._expected else None
+        near = self._near(expected, ends)
+        whole = self._whole
+        return [
+            Bounds(sum_of(low, whole), sum_of(high, whole), of)
+            for (low, high), of in zip(ends, near, strict=True)
+        ]
+
+    def means(self) -> list[Bounds]:
+        """The bounds of the mean of what counts, and what is expected of it."""
+        low = zip(*self._held.low.least_mean(self._selected), strict=True)
+        high = zip(*self._held.high.least_mean(self._selected), strict=True)
+        ends = [
+            (self._number(a) / int(rows), -self._number(b) / int(others))
+            for (a, rows), (b, others) in zip(low, high, strict=True)
+        ]
+        expected = None
+        if self._expected:
+            some = np.where(self._expected.rows > 0, self._expected.rows, np.nan)
+            expected = self._expected.sums / some
+        near = self._near(expected, ends)
+        return [Bounds(*pair, of) for pair, of in zip(ends, near, strict=True)]
+
+    def choices(self) -> Iterator[Choices]:
+        """What each cell may count of its groups, as intervals of numbers."""
+        digits = self._numbers.digits if self._numbers else 0
+        return chosen(self._held, self._selected, digits)
+
+    def bounds(self, kind: "OfCells") -> list[Bounds]:
+        """The bounds of an aggregate in each cell: of fewer values than its fewest it is null."""
+        return [
+            replace(bounds, may_be_empty=bool(low < kind.fewest))
+            if high >= kind.fewest
+            else Bounds(None, None, None)
+            for bounds, low, high in zip(kind.of_cells(self), self._least, self.most, strict=True)
+        ]
 
     def _at(self, ranks: np.ndarray) -> list[Value]:
         shown = self._values.take(pa.array(np.clip(ranks, 0, len(self._values) - 1)))
@@ -84,31 +139,6 @@ class Cells:
     @cached_property
     def _whole(self) -> bool:
         return bool(pa.types.is_integer(self._values.type))
-
-    def _numeric(self, function: Function) -> list[Bounds]:
-        """The bounds of SUM or AVG, and what is expected."""
-        ends, expected = self._sums() if function == "sum" else self._means(), None
-        if self._expected:
-            some = np.where(self._expected.rows > 0, self._expected.rows, np.nan)
-            expected = self._expected.sums / (1 if function == "sum" else some)
-        whole = self._whole and function == "sum"
-        return [
-            Bounds(sum_of(low, whole), sum_of(high, whole), of)
-            for (low, high), of in zip(ends, self._near(expected, ends), strict=True)
-        ]
-
-    def _sums(self) -> Ends:
-        low = self._held.low.least_sum(self._selected)
-        high = -self._held.high.least_sum(self._selected)
-        return [(self._number(a), self._number(b)) for a, b in zip(low, high, strict=True)]
-
-    def _means(self) -> Ends:
-        low = zip(*self._held.low.least_mean(self._selected), strict=True)
-        high = zip(*self._held.high.least_mean(self._selected), strict=True)
-        return [
-            (self._number(a) / int(rows), -self._number(b) / int(others))
-            for (a, rows), (b, others) in zip(low, high, strict=True)
-        ]
 
     def _number(self, units: int) -> Fraction:
         return Fraction(int(units), 10**self._numbers.digits if self._numbers else 1)

@@ -3,29 +3,28 @@
 DuckDB runs the rewritten queries that analysts are given.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.engines.engine import Files
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
-from sfumato.tasks.query.sql.marginal_counts import Apart, Estimator
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator, MarginalCounts
 from sfumato.tasks.sql.session import fetch, session
 
 
 @contextmanager
-def counts(
-    tables: Mapping[str, pa.Table | Path], declared: Declared, estimator: Estimator = "weighted"
+def open_columns(
+    tables: Files, declared: Declared, estimator: Estimator = "weighted"
 ) -> Iterator["Counts"]:
     """An engine that answers questions on the published tables and help tables."""
     with session(tables) as connection:
@@ -46,7 +45,7 @@ class Counts:
         Raises:
             QueryError: where the query cannot be evaluated.
         """
-        query = Apart(question, self.declared, self.estimator).counts()
+        query = MarginalCounts(question, self.declared, self.estimator).counts()
         answer = {}
         for *key, least, most, expected in fetch(self.connection, query):
             estimate = Fraction(float(expected)) if estimates else None

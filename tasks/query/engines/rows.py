@@ -1,16 +1,14 @@
-"""Bounds on releases that show exact rows beside grouped values: DuckDB counts, Python divides.
+"""Bounds on releases that show exact rows beside grouped values.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007).
-DuckDB runs the rewritten queries that analysts are given, up to the step that would round: sums and
-means are taken here, as exact integers and fractions.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -20,19 +18,27 @@ from sqlglot import exp
 
 from sfumato.expectations.exact import exact
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.bounds.bounds import Bounds, within
-from sfumato.tasks.query.bounds.extremes import Counting, expected_sum, greatest, least, mean, total
-from sfumato.tasks.query.bounds.values import sum_of, value_of
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.counted_values import CountedValues
+from sfumato.tasks.query.bounds.extremes import Counting
+from sfumato.tasks.query.bounds.spread import NO_CHOICES, Choices, choices_of
+from sfumato.tasks.query.engines.engine import Files
+from sfumato.tasks.query.engines.from_help import bounds_from_help, expected_sums
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.question.relations import Relations, relations
-from sfumato.tasks.query.sql.bounds_query import bounds_query, totals_query
-from sfumato.tasks.query.sql.sensitive_conditions import Matched
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch, session
+
+_Rows = list[tuple[Any, ...]]
+_Found = dict[Key, dict[Aggregate, Bounds]]
 
 
 @contextmanager
-def grouped(tables: Mapping[str, pa.Table | Path], declared: Declared) -> Iterator["Grouped"]:
+def open_rows(
+    tables: Files, declared: Declared, _estimator: Estimator = "weighted"
+) -> Iterator["Grouped"]:
     """An engine that answers questions on the published tables and help tables."""
     with session(tables) as connection:
         yield Grouped(connection, declared)
@@ -45,41 +51,50 @@ class Grouped:
     connection: duckdb.DuckDBPyConnection
     declared: Declared
 
-    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
+    def ask(self, question: Question, estimates: bool = True) -> _Found:
         """The bounds of each aggregate by the values of the group columns.
 
         Raises:
             QueryError: where the query cannot be evaluated.
         """
-        if question.matching:
-            return self._matched(question, estimates)
-        whole = self._relations.rows
-        expected = _estimates(self.connection, question, whole) if estimates else {}
-        return bounds_of(self.connection, self.declared, question, expected, whole)
+        chosen = [a for a in question.aggregates if a.kind.of_choices is not None]
+        rest = question.with_aggregates(a for a in question.aggregates if a not in chosen)
+        found = self._counted(rest, estimates) if rest.matching else self._helped(rest, estimates)
+        for aggregate in chosen:
+            choices = self._choices(question, str(aggregate.sensitive))
+            for key, bounds in found.items():
+                bounds[aggregate] = aggregate.bounds_of(choices.get(key, NO_CHOICES))
+        return found
+
+    def _helped(self, question: Question, estimates: bool) -> _Found:
+        rows = self._relations.rows
+        expected = expected_sums(self.connection, question, rows) if estimates else {}
+        return bounds_from_help(self.connection, self.declared, question, expected, rows)
 
     @property
     def _relations(self) -> Relations:
         return relations(self.declared)
 
-    def _matched(self, question: Question, estimates: bool) -> dict[Key, dict[Aggregate, Bounds]]:
-        matched = Matched(question, self._relations)
+    def _counted(self, question: Question, estimates: bool) -> _Found:
+        """The bounds where a condition is on sensitive values."""
+        conditions = SensitiveConditions(question, self._relations)
         width = len(question.group_by)
         rows: dict[Key, tuple[int, int, Fraction | None]] = {}
-        for row in fetch(self.connection, matched.counts()):
+        for row in fetch(self.connection, conditions.counts()):
             low, high, expected = row[width:]
             if int(high) or not width:
                 estimate = Fraction(float(expected)) if estimates else None
                 rows[row[:width]] = int(low), int(high), estimate
-        values = {name: self._of_values(matched, name) for name in matched.aggregated}
+        values = {name: self._values(conditions, name) for name in conditions.aggregated}
         return {
             key: {a: self._bound(a, values, key, counted) for a in question.aggregates}
             for key, counted in rows.items()
         }
 
-    def _of_values(self, matched: Matched, name: str) -> dict[Key, list[tuple[Any, ...]]]:
-        width = len(matched.question.group_by)
+    def _values(self, conditions: SensitiveConditions, name: str) -> dict[Key, _Rows]:
+        width = len(conditions.question.group_by)
         found = defaultdict(list)
-        for row in fetch(self.connection, matched.of_values(name)):
+        for row in fetch(self.connection, conditions.of_values(name)):
             if any(row[width + 1 : -1]):
                 found[row[:width]].append(row[width:])
         return {key: sorted(rows, key=lambda row: row[0]) for key, rows in found.items()}
@@ -87,19 +102,41 @@ class Grouped:
     def _bound(
         self,
         aggregate: Aggregate,
-        values: Mapping[str, Mapping[Key, list[tuple[Any, ...]]]],
+        values: Mapping[str, Mapping[Key, _Rows]],
         key: Key,
         counted: tuple[int, int, Fraction | None],
     ) -> Bounds:
         low, high, expected = counted
-        if aggregate.function == "count":
+        if aggregate.kind.counts_rows:
             return Bounds(low, high, expected)
         rows = values[str(aggregate.sensitive)].get(key, [])
-        if not rows or not high:
+        if not rows or high < aggregate.kind.fewest:
             return Bounds(None, None, None)
         whole = self.declared.columns[str(aggregate.sensitive)].type == "integer"
-        limits = _limits(aggregate.function, rows, whole, estimates=expected is not None)
-        return replace(limits, may_be_empty=low == 0)
+        limits = aggregate.bounds_over(_counted_values(rows, whole, expected is not None))
+        return replace(limits, may_be_empty=low < aggregate.kind.fewest)
+
+    def _choices(self, question: Question, name: str) -> dict[Key, Choices]:
+        """Which values of a column the rows of each cell may have, of each group."""
+        width = len(question.group_by)
+        query = SensitiveConditions(question, self._relations).choices(name)
+        rows = fetch(self.connection, query)
+        values = pa.array([row[width + 1] for row in rows], self.declared.columns[name].arrow_type)
+        numbers = exact(values, name)
+        cells = defaultdict(list)
+        for place, row in enumerate(rows):
+            cells[row[:width]].append(place)
+        groups = [row[width] for row in rows]
+        counts = np.array([row[width + 2 :] for row in rows], np.int64).reshape(-1, 3)
+        return {
+            key: choices_of(
+                np.array([groups[place] for place in places]),
+                numbers.units[places],
+                counts[places],
+                numbers.digits,
+            )
+            for key, places in cells.items()
+        }
 
     def starts(self, name: str) -> list[Any]:
         """The published values of an ordered column, ascending, without NaN."""
@@ -109,95 +146,17 @@ class Grouped:
         return [value for value in values if value is not None and value == value]
 
 
-def _limits(
-    function: str, rows: Sequence[tuple[Any, ...]], whole: bool, *, estimates: bool
-) -> Bounds:
-    """The bounds of an aggregate over values and how many of their copies count."""
+def _counted_values(rows: _Rows, whole: bool, estimates: bool) -> CountedValues:
+    """Values, and how many of their copies count surely and possibly, from below and above."""
     values, *counts, expected = zip(*rows, strict=True)
     low_sure, low_maybe, high_sure, high_maybe = (np.array(of, np.int64) for of in counts)
-    low, high = Counting(low_sure, low_maybe), Counting(high_sure, high_maybe)
-    if function in ("min", "max"):
-        first, last = (least if function == "min" else greatest)(low, high)
-        return Bounds(value_of(values[first], whole), value_of(values[last], whole))
-    numbers = exact(pa.array(values), function)
-    scale, chances = 10**numbers.digits, np.array(expected, np.float64)
-    middle = expected_sum(numbers.units, chances) / scale
-    if function == "sum":
-        bottom, top = (Fraction(side, scale) for side in total(numbers.units, low, high))
-        estimate = within(Fraction(middle), bottom, top) if estimates else None
-        return Bounds(sum_of(bottom, whole), sum_of(top, whole), estimate)
-    bottom, top = (side / scale for side in mean(numbers.units, low, high))
-    some = estimates and chances.any()
-    estimate = Fraction(middle / float(chances.sum())) if some else None
-    return Bounds(bottom, top, within(estimate, bottom, top))
-
-
-def bounds_of(
-    connection: duckdb.DuckDBPyConnection,
-    declared: Declared,
-    question: Question,
-    expected: Mapping[str, Mapping[Key, Fraction]],
-    rows_in: str,
-) -> dict[Key, dict[Aggregate, Bounds]]:
-    """The bounds by the values of the group columns, from the help tables.
-
-    Args:
-        connection: sees the published tables and help tables.
-        declared: of the release.
-        question: without conditions on sensitive values.
-        expected: per sensitive column and group columns the sum that is expected.
-        rows_in: the table of the rows.
-    """
-    whole = [
-        replace(aggregate, function="sum") if aggregate.function == "avg" else aggregate
-        for aggregate in question.aggregates
-    ]
-    asked = question.asking([*whole, Aggregate("count", None, "rows")])
-    query = bounds_query(asked, rows_in)
-    width = len(question.group_by)
-    rows = {}
-    for row in fetch(connection, query):
-        key, sides, count = row[:width], row[width:-2], row[-1]
-        bounds = [
-            _bound(a, declared, low, high, int(count), expected.get(str(a.sensitive), {}).get(key))
-            for a, low, high in zip(question.aggregates, sides[::2], sides[1::2], strict=True)
-        ]
-        rows[key] = dict(zip(question.aggregates, bounds, strict=True))
-    return rows
-
-
-def _bound(
-    aggregate: Aggregate,
-    declared: Declared,
-    lower: Any,
-    upper: Any,
-    rows: int,
-    total: Fraction | None,
-) -> Bounds:
-    """The bounds of an aggregate over so many rows, whose expected sum is `total`."""
-    function = aggregate.function
-    if function == "count":
-        return Bounds(int(lower), int(upper), int(lower))
-    if rows == 0:
-        return Bounds(None, None, None)
-    if function == "avg":
-        low, high = Fraction(lower) / rows, Fraction(upper) / rows
-        return Bounds(low, high, within(None if total is None else total / rows, low, high))
-    whole = declared.columns[str(aggregate.sensitive)].type == "integer"
-    summed = function == "sum"
-    estimate = within(total, Fraction(lower), Fraction(upper)) if summed else None
-    return Bounds(value_of(lower, whole), value_of(upper, whole), estimate)
-
-
-def _estimates(
-    connection: duckdb.DuckDBPyConnection, question: Question, rows_in: str
-) -> dict[str, dict[Key, Fraction]]:
-    """Per sensitive column and group columns the expected sum: hits times the group's mean."""
-    names = dict.fromkeys(a.sensitive for a in question.aggregates if a.function in ("sum", "avg"))
-    estimates: dict[str, dict[Key, Fraction]] = {}
-    for name in map(str, names):
-        expected: dict[Key, Fraction] = defaultdict(Fraction)
-        for *key, size, hits, of_group in fetch(connection, totals_query(question, name, rows_in)):
-            expected[tuple(key)] += Fraction(of_group) * int(hits) / int(size)
-        estimates[name] = expected
-    return estimates
+    chances = np.array(expected, np.float64)
+    return CountedValues(
+        values,
+        partial(exact, pa.array(values), "aggregated"),
+        Counting(low_sure, low_maybe),
+        Counting(high_sure, high_maybe),
+        whole,
+        chances if estimates else None,
+        float(chances.sum()),
+    )

@@ -5,11 +5,10 @@ with the help table. With one it counts the rows that each group has in each cel
 the extremes. What is expected of a subdomain is what the published target says of its values.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -19,22 +18,27 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.exact import Exact, exact, is_number
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.forms.redistributed.targets import located
+from sfumato.tasks.forms.redistributed.targets import TARGETS, locate
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.subdomain_bounds import Cells, Expected
 from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
-from sfumato.tasks.query.engines.rows import Grouped, bounds_of
+from sfumato.tasks.query.engines.engine import Files, read_table
+from sfumato.tasks.query.engines.from_help import bounds_from_help, summed
+from sfumato.tasks.query.engines.rows import Grouped
 from sfumato.tasks.query.help_tables.subdomain_nodes import Nodes, read_nodes
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.question.relations import relations
-from sfumato.tasks.query.sql.subdomain_queries import Asking
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.conditions.subdomain_queries import SubdomainQueries
 from sfumato.tasks.sql.session import fetch, fetch_table, session
+
+_Found = dict[Key, dict[Aggregate, Bounds]]
 
 
 @contextmanager
-def subdomains(
-    tables: Mapping[str, pa.Table | Path], targets: pa.Table, declared: Declared
+def open_subdomains(
+    tables: Files, declared: Declared, _estimator: Estimator = "weighted"
 ) -> Iterator["Subdomains"]:
     """An engine that answers questions on the published tables and help tables.
 
@@ -42,7 +46,7 @@ def subdomains(
         PromiseError: where the targets are no hierarchies over one domain.
     """
     (name,) = declared.named("sensitive")
-    nodes = read_nodes(targets, name, declared.columns[name])
+    nodes = read_nodes(read_table(tables[TARGETS]), name, declared.columns[name])
     numbers = exact(nodes.values, name) if is_number(nodes.values.type) else None
     floats = _floats(numbers) if numbers else np.zeros(len(nodes.values))
     with session(tables) as connection:
@@ -64,64 +68,78 @@ class Subdomains:
     numbers: Exact | None
     floats: np.ndarray
 
-    def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
+    def ask(self, question: Question, estimates: bool = True) -> _Found:
         """The bounds of each aggregate by the values of the group columns.
 
         Raises:
             QueryError: where the query cannot be evaluated.
         """
         rows = relations(self.declared).rows
-        asking = Asking(question, rows)
         if question.matching:
-            return self._matched(asking, estimates)
+            return self._counted(question, SubdomainQueries(question, rows), estimates)
+        chosen = [a for a in question.aggregates if a.kind.of_choices is not None]
+        rest = question.with_aggregates(a for a in question.aggregates if a not in chosen)
+        found = self._helped(rest, rows, estimates)
+        if chosen:
+            others = question.with_aggregates(chosen)
+            cells = self._counted(others, SubdomainQueries(others, rows), estimates=False)
+            for key, bounds in found.items():
+                bounds.update(cells[key])
+        return found
+
+    def _helped(self, question: Question, rows: str, estimates: bool) -> _Found:
+        """The bounds without a condition on sensitive values."""
         expected: dict[str, dict[Key, Fraction]] = {}
-        if estimates and any(a.function in ("sum", "avg") for a in question.aggregates):
+        if estimates and summed(question):
+            asking = SubdomainQueries(question, rows)
             keys = self._keys(asking)
-            sums = self._sums(*self._counted(asking, len(keys)), self.floats)
+            sums = self._sums(*self._selected(asking, len(keys)), self.floats)
             expected[self.name] = dict(zip(keys, map(Fraction, sums.tolist()), strict=True))
-        return bounds_of(self.connection, self.declared, question, expected, rows)
+        return bounds_from_help(self.connection, self.declared, question, expected, rows)
 
     def starts(self, name: str) -> list[Any]:
         """The published values of an ordered column, ascending, without NaN."""
         return Grouped(self.connection, self.declared).starts(name)
 
-    def _matched(self, asking: Asking, estimates: bool) -> dict[Key, dict[Aggregate, Bounds]]:
-        question = asking.question
+    def _counted(self, question: Question, asking: SubdomainQueries, estimates: bool) -> _Found:
+        """The bounds by what each cell may count of its groups."""
         keys, wanted = self._keys(asking), self._wanted(asking)
-        selected, shown = self._counted(asking, len(keys))
+        selected, shown = self._selected(asking, len(keys))
         expected = None
         if estimates:
             rows, sums = (self._sums(selected, shown, wanted * of) for of in (1.0, self.floats))
             expected = Expected(rows, sums)
         held = self._held(shown, wanted)
         cells = Cells(held, selected, self.nodes.values, self.numbers, expected)
-        found = {a: cells.bounds(a.function) for a in question.aggregates}
+        found = {a: cells.bounds(a.kind) for a in question.aggregates}
         return {
             key: {a: bounds[cell] for a, bounds in found.items()}
             for cell, key in enumerate(keys)
             if cells.most[cell] or not question.group_by
         }
 
-    def _keys(self, asking: Asking) -> list[Key]:
+    def _keys(self, asking: SubdomainQueries) -> list[Key]:
         """The values of the group columns of each cell; without group columns there is one."""
         if not asking.question.group_by:
             return [()]
         cells = sorted(fetch(self.connection, asking.keys()), key=lambda row: row[0])
         return [tuple(key) for _, *key in cells]
 
-    def _wanted(self, asking: Asking) -> np.ndarray:
-        """Whether the condition on the sensitive column holds, by the ranks of its values."""
+    def _wanted(self, asking: SubdomainQueries) -> np.ndarray:
+        """On which values of the sensitive column its condition holds, by their ranks (bool)."""
+        if not asking.question.matching:
+            return np.ones(len(self.nodes.values), dtype=bool)
         found, values = fetch_table(self.connection, asking.wanted(self.name)), self.nodes.values
         meant = found[self.name].cast(values.type).combine_chunks()
         return np.asarray(pc.is_in(values, meant).to_numpy(zero_copy_only=False), dtype=bool)
 
-    def _counted(self, asking: Asking, cells: int) -> tuple[Selected, "_Shown"]:
+    def _selected(self, asking: SubdomainQueries, cells: int) -> tuple[Selected, "_Shown"]:
         """How many rows each cell selects of each group, and what these groups show."""
         cell, of, hits = _arrays(fetch_table(self.connection, asking.hits()))
         shown, told = fetch_table(self.connection, asking.shown()), self.nodes.told
         group, times, target = _arrays(shown.select(["group_id", "count", "target"]))
         ends = (shown[end].cast(told.domain.values.type) for end in ("lower", "upper"))
-        node = located(told, target, *ends)
+        node = locate(told, target, *ends)
         known, group = np.unique(group, return_inverse=True)
         order = np.argsort(of, kind="stable")
         places = np.searchsorted(known, of[order])

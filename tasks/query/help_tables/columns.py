@@ -5,7 +5,7 @@ it (see `expectations.measures.occurrences`). Published beside the data, so that
 estimate.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,12 @@ import pyarrow as pa
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.measures.occurrences import occurrences
+from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.forms.counts_table import totals
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.question.relations import tables_of_counts
 from sfumato.tasks.schema.names import GROUP_ID
 
 
@@ -29,23 +31,18 @@ def expected_name(name: str) -> str:
     return "occurrences_" if name.casefold() == "occurrences" else "occurrences"
 
 
-def occurrence_tables(
-    tables: Mapping[str, pa.Table], names: Sequence[str], counts: str
-) -> dict[str, pa.Table]:
+def tables_of_columns(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
     """The help table of each quasi-identifier by its name, from the published tables alone.
-
-    Args:
-        tables: those of a release in the form `ambiguous`, whose groups are 0, 1, ….
-        names: the quasi-identifiers.
-        counts: the name of a table of sensitive values with their counts.
 
     Raises:
         PromiseError: where the counts are none.
     """
+    counts = next(iter(tables_of_counts(declared).values()))
     number = int(tables[counts][GROUP_ID].to_numpy().max(initial=-1)) + 1
     sizes = totals(tables[counts], number)
     if sizes is None:
         raise PromiseError(f"{counts}: has no counts of the groups")
+    names = declared.named("quasi-identifier")
     return {help_name(name): _table(tables[table_of(name)], name, sizes) for name in names}
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.exact import Exact, exact, is_number
+from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.schema.names import safe_name
 
@@ -66,6 +67,15 @@ def help_tables(tables: Mapping[str, pa.Table], sensitive: Sequence[str]) -> dic
         InputError: see `help_table`.
     """
     return {help_name(name): help_table(_values(tables, name), name) for name in sensitive}
+
+
+def tables_of_rows(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
+    """The help table of every sensitive column by its name.
+
+    Raises:
+        InputError: see `help_table`.
+    """
+    return help_tables(tables, declared.named("sensitive"))
 
 
 def _values(tables: Mapping[str, pa.Table], name: str) -> pa.Table:

@@ -12,23 +12,23 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.redistributed.redistributed import groups
 from sfumato.tasks.forms.redistributed.targets import TARGETS
 from sfumato.tasks.query.help_tables.rows import bounds_of_hits, help_name
 from sfumato.tasks.query.help_tables.subdomain_nodes import read_nodes
 from sfumato.tasks.query.question.relations import GROUP_ID
-from sfumato.tasks.schema.published import DeclaredColumn
 
 
-def subdomain_tables(
-    tables: Mapping[str, pa.Table], name: str, column: DeclaredColumn
-) -> dict[str, pa.Table]:
+def tables_of_subdomains(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
     """The help table of the sensitive column by its name, from the published tables alone.
 
     Raises:
         InputError: where a sum is too long.
         PromiseError: where the tables contradict each other.
     """
+    (name,) = declared.named("sensitive")
+    column = declared.columns[name]
     nodes = read_nodes(tables[TARGETS], name, column)
     seen = groups(tables, {name: column}, [], [name])
     shown = seen.subdomains[name]

@@ -9,11 +9,6 @@ from sfumato.tasks.forms.counts_table import names_of_tables
 from sfumato.tasks.query.question.question import TABLE
 
 GROUP_ID = "group_id"
-_ROWS: Mapping[str, str] = {
-    "permuted": TABLE,
-    "split": "qit",
-    "redistributed": "qit",
-}
 
 
 @dataclass(frozen=True)
@@ -34,8 +29,14 @@ class Relations:
 
 
 def relations(declared: Terms) -> Relations:
-    """The tables of a permuted, split or redistributed release."""
-    return Relations(_ROWS[declared.form.method], declared)
+    """The tables of a release that shows exact rows.
+
+    Raises:
+        TypeError: where its form shows none.
+    """
+    if declared.form.rows_table is None:
+        raise TypeError(declared.form.method)
+    return Relations(declared.form.rows_table, declared)
 
 
 def tables_of_counts(declared: Terms) -> Mapping[tuple[str, ...], str]:

@@ -1,44 +1,35 @@
 """Queries over published rows and help tables, for bounds and for whole sums of groups."""
 
-from collections.abc import Mapping
-from typing import Literal
-
 from sqlglot import exp
 
+from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.help_tables.rows import help_name
-from sfumato.tasks.query.question.aggregate import Aggregate, Function
+from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, GroupColumn, Question, sides
+from sfumato.tasks.query.sql.conditions.trees import named
 
-_SELECTED = "selected"
-
-
-_GROUP_ID = "group_id"
+_SELECTED, _GROUP_ID, _HITS = "selected", "group_id", "hits"
 
 
-_HITS = "hits"
+def bounds_query(question: Question, rows: str = TABLE, *, divided: bool = True) -> exp.Select:
+    """The query that returns the bounds.
 
+    Args:
+        question: without conditions on sensitive values.
+        rows: the table of the rows.
+        divided: whether means are, or are left as the sums that they are quotients of.
 
-_COMBINED: Mapping[Function, tuple[type[exp.AggFunc], str]] = {
-    "sum": (exp.Sum, "sum"),
-    "avg": (exp.Sum, "sum"),
-    "min": (exp.Min, "min"),
-    "max": (exp.Max, "max"),
-}
-
-
-Side = Literal["l", "u"]
-
-
-def bounds_query(question: Question, rows: str = TABLE) -> exp.Select:
-    """The query that returns the bounds."""
+    Raises:
+        QueryError: where a help table does not hold the bounds of an aggregate.
+    """
     keys, columns = _keys(question), []
     for item in question.shown:
         if isinstance(item, GroupColumn):
-            columns.append(_named(keys[item.name], item.label))
+            columns.append(named(keys[item.name], item.label, quoted=True))
         else:
             lower, upper = sides(item.label)
-            columns.append(_named(_bound(item, "l", bool(keys)), lower))
-            columns.append(_named(_bound(item, "u", bool(keys)), upper))
+            low, high = _bounds(item, bool(keys), divided)
+            columns += [named(low, lower, quoted=True), named(high, upper, quoted=True)]
     query = exp.select(*columns).from_(_SELECTED)
     for name in question.helped_by:
         query = query.join(help_name(name), using=[_GROUP_ID, _HITS])
@@ -53,8 +44,8 @@ def totals_query(question: Question, sensitive: str, rows: str = TABLE) -> exp.S
     groups = (
         exp.select(
             _column(_GROUP_ID, helping),
-            _named(exp.Max(this=hits.copy()), size, quoted=False),
-            _named(total, "total", quoted=False),
+            named(exp.Max(this=hits.copy()), size),
+            named(total, "total"),
         )
         .from_(helping)
         .group_by(_column(_GROUP_ID, helping))
@@ -74,10 +65,10 @@ def _selected(question: Question, rows: str) -> exp.Select:
     """How many rows of each group are selected, for each combination of the group columns."""
     keys = [_column(name, rows) for name in (*question.group_by, _GROUP_ID)]
     renamed = [
-        key if key.name == inner.name else _named(key, inner.name)
+        key if key.name == inner.name else named(key, inner.name, quoted=True)
         for key, inner in zip(keys[:-1], _keys(question).values(), strict=True)
     ]
-    count = _named(exp.Count(this=exp.Star()), _HITS, quoted=False)
+    count = named(exp.Count(this=exp.Star()), _HITS)
     query = exp.select(*renamed, keys[-1], count).from_(rows).group_by(*keys)
     return query.where(question.condition) if question.condition is not None else query
 
@@ -92,26 +83,29 @@ def _keys(question: Question) -> dict[str, exp.Column]:
     return {name: _column(called, _SELECTED) for name, called in inner.items()}
 
 
-def _bound(aggregate: Aggregate, side: Side, grouped: bool) -> exp.Expr:
-    """A bound of the help table, combined over groups; the number of rows is known exactly.
+def _bounds(aggregate: Aggregate, grouped: bool, divided: bool) -> tuple[exp.Expr, exp.Expr]:
+    """Bounds of the help table, combined over groups; the number of rows is known exactly.
 
     Without selected rows all bounds but those of COUNT are null, as in SQL.
     """
-    hits = exp.Sum(this=_column(_HITS, _SELECTED))
-    if aggregate.function == "count":
-        return hits if grouped else exp.Coalesce(this=hits, expressions=[exp.Literal.number(0)])
-    combine, bound = _COMBINED[aggregate.function]
-    over_groups = combine(this=_column(f"{side}_{bound}", help_name(str(aggregate.sensitive))))
-    if aggregate.function == "avg":
-        return exp.Div(this=over_groups, expression=hits, typed=False, safe=False)
-    return over_groups
+    hits, of = exp.Sum(this=_column(_HITS, _SELECTED)), aggregate.kind.help
+    if aggregate.kind.counts_rows:
+        rows = exp.Coalesce(this=hits, expressions=[exp.Literal.number(0)])
+        return (hits, hits.copy()) if grouped else (rows, rows.copy())
+    if of is None:
+        raise QueryError(f"{aggregate.kind.called} is not written in SQL: ask with `sfumato query`")
+    table = help_name(str(aggregate.sensitive))
+    low, high = (end.function(this=_column(end.name, table)) for end in (of.lower, of.upper))
+    if of.per_row and divided:
+        return _quotient(low, hits), _quotient(high, hits.copy())
+    return low, high
+
+
+def _quotient(over: exp.Expr, under: exp.Expr) -> exp.Expr:
+    return exp.Div(this=over, expression=under, typed=False, safe=False)
 
 
 def _column(name: str, table: str) -> exp.Column:
     """A published column, which can have any name, or one of this module's and the help table's."""
     plain = table not in (TABLE, "qit", _SELECTED) or name in (_GROUP_ID, _HITS)
     return exp.column(exp.to_identifier(name, quoted=not plain), table=exp.to_identifier(table))
-
-
-def _named(expression: exp.Expr, name: str, quoted: bool = True) -> exp.Alias:
-    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=quoted))

@@ -1,25 +1,25 @@
 """Rewritten queries as the databases read them, where what they mean depends on their parts.
 
 Bounds stand in help tables, and in common table expressions that
-`tasks.query.sql.sensitive_conditions` and `tasks.query.sql.range_conditions` name: those of groups
+`tasks.query.sql.conditions` names: those of groups
 in cells, and of the values in a group.
 """
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, VALUED
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
-from sfumato.tasks.sql.dialects import Dialect, Types
-from sfumato.tasks.sql.dialects import written as in_dialect
+from sfumato.tasks.sql.dialects.dialect import Dialect, Types
+from sfumato.tasks.sql.write import write
 
-CELLED, VALUED, BOUNDS_OF = "celled", "valued_", "bounds_"
 _HELP = "help_"
 _INEXACT = ("decimal", "float")
 _KEYS = ((CELLED, "cell"), (VALUED, "v"))  # beside group_id
 
 
-def written(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> str:
+def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> str:
     """A query for bounds as a database reads it.
 
     Args:
@@ -30,25 +30,27 @@ def written(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> str
     Raises:
         QueryError: naming what cannot be written for the database.
     """
-    changed, known = tree.copy(), types or {}
-    if dialect == "sqlite":
-        _require_exact_sums(changed, known)
-        _group_windows(changed)
-    if dialect == "postgres" and "boolean" in known.values():
-        _write_booleans(changed, known)
-    return in_dialect(changed, dialect, known)
+    changed, known, spelling = tree.copy(), types or {}, dialect.spelling
+    if spelling is not None:
+        if not spelling.decimals:
+            _require_exact_sums(changed, known, dialect)
+        if spelling.groups_windows:
+            _group_windows(changed)
+        if not spelling.boolean_extremes and "boolean" in known.values():
+            _write_booleans(changed, known)
+    return write(changed, dialect, known)
 
 
 def _write_booleans(tree: exp.Expr, types: Types) -> None:
-    """PostgreSQL has no least and greatest boolean, but all and some."""
+    """Where there is no least and greatest boolean, there are all and some."""
     for extreme in list(tree.find_all(exp.Min, exp.Max)):
         if _bounded(extreme, types) == "boolean":
             kind = exp.LogicalAnd if isinstance(extreme, exp.Min) else exp.LogicalOr
             extreme.replace(kind(this=extreme.this))
 
 
-def _require_exact_sums(tree: exp.Expr, types: Types) -> None:
-    """SQLite has no decimals: a sum of them cannot be compared exactly.
+def _require_exact_sums(tree: exp.Expr, types: Types, dialect: Dialect) -> None:
+    """Without decimals a sum of them cannot be compared exactly.
 
     Raises:
         QueryError: where HAVING compares one.
@@ -60,9 +62,7 @@ def _require_exact_sums(tree: exp.Expr, types: Types) -> None:
     for named in tree.find_all(exp.Alias):
         sums = named.find(exp.Sum) or _summed(named.this)
         if named.alias in compared and sums and _bounded(named.this, types) in _INEXACT:
-            raise QueryError(
-                "cannot be written for SQLite: HAVING with a sum or mean of decimals or floats"
-            )
+            raise dialect.refusal("HAVING with a sum or mean of decimals or floats")
 
 
 def _group_windows(tree: exp.Expr) -> None:
@@ -79,7 +79,9 @@ def _group_windows(tree: exp.Expr) -> None:
 
 
 def _summed(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column) and node.name in ("sum_l", "sum_u", "avg_l", "avg_u")
+    sums = (kind.name for kind in AGGREGATES.values() if kind.adds)
+    names = {f"{name}_{side}" for name in sums for side in ("l", "u")}
+    return isinstance(node, exp.Column) and node.name in names
 
 
 def _bounded(node: exp.Expr, types: Types) -> ColumnType | None:

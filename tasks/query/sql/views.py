@@ -8,32 +8,25 @@ own SQL. SQLite has no such functions.
 """
 
 from dataclasses import dataclass
-from typing import get_args
 
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.help_tables.rows import help_name
-from sfumato.tasks.query.question.aggregate import Aggregate, Function
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.aggregates.kind import AggregateKind
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.question import BOUNDS, Question, sides
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.query.sql.bounds_query import bounds_query
-from sfumato.tasks.query.sql.dialect_fixes import written
+from sfumato.tasks.query.sql.dialect_fixes import write_bounds
+from sfumato.tasks.query.sql.registry import SQL_WAYS
+from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.sql.dialects import Dialect
+from sfumato.tasks.sql.dialects.dialect import Dialect
 
 _CONDITION = "sfumato_condition"
-_NUMBERS = ("integer", "decimal", "float")
-_POSTGRES = {
-    "integer": "BIGINT",
-    "float": "DOUBLE PRECISION",
-    "decimal": "NUMERIC",
-    "string": "TEXT",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "boolean": "BOOLEAN",
-}
 
 
 @dataclass(frozen=True)
@@ -50,7 +43,7 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Ready:
     helping, called = help_name(name), f"groups_{safe_name(name)}"
     whole = exp.select("group_id", exp.alias_(exp.Max(this=exp.column("hits")), "hits"))
     shown = [("group_id", "group_id"), ("hits", "size")]
-    shown += _of_groups(declared.columns[name], exact=declared.form.method != "redistributed")
+    shown += _of_groups(declared.columns[name], exact=SQL_WAYS[declared.form.shows].exact_groups)
     columns = [
         exp.alias_(exp.column(source, table=helping), label, quoted=True) for source, label in shown
     ]
@@ -59,14 +52,14 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Ready:
     query = exp.select(*columns).from_(helping).join(grouped, on=on)
     return Ready(
         called,
-        f"CREATE VIEW {called} AS {written(query, dialect)}",
+        f"CREATE VIEW {called} AS {write_bounds(query, dialect)}",
         f"DROP VIEW IF EXISTS {called}",
     )
 
 
 def _of_groups(column: DeclaredColumn, *, exact: bool) -> list[tuple[str, str]]:
     """What a help table knows of all rows of a group, and how to call it: exactly, or as bounds."""
-    sums = column.type in _NUMBERS
+    sums = "sum" in {kind.name for kind in _kinds(column)}
     if exact:
         return [*([("l_sum", "sum")] if sums else []), ("l_min", "min"), ("u_max", "max")]
     functions = [*(["sum"] if sums else []), "min", "max"]
@@ -76,66 +69,41 @@ def _of_groups(column: DeclaredColumn, *, exact: bool) -> list[tuple[str, str]]:
 
 def bounds_function(declared: Terms, name: str, dialect: Dialect) -> Ready | None:
     """What returns the bounds over the rows that a condition selects, if the database has such."""
+    if dialect.function is None:
+        return None
     called = f"bounds_{safe_name(name)}"
-    before, after = _parts(declared, name, dialect)
-    if dialect == "duckdb":
-        text = f"{_text(before)} || condition || {_text(after)}"
-        table = f"SELECT * FROM query({text})"  # noqa: S608 - written by sqlglot
-        macro = f"CREATE MACRO {called}(condition) AS TABLE {table}"
-        return Ready(called, macro, f"DROP MACRO TABLE IF EXISTS {called}")
-    if dialect == "postgres":
-        returned = ", ".join(
-            f'"{label}" {type_}' for label, type_ in _returned(declared.columns[name])
-        )
-        body = f"BEGIN RETURN QUERY EXECUTE {_text(before)} || $1 || {_text(after)}; END"
-        create = (
-            f"CREATE FUNCTION {called}(condition TEXT) RETURNS TABLE ({returned}) "
-            f"LANGUAGE plpgsql STABLE AS {_text(body)}"
-        )
-        return Ready(called, create, f"DROP FUNCTION IF EXISTS {called}(TEXT)")
-    if dialect == "mariadb":
-        quoted = [exp.Literal.string(part).sql("mysql") for part in (before, after)]
-        create = (
-            f"CREATE PROCEDURE {called}(IN selected_by LONGTEXT CHARACTER SET utf8mb4) "
-            f"READS SQL DATA SQL SECURITY INVOKER "
-            f"EXECUTE IMMEDIATE CONCAT({quoted[0]}, selected_by, {quoted[1]})"
-        )
-        return Ready(called, create, f"DROP PROCEDURE IF EXISTS {called}")
-    return None
-
-
-def _text(text: str) -> str:
-    return exp.Literal.string(text).sql("duckdb")
+    returned = _returned(declared.columns[name])
+    made = dialect.function(called, _parts(declared, name, dialect), returned)
+    return Ready(called, made.create, made.drop)
 
 
 def _parts(declared: Terms, name: str, dialect: Dialect) -> tuple[str, str]:
     """The query for bounds, before and after the condition."""
     marked = exp.column(_CONDITION)
-    asked = tuple(Aggregate(f, name, f) for f in _functions(declared.columns[name]))
+    asked = tuple(Aggregate(kind.name, name, kind.name) for kind in _kinds(declared.columns[name]))
     query = bounds_query(Question(asked, marked, ()), relations(declared).rows)
     columns = []
     for label, type_ in _returned(declared.columns[name]):
         bound = exp.column(exp.to_identifier("count_lower" if label == "count" else label, True))
-        shown = exp.cast(bound, type_, dialect="postgres") if dialect == "postgres" else bound
+        told = dialect.function_types.get(type_)
+        shown = exp.cast(bound, told, dialect=dialect.sqlglot) if told else bound
         columns.append(exp.alias_(shown, label, quoted=True))
     whole = exp.select(*columns).from_(query.subquery("answer"))
     types = {other: column.type for other, column in declared.columns.items()}
-    before, _, after = written(whole, dialect, types).partition(_CONDITION)
+    before, _, after = write_bounds(whole, dialect, types).partition(_CONDITION)
     return f"{before}(", f"\n){after}"
 
 
-def _functions(column: DeclaredColumn) -> list[Function]:
-    numbers = column.type in _NUMBERS
-    return [f for f in get_args(Function) if numbers or f not in ("sum", "avg")]
+def _kinds(column: DeclaredColumn) -> list[AggregateKind]:
+    """The aggregates of a column whose bounds the help table holds, and the count of rows."""
+    kinds = (kind for kind in AGGREGATES.values() if kind.help or kind.counts_rows)
+    return [kind for kind in kinds if column.type in kind.takes]
 
 
-def _returned(column: DeclaredColumn) -> list[tuple[str, str]]:
-    """The columns of the answer, and their types in PostgreSQL."""
-    found = [("count", "BIGINT")]
-    for function in _functions(column):
-        if function != "count":
-            type_ = {"sum": "NUMERIC", "avg": "DOUBLE PRECISION"}.get(
-                function, _POSTGRES[column.type]
-            )
-            found += [(side, type_) for side in sides(function)]
+def _returned(column: DeclaredColumn) -> list[tuple[str, ColumnType]]:
+    """The columns of the answer, and their types."""
+    found: list[tuple[str, ColumnType]] = []
+    for kind in _kinds(column):
+        names = (kind.name,) if kind.counts_rows else sides(kind.name)
+        found += [(name, kind.returns(column.type)) for name in names]
     return found

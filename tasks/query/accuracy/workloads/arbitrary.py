@@ -10,33 +10,38 @@ from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.query.accuracy.random_query import Outcome
-from sfumato.tasks.query.accuracy.truth import helped, truth_of
+from sfumato.tasks.query.accuracy.truth import read_help, truth_of
+from sfumato.tasks.query.accuracy.workloads.parameters import ArbitraryWorkload
 from sfumato.tasks.query.ask import published
+from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.relations import relations
 
 
-class Selections:
+class ArbitraryQueries:
     """Random sets of vectors of quasi-identifiers, drawn until enough rows are selected."""
 
     def __init__(
         self,
-        release: Release,
+        _workload: ArbitraryWorkload,
         aggregate: Aggregate,
+        _asking: Engine,
+        release: Release,
         original: Microdata,
     ) -> None:
+        """Read the vectors, and the help table of the aggregated column."""
         declared = release.declared
         columns = declared.named("quasi-identifier")
         rows = release.table(relations(declared).rows)
-        self._function = aggregate.function
+        self._kind = aggregate.kind
         self._group = rows["group_id"].to_numpy()
         self._vector, self._original = _vectors(rows, columns, original)
         self._size = np.bincount(self._vector)
         sensitive = aggregate.sensitive or declared.named("sensitive")[0]
         helping = published(release, [sensitive])[help_name(sensitive)]
-        self._helped = helped(pq.read_table(helping), self._function)
-        self._truth = truth_of(original[sensitive], self._function)
+        self._helped = read_help(pq.read_table(helping), self._kind)
+        self._truth = truth_of(original[sensitive], self._kind)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
         """The next set; None where nothing is published."""
@@ -48,7 +53,7 @@ class Selections:
         chosen[order[:enough]] = True
         hits = np.bincount(self._group[chosen[self._vector]], minlength=len(self._helped.start))
         lower, upper = self._helped.bounds(hits)
-        return Outcome(lower, upper, self._truth.answer(self._function, chosen[self._original]))
+        return Outcome(lower, upper, self._truth.answer(self._kind, chosen[self._original]))
 
 
 def _vectors(

@@ -14,32 +14,37 @@ from sqlglot import exp
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.random_query import Known, Outcome
+from sfumato.tasks.query.accuracy.random_query import OriginalColumn, Outcome
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.accuracy.workloads.parameters import CountsWorkload
-from sfumato.tasks.query.ask import Engine, ask
+from sfumato.tasks.query.ask import ask
+from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import question_of
+from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.schema.columns import ORDERED
 from sfumato.tasks.sql.parse import literal
 
-_COUNT = Aggregate("count", None, "asked")
 
-
-class Batch:
+class CountsQueries:
     """Random counts of a release, whose ranges are drawn among what is published."""
 
     def __init__(
-        self, asking: Engine, release: Release, workload: CountsWorkload, original: Microdata
+        self,
+        workload: CountsWorkload,
+        aggregate: Aggregate,
+        asking: Engine,
+        release: Release,
+        original: Microdata,
     ) -> None:
+        """Find what is published of each quasi-identifier."""
         declared = release.declared
-        self._asking, self._declared = asking, declared
+        self._asking, self._declared, self._count = asking, declared, aggregate
         self._of = workload.of or declared.named("sensitive")[0]
         starts = {name: asking.starts(name) for name in declared.named("quasi-identifier")}
         self._values = {name: values for name, values in starts.items() if values}
         self._names = list(self._values)
         self._attributes = min(workload.attributes, len(self._names))
-        self._known = {name: Known(original[name]) for name in (*self._names, self._of)}
+        self._known = {name: OriginalColumn(original[name]) for name in (*self._names, self._of)}
         self._sensitive = original[self._of]
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
@@ -58,8 +63,8 @@ class Batch:
             test, holds = self._range(name, share, randomness)
             tests.append(test)
             chosen = chosen & holds
-        question = question_of(_COUNT, exp.and_(*tests), self._declared)
-        bounds = ask(self._asking, self._declared, question).rows[0][_COUNT.label]
+        question = question_of(self._count, exp.and_(*tests), self._declared)
+        bounds = ask(self._asking, self._declared, question).rows[0][self._count.label]
         limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
         truth = Fraction(int(chosen.sum()))
         return Outcome(*limits, truth, bounds.may_be_empty, as_fraction(bounds.estimate))

@@ -8,33 +8,37 @@ from sqlglot import exp
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.random_query import Known, Outcome
+from sfumato.tasks.query.accuracy.random_query import OriginalColumn, Outcome
 from sfumato.tasks.query.accuracy.truth import as_fraction, truth_of
-from sfumato.tasks.query.ask import Engine, ask
+from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload
+from sfumato.tasks.query.ask import ask
+from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import question_of
+from sfumato.tasks.query.question.conditions import question_of
+from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.sql.parse import literal
 
 
-class Ranges:
+class RangeQueries:
     """Windows [x, x + span] of a quasi-identifier, x drawn among what is published of it."""
 
     def __init__(
         self,
+        workload: RangeWorkload,
+        aggregate: Aggregate,
         asking: Engine,
         release: Release,
-        aggregate: Aggregate,
-        over: str,
         original: Microdata,
     ) -> None:
+        """Find what is published of the quasi-identifier."""
+        over = workload.over
         self._asking, self._release, self._aggregate = asking, release, aggregate
         self._over = exp.column(over, quoted=True)
-        form = release.declared.form
-        self._estimates = form.shows == "columns" or form.declares
+        self._estimates = WAYS[release.declared.form.shows].scores_estimates
         self._starts = asking.starts(over)
-        self._known = Known(original[over])
+        self._known = OriginalColumn(original[over])
         sensitive = aggregate.sensitive or release.declared.named("sensitive")[0]
-        self._truth = truth_of(original[sensitive], aggregate.function)
+        self._truth = truth_of(original[sensitive], aggregate.kind)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
         """The next window; None where the column has no values."""
@@ -46,7 +50,7 @@ class Ranges:
         question = question_of(self._aggregate, within, self._release.declared)
         answer = ask(self._asking, self._release.declared, question, self._estimates)
         bounds = answer.rows[0][self._aggregate.label]
-        truth = self._truth.answer(self._aggregate.function, self._known.between(low, high))
+        truth = self._truth.answer(self._aggregate.kind, self._known.between(low, high))
         limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
         return Outcome(*limits, truth, bounds.may_be_empty, as_fraction(bounds.estimate))
 

@@ -10,10 +10,8 @@ The uniform estimator counts each row with its chance, see
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from decimal import Decimal
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -27,12 +25,16 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.recoded.labels import Between, Values
 from sfumato.tasks.forms.recoded.recoded import read_labels, reader_for
 from sfumato.tasks.microdata.table import Column, key
-from sfumato.tasks.query.bounds.bounds import Bounds, Value, within
-from sfumato.tasks.query.bounds.extremes import Counting, expected_sum, greatest, least, mean, total
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.counted_values import CountedValues, estimate_of
+from sfumato.tasks.query.bounds.extremes import Counting
+from sfumato.tasks.query.bounds.spread import Choices
+from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.engines.labels.three_valued import Outcomes, Rows
 from sfumato.tasks.query.engines.labels.values_behind_labels import is_listed, listed_of
 from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.question.question import TABLE, Key, Question
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.sql.parse import literal, shown
 from sfumato.tasks.sql.session import session
 
@@ -41,8 +43,11 @@ _CELLS = 2_000  # of a GROUP BY over recoded columns
 
 
 @contextmanager
-def recoded(microdata: pa.Table, declared: Declared) -> Iterator["Recoded"]:
+def open_labels(
+    tables: Files, declared: Declared, _estimator: Estimator = "weighted"
+) -> Iterator["Recoded"]:
     """An engine that answers questions on a table of labels."""
+    microdata = read_table(tables[TABLE])
     labels = read_labels(microdata, declared.columns, reader_for(declared.form.method))
     plain = microdata.drop_columns(list(labels))
     if not plain.num_columns:
@@ -132,8 +137,8 @@ class Recoded:
         self, aggregate: Aggregate, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
     ) -> Bounds:
         if aggregate.sensitive is None:
-            return Bounds(int(must.sum()), len(chosen), _estimate(chance.sum()))
-        return self._column(aggregate.sensitive).bounds(aggregate.function, chosen, must, chance)
+            return Bounds(int(must.sum()), len(chosen), estimate_of(chance.sum()))
+        return self._column(aggregate.sensitive).bounds(aggregate, chosen, must, chance)
 
 
 def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Expr | None:
@@ -153,48 +158,53 @@ class _Aggregated:
         self._numbers: Exact | None = None
 
     def bounds(
-        self, function: str, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
+        self, aggregate: Aggregate, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
     ) -> Bounds:
         """The aggregate over the rows `chosen` that `must` be meant, and any of the others."""
-        codes = self.column.codes[chosen]
+        kind, codes = aggregate.kind, self.column.codes[chosen]
         known = codes >= 0
         codes, must, chance = codes[known], must[known], chance[known]
-        if function == "count":
-            return Bounds(int(must.sum()), len(codes), _estimate(chance.sum()))
-        size = len(self.column.values)
-        sure = np.bincount(codes[must], minlength=size)
-        counting = Counting(sure, np.bincount(codes[~must], minlength=size))
-        if not len(codes):
+        if len(codes) < kind.fewest:
             return Bounds(None, None, None)
-        empty = not counting.some
-        if function in ("min", "max"):
-            first, last = (least if function == "min" else greatest)(counting, counting)
-            return Bounds(self._value(first), self._value(last), None, empty)
-        numbers = self._exact()
-        scale = 10**numbers.digits
-        expected = expected_sum(numbers.units, np.bincount(codes, chance, size))
-        if function == "sum":
-            sums = (Fraction(side, scale) for side in total(numbers.units, counting, counting))
-            low, high = sums
-            middle = expected / scale
-        else:
-            low, high = (side / scale for side in mean(numbers.units, counting, counting))
-            middle = expected / scale / chance.sum() if chance.any() else np.nan
-        estimate = within(_estimate(middle), low, high)
-        whole = function == "sum" and pa.types.is_integer(self.column.values.type)
-        if whole:
-            return Bounds(int(low), int(high), estimate, empty)
-        return Bounds(low, high, estimate, empty)
+        if kind.of_choices is not None:
+            return kind.of_choices(self._choices(codes, must))
+        empty = int(must.sum()) < kind.fewest
+        return replace(
+            aggregate.bounds_over(self._counted(codes, must, chance)), may_be_empty=empty
+        )
+
+    def _choices(self, codes: np.ndarray, must: np.ndarray) -> Choices:
+        """All values that must count, and any of those that may."""
+        units, sure = self._exact().units[codes], int(must.sum())
+        counts = np.array([sure, 0]), np.array([sure, len(codes) - sure])
+        group = np.where(must, 0, 1)
+        return Choices(group, units, units, *counts, digits=self._exact().digits)
+
+    def _counted(self, codes: np.ndarray, must: np.ndarray, chance: np.ndarray) -> CountedValues:
+        size = len(self.column.values)
+        sure, maybe = (np.bincount(codes[of], minlength=size) for of in (must, ~must))
+        counting = Counting(sure, maybe)
+        return CountedValues(
+            values=_Values(self.column.values),
+            exact=self._exact,
+            low=counting,
+            high=counting,
+            whole=bool(pa.types.is_integer(self.column.values.type)),
+            expected=np.bincount(codes, chance, size),
+            expected_rows=chance.sum(),
+        )
 
     def _exact(self) -> Exact:
         if self._numbers is None:
             self._numbers = exact(self.column.values, self.column.name)
         return self._numbers
 
-    def _value(self, code: int) -> Value:
-        value = self.column.values[code].as_py()
-        return Decimal(str(value)) if isinstance(value, float) else value
 
+class _Values:
+    """Values of a column, each made when it is looked up."""
 
-def _estimate(total: float) -> Fraction | None:
-    return Fraction(float(total)) if np.isfinite(total) else None
+    def __init__(self, values: pa.Array) -> None:
+        self._values = values
+
+    def __getitem__(self, position: int) -> Any:
+        return self._values[position].as_py()

@@ -1,27 +1,23 @@
-"""Queries as the databases read them: DuckDB, PostgreSQL, SQLite and MariaDB.
+"""Queries as the databases read them.
 
 Meaning is DuckDB's. Where a database says it otherwise, the query is written otherwise; what it
 cannot say is refused (`tasks.sql.conditions` for the conditions of a query).
 """
 
-from collections.abc import Mapping
+from datetime import date, datetime
+from functools import partial
 from types import MappingProxyType
-from typing import Literal, get_args
 
 from sqlglot import exp
 
-from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.conditions import Conditions, Other, moment
+from sfumato.tasks.sql.conditions import Conditions
+from sfumato.tasks.sql.dialects.dialect import Dialect, Spelling, Types
 
-Dialect = Literal["duckdb", "postgres", "sqlite", "mariadb"]
-DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
-Types = Mapping[str, ColumnType]
-
-_CALLED: Mapping[str, str] = {"mariadb": "mysql"}
 _NO_TYPES: Types = MappingProxyType({})
+_MOMENTS = (exp.DataType.Type.DATE, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ)
 
 
-def written(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
+def write(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
     """A query over published tables as a database reads it.
 
     Args:
@@ -32,25 +28,33 @@ def written(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
     Raises:
         QueryError: naming what cannot be written for the database.
     """
-    if dialect == "duckdb":
-        return tree.sql(dialect, pretty=True)
+    if dialect.spelling is None:
+        return tree.sql(dialect.sqlglot, pretty=True)
     changed = tree.copy()
     for clause in list(changed.find_all(exp.Where)):
         known = types if _is_of_published(clause) else _NO_TYPES
-        Conditions(dialect, known).rewrite(clause)
-    return changed.transform(_written, dialect).sql(_CALLED.get(dialect, dialect), pretty=True)
+        Conditions(dialect, dialect.spelling, known).rewrite(clause)
+    spelled = changed.transform(partial(_spell, spelling=dialect.spelling))
+    return spelled.sql(dialect.sqlglot, pretty=True)
 
 
-def _written(node: exp.Expr, dialect: Other) -> exp.Expr:
+def _spell(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     if isinstance(node, exp.Ordered):
         # Where nulls come is of no matter in windows, and not every database lets one say it.
-        node.set("nulls_first", dialect in ("sqlite", "mariadb") and not node.args.get("desc"))
+        node.set("nulls_first", spelling.nulls_first and not node.args.get("desc"))
         return node
-    if dialect == "mariadb" and isinstance(node, exp.Div) and not isinstance(node.this, exp.Cast):
-        # A quotient of whole numbers has four decimals there.
-        double = exp.Cast(this=node.this, to=exp.DataType.build("double"))
-        return exp.Div(this=double, expression=node.expression, typed=False, safe=False)
-    return moment(node, dialect)
+    if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
+        return spelling.node(node)
+    if node.to.this not in _MOMENTS or not node.this.is_string:
+        return node
+    text = _iso(node.this.name, node.to.this == exp.DataType.Type.DATE)
+    return spelling.moment(exp.Literal.string(text), node.to.copy())
+
+
+def _iso(text: str, is_date: bool) -> str:
+    if is_date:
+        return date.fromisoformat(text).isoformat()
+    return datetime.fromisoformat(text).isoformat(" ", "microseconds")
 
 
 def _is_of_published(clause: exp.Where) -> bool:

@@ -1,0 +1,237 @@
+"""The variance of numbers of which it is open which ones count, and what each of them is.
+
+Of every group between `least` and `most` intervals count, each standing for any number in it. The
+sum of squared deviations is the least of Σ (x - c)² over all centres c. Its least value is that of
+the nearest numbers, over every c, and its greatest value at most that of the farthest numbers, for
+any one c.
+
+Where numbers are known and it is known how many count, the least variance is attained: the nearest
+numbers of a group follow each other, and a sweep over c meets every such choice. Otherwise an
+interval of centres bounds what all of them give, and the interval that bounds least is halved. The
+greatest variance is convex in c, and the slope at a centre tells on which side the best one is.
+
+Exact, in integers: a coarser grid of centres widens bounds and never breaks them.
+"""
+
+import heapq
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+_WORD = 62  # bits of an int64 that sums may use
+_HALVINGS = 96
+_CLOSE = 4096  # where bounds differ by one part in so many, they are close enough
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Intervals of which between `least` and `most` of each group 0, 1, … count.
+
+    `group`, `low` and `high` are parallel, one entry for each copy (int64, or Python integers);
+    `least` and `most` are by group (int64), and no group has fewer copies than `most`. Numbers are
+    units of which 10**digits make one.
+    """
+
+    group: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    digits: int
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """How many numbers count at least, and at most."""
+        return int(self.least.sum()), int(self.most.sum())
+
+
+_NOTHING = np.empty(0, dtype=np.int64)
+NO_CHOICES = Choices(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING, digits=0)
+"""Nothing that could count."""
+
+
+def choices_of(group: np.ndarray, units: np.ndarray, counts: np.ndarray, digits: int) -> Choices:
+    """The choices among known numbers.
+
+    Args:
+        group: of each number, any integers (int64).
+        units: the numbers (int64 or Python integers).
+        counts: how many copies there are of each, and how many of its group count at least and at
+            most (int64, numbers x 3); the latter two are alike in a group.
+        digits: of the units.
+    """
+    _, first, number = np.unique(group, return_index=True, return_inverse=True)
+    least, most = counts[first, 1], counts[first, 2]
+    times = np.minimum(counts[:, 0], most[number])
+    copies = np.repeat(units, times)
+    return Choices(np.repeat(number, times), copies, copies, least, most, digits)
+
+
+def variance(choices: Choices) -> tuple[Fraction, Fraction] | None:
+    """Bounds of the sample variance of at least two numbers, None where there never are as many."""
+    if choices.rows[1] < 2:
+        return None
+    known = choices.rows[0] == choices.rows[1] and bool((choices.low == choices.high).all())
+    centred = _Centred(choices)
+    lower = _least_of_known(choices) if known else centred.least()
+    scale = 100**choices.digits
+    return lower / scale, max(centred.greatest(), lower) / scale
+
+
+def root_below(number: Fraction) -> Fraction:
+    """The square root where it is rational, else a number just below it.
+
+    >>> root_below(Fraction(9, 4)), root_below(Fraction(2)) < root_above(Fraction(2))
+    (Fraction(3, 2), True)
+    """
+    return _root(number)[0]
+
+
+def root_above(number: Fraction) -> Fraction:
+    """The square root where it is rational, else a number just above it."""
+    return _root(number)[1]
+
+
+def _root(number: Fraction) -> tuple[Fraction, Fraction]:
+    over, under = isqrt(number.numerator), isqrt(number.denominator)
+    if over**2 == number.numerator and under**2 == number.denominator:
+        return Fraction(over, under), Fraction(over, under)
+    missing = number.denominator.bit_length() - number.numerator.bit_length()
+    bits = 64 + max(0, (missing + 1) // 2)
+    floor = isqrt((number.numerator << 2 * bits) // number.denominator)
+    return Fraction(floor, 1 << bits), Fraction(floor + 1, 1 << bits)
+
+
+def _least_of_known(choices: Choices) -> Fraction:
+    """The least variance where so many known numbers of each group count: it is attained."""
+    order = np.lexsort((choices.low, choices.group))
+    group, numbers = choices.group[order], choices.low[order] - choices.low.min()
+    rows, span = choices.rows[0], int(numbers.max())
+    if 2 * (span.bit_length() + rows.bit_length()) > _WORD:
+        numbers = numbers.astype(object)
+    rank, size = _ranks(group)
+    taken = choices.most[group]
+    first = rank < taken
+    leaves = np.flatnonzero((taken > 0) & (rank < size - taken))
+    enters = leaves + taken[leaves]
+    swaps = np.argsort(numbers[leaves] + numbers[enters], kind="stable")
+    out, in_ = numbers[leaves[swaps]], numbers[enters[swaps]]
+    sums = np.cumsum(np.append(numbers[first].sum(), in_ - out))
+    squares = np.cumsum(np.append((numbers[first] ** 2).sum(), in_**2 - out**2))
+    return Fraction(int((rows * squares - sums**2).min()), rows * (rows - 1))
+
+
+class _Far(NamedTuple):
+    """What the farthest numbers come to: a variance, their number, sum, and deviation from c."""
+
+    ratio: Fraction
+    rows: int
+    total: int
+    slope: int
+
+
+class _Centred:
+    """Choices on a grid of centres, fine enough, and coarse enough for squares to fit."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices, self._base = choices, int(choices.low.min())
+        self._span = int(choices.high.max()) - self._base
+        copies = len(choices.group).bit_length()
+        self._spare = max(0, (_WORD - copies) // 2 - self._span.bit_length())
+        self._fits = 2 * (self._span.bit_length() + self._spare) + copies <= _WORD
+        self._low, self._high = self._scaled(1 << self._spare)
+
+    def _scaled(self, factor: int, fits: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+        type_ = np.int64 if (self._fits if fits is None else fits) else object
+        ends = self._choices.low, self._choices.high
+        low, high = ((end - self._base).astype(type_) * factor for end in ends)
+        return low, high
+
+    @cached_property
+    def _unit(self) -> int:
+        return 1 << 2 * self._spare
+
+    def least(self) -> Fraction:
+        """A variance that no choice is below."""
+        best = self._nearest(self._span << self._spare >> 1, self._span << self._spare >> 1)
+        waiting = [(Fraction(0), 0, self._span << self._spare)]
+        for _ in range(_HALVINGS):
+            bound, low, high = waiting[0]
+            if high - low < 2 or (best - bound) * _CLOSE <= best:
+                break
+            heapq.heappop(waiting)
+            middle = (low + high) // 2
+            best = min(best, self._nearest(middle, middle))
+            for part in ((low, middle), (middle, high)):
+                heapq.heappush(waiting, (max(bound, self._nearest(*part)), *part))
+        return waiting[0][0] / self._unit
+
+    def _nearest(self, first: int, last: int) -> Fraction:
+        """The least mean square of the numbers nearest to centres from `first` to `last`."""
+        gap = np.maximum(np.maximum(self._low - last, first - self._high), 0)
+        forced, free = _split(self._choices, gap**2)
+        return _ratio(forced, np.sort(free), lowering=True)[0]
+
+    def greatest(self) -> Fraction:
+        """A variance that no choice is above."""
+        low, high = 0, self._span << self._spare
+        found = self._farthest(low, self._low, self._high)
+        best = found.ratio / self._unit
+        while high - low > 1:
+            middle = (low + high) // 2
+            found = self._farthest(middle, self._low, self._high)
+            best = min(best, found.ratio / self._unit)
+            low, high = (middle, high) if found.slope < 0 else (low, middle)
+        exact = self._farthest(found.total, *self._scaled(found.rows << self._spare, fits=False))
+        return min(best, exact.ratio / self._unit / found.rows**2)
+
+    def _farthest(self, centre: int, low: np.ndarray, high: np.ndarray) -> _Far:
+        """The greatest mean square of the numbers farthest from a centre."""
+        end = np.where(centre - low >= high - centre, low, high)
+        far = (end - centre) ** 2
+        order = np.lexsort((-far, self._choices.group))
+        group = self._choices.group[order]
+        rank, _ = _ranks(group)
+        forced = order[rank < self._choices.least[group]]
+        free = order[(rank >= self._choices.least[group]) & (rank < self._choices.most[group])]
+        free = free[np.argsort(-far[free], kind="stable")]
+        ratio, number = _ratio(far[forced], far[free], lowering=False)
+        chosen = np.append(forced, free[:number])
+        total = int(end[chosen].sum())
+        return _Far(ratio, len(chosen), total, len(chosen) * centre - total)
+
+
+def _split(choices: Choices, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least squares of each group that must count, and those beyond them that may."""
+    order = np.lexsort((squares, choices.group))
+    group = choices.group[order]
+    rank, _ = _ranks(group)
+    must = rank < choices.least[group]
+    may = ~must & (rank < choices.most[group])
+    return squares[order[must]], squares[order[may]]
+
+
+def _ratio(forced: np.ndarray, free: np.ndarray, *, lowering: bool) -> tuple[Fraction, int]:
+    """The extreme of a sum by one less than its terms, and how many free ones are among these.
+
+    All that is forced counts, and of what is free as much, from the front, as brings it further.
+    """
+    start = max(0, 2 - len(forced))
+    sums = np.cumsum(np.append(forced.sum(), free))[start:]
+    terms = len(forced) - 1 + np.arange(start, len(free) + 1)
+    following, sums_before, terms_before = free[start:], sums[:-1], terms[:-1]
+    grown = following * terms_before
+    done = grown >= sums_before if lowering else grown <= sums_before
+    end = int(np.argmax(np.append(done, True)))
+    return Fraction(int(sums[end]), int(terms[end])), start + end
+
+
+def _ranks(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place of each entry among those of its group, which ascends, and the group's size."""
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    sizes = np.diff(np.append(starts, len(group)))
+    return np.arange(len(group)) - np.repeat(starts, sizes), np.repeat(sizes, sizes)

@@ -1,0 +1,53 @@
+"""Engines: what knows the published tables and takes questions, one for each way of showing."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+
+Files = Mapping[str, pa.Table | Path]
+"""Published tables by their names, in memory or in Parquet files."""
+
+
+class Engine(Protocol):
+    """Something that knows the published tables and takes questions."""
+
+    def ask(
+        self, question: Question, estimates: bool = True
+    ) -> Mapping[Key, Mapping[Aggregate, Bounds]]:
+        """The bounds of each aggregate by the values of the group columns."""
+        ...
+
+    def starts(self, name: str) -> list[Any]:
+        """The values of an ordered column that are published of it, or its labels' least ones."""
+        ...
+
+
+Opening = Callable[[Files, Declared, Estimator], AbstractContextManager[Engine]]
+"""Makes an engine of the published tables."""
+
+
+def read_table(table: pa.Table | Path) -> pa.Table:
+    """A table in memory, or that of a Parquet file.
+
+    Raises:
+        InputError: where there is no such file, or it is another one.
+    """
+    if not isinstance(table, Path):
+        return table
+    try:
+        return pq.read_table(table)
+    except FileNotFoundError:
+        raise InputError(f"{table}: no such file") from None
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{table}: not a Parquet file ({type(error).__name__})") from None

@@ -1,0 +1,16 @@
+"""What opens the engine of a release, by the way in which its form shows a person."""
+
+from collections.abc import Mapping
+
+from sfumato.tasks.query.engines.columns import open_columns
+from sfumato.tasks.query.engines.engine import Opening
+from sfumato.tasks.query.engines.labels.labels import open_labels
+from sfumato.tasks.query.engines.rows import open_rows
+from sfumato.tasks.query.engines.subdomains import open_subdomains
+
+ENGINES: Mapping[str, Opening] = {
+    "rows": open_rows,
+    "columns": open_columns,
+    "subdomains": open_subdomains,
+    "labels": open_labels,
+}

@@ -1,0 +1,50 @@
+"""MAX: the last value that surely counts, and the last that may."""
+
+from fractions import Fraction
+
+import numpy as np
+from sqlglot import exp
+
+from sfumato.expectations.exact import Exact
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.counted_values import CountedValues
+from sfumato.tasks.query.bounds.extremes import greatest
+from sfumato.tasks.query.bounds.subdomain_bounds import Cells
+from sfumato.tasks.query.question.aggregates.kind import (
+    ANY_TYPE,
+    AggregateKind,
+    HelpBounds,
+    HelpColumn,
+    own_type,
+    sql_ends,
+)
+
+
+def _of_values(counted: CountedValues) -> Bounds:
+    first, last = greatest(counted.low, counted.high)
+    return Bounds(counted.at(first), counted.at(last))
+
+
+def _truth(numbers: Exact, codes: np.ndarray) -> Fraction | None:
+    return numbers.fraction(numbers.units[codes.max()]) if len(codes) else None
+
+
+max_ = AggregateKind(
+    name="max",
+    parsed=(exp.Max,),
+    takes=ANY_TYPE,
+    returns=own_type,
+    of_values=_of_values,
+    of_cells=Cells.greatest,
+    truth=_truth,
+    help=HelpBounds(HelpColumn("l_max", exp.Max, np.max), HelpColumn("u_max", exp.Max, np.max)),
+    over_counts=sql_ends(
+        "CASE WHEN SUM(low_sure) > 0 THEN MAX(CASE WHEN low_sure > 0 THEN v END) "
+        "ELSE MIN(CASE WHEN low_maybe > 0 THEN v END) END",
+        "MAX(CASE WHEN high_sure + high_maybe > 0 THEN v END)",
+    ),
+    over_ranges=sql_ends(
+        "CASE WHEN MAX(lo) > 0 THEN MAX(CASE WHEN ahead < lo THEN v END) ELSE MIN(v) END",
+        "MAX(v)",
+    ),
+)

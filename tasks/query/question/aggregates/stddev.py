@@ -1,0 +1,27 @@
+"""STDDEV: the standard deviation of a sample, which is null of fewer than two values."""
+
+from sqlglot import exp
+
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.spread import Choices, root_above, root_below, variance
+from sfumato.tasks.query.question.aggregates.kind import NUMBERS, AggregateKind
+
+
+def _of_choices(choices: Choices) -> Bounds:
+    found = variance(choices)
+    if found is None:
+        return Bounds(None, None, None)
+    lower, upper = root_below(found[0]), root_above(found[1])
+    return Bounds(lower, upper, None, may_be_empty=choices.rows[0] < 2)
+
+
+stddev = AggregateKind(
+    name="stddev",
+    parsed=(exp.Stddev, exp.StddevSamp),
+    takes=NUMBERS,
+    returns=lambda _: "float",
+    of_choices=_of_choices,
+    of_cells=lambda cells: [_of_choices(choices) for choices in cells.choices()],
+    fewest=2,
+    adds=True,
+)

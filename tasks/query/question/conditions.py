@@ -1,0 +1,104 @@
+"""Conditions of a query: what rows decide, and what values apart from them do."""
+
+from collections.abc import Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Matching, Question
+from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.query.question.ways.way import Bundles
+from sfumato.tasks.sql.parse import shown
+from sfumato.tasks.sql.predicate import check_predicate
+
+
+def read_condition(
+    where: exp.Expr | None, declared: Terms
+) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
+    """What is asked of columns published as they are, and of sensitive values apart from rows.
+
+    Raises:
+        QueryError: naming what is not allowed.
+    """
+    if where is None:
+        return None, ()
+    types = {name: column.type for name, column in declared.columns.items()}
+    return _split(check_predicate(where.this, types), declared)
+
+
+def question_of(aggregate: Aggregate, where: exp.Expr, declared: Terms) -> Question:
+    """What is asked of the rows on which a condition of ours holds.
+
+    Raises:
+        QueryError: where the condition joins what the release does not.
+    """
+    condition, matching = _split(where, declared)
+    return Question((aggregate,), condition, (), matching)
+
+
+def _split(checked: exp.Expr, declared: Terms) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
+    """The part of a condition that rows decide, and the parts that values apart from them do."""
+    exact: list[exp.Expr] = []
+    matching: dict[tuple[str, ...], list[exp.Expr]] = {}
+    for part in _conjuncts(checked):
+        bundle = _bundle(part, declared)
+        (exact if bundle is None else matching.setdefault(bundle, [])).append(part)
+    if not matching:
+        return checked, ()
+    found = (Matching(columns, _joined(parts)) for columns, parts in matching.items())
+    return (_joined(exact) if exact else None), tuple(found)
+
+
+def _joined(parts: Sequence[exp.Expr]) -> exp.Expr:
+    return reduce(lambda left, right: exp.And(this=left, expression=right), parts)
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The parts that AND joins, outside of which nothing is said."""
+    found: list[exp.Expr] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        inner = part.unnest() if isinstance(part, exp.Paren) else part
+        if isinstance(inner, exp.And):
+            waiting += [inner.args["expression"], inner.this]
+        else:
+            found.append(part)
+    return found
+
+
+def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
+    """The columns that are published together with those of a condition, if apart from rows."""
+    names = {column.name for column in part.find_all(exp.Column)}
+    found = bundles(declared)
+    hidden = names & set(found)
+    if not hidden:
+        return _of_no_column(declared) if not names else None
+    if names - hidden:
+        raise QueryError(
+            "a condition on a sensitive column and on others can only be joined by AND: "
+            f"{', '.join(map(shown, sorted(names)))}"
+        )
+    if len({found[name] for name in hidden}) > 1:
+        raise QueryError(
+            "a condition on several columns whose association is not published can only be joined "
+            f"by AND: {', '.join(map(shown, sorted(hidden)))}"
+        )
+    return found[hidden.pop()]
+
+
+def _of_no_column(declared: Terms) -> tuple[str, ...] | None:
+    """Where rows stand nowhere, what is true or false of all is asked of some values of them."""
+    way = WAYS[declared.form.shows]
+    return way.bundles(declared)[declared.named("sensitive")[0]] if way.without_rows else None
+
+
+def bundles(declared: Terms) -> Bundles:
+    """For each column apart from rows those that keep their association with it, itself included.
+
+    These are the sensitive ones, and the quasi-identifiers where each stands by itself.
+    """
+    return WAYS[declared.form.shows].bundles(declared)

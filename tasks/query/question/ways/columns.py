@@ -1,0 +1,33 @@
+"""Every quasi-identifier by itself, with the values that a group admits: counts alone."""
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.question.aggregates.kind import AggregateKind
+from sfumato.tasks.query.question.ways.way import (
+    Way,
+    require_never_null,
+    sensitive_bundles,
+)
+
+
+def _bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
+    alone = {name: (name,) for name in declared.named("quasi-identifier")}
+    return alone | sensitive_bundles(declared)
+
+
+def _counted(kind: AggregateKind, name: str, declared: Terms) -> None:
+    if not kind.counts_rows:
+        raise QueryError(
+            f"a release in form {declared.form.method} answers COUNT, not {kind.called}: who "
+            f"has which value is not published"
+        )
+    require_never_null(name, declared)
+
+
+columns = Way(
+    bundles=_bundles,
+    aggregated=_counted,
+    sides=("lower", "upper", "estimate"),
+    without_rows=True,
+    scores_estimates=True,
+)

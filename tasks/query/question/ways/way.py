@@ -1,0 +1,68 @@
+"""What may be asked of a release: an answer of each way in which forms show a person."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.question.aggregates.kind import AggregateKind
+from sfumato.tasks.sql.parse import shown
+
+Bundles = Mapping[str, tuple[str, ...]]
+"""For each column apart from rows those that keep their association with it, itself included."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What queries on a release may ask.
+
+    Attributes:
+        bundles: the columns apart from rows, on which a condition is judged by itself.
+        aggregated: the column that an aggregate of a named one is of; None where it counts rows.
+        sides: what a rewritten query returns of each aggregate, as ends of its columns' names.
+        groups_by_sensitive: whether sensitive values stand in rows, and tell these apart.
+        without_rows: whether rows stand nowhere, so that values are counted in their place.
+        scores_estimates: whether estimates without a guarantee are measured, too.
+    """
+
+    bundles: Callable[[Terms], Bundles]
+    aggregated: Callable[[AggregateKind, str, Terms], str | None]
+    sides: tuple[str, ...] = ("lower", "upper")
+    groups_by_sensitive: bool = False
+    without_rows: bool = False
+    scores_estimates: bool = False
+
+
+def sensitive_bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
+    """The sensitive columns apart from rows, with those that keep their association."""
+    names = tuple(declared.named("sensitive"))
+    return {name: names if declared.form.together else (name,) for name in names}
+
+
+def of_sensitive(kind: AggregateKind, name: str, declared: Terms) -> str | None:
+    """A sensitive column, or None for a count of rows by a column published as it is.
+
+    Raises:
+        QueryError: for another aggregate of such a column, or where it can be null.
+    """
+    if declared.columns[name].role == "sensitive":
+        return name
+    if not kind.counts_rows:
+        raise QueryError(
+            f"column {shown(name)} is published as it is: {kind.called} of it is exact "
+            f"in plain SQL on the published table"
+        )
+    require_never_null(name, declared)
+    return None
+
+
+def require_never_null(name: str, declared: Terms) -> None:
+    """Make sure that a count of a column is a count of rows.
+
+    Raises:
+        QueryError: where the column can be null.
+    """
+    if declared.columns[name].nulls:
+        raise QueryError(
+            f"column {shown(name)} can be null: count with COUNT(*) and WHERE … IS NOT NULL"
+        )

@@ -1,0 +1,43 @@
+"""Databases that are given every quasi-identifier by itself, and counts of sensitive values."""
+
+from sqlglot import exp
+
+from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.relations import tables_of_counts
+from sfumato.tasks.query.question.ways.columns import columns as way
+from sfumato.tasks.query.sql.answer_columns import AnswerColumns
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator, MarginalCounts
+from sfumato.tasks.query.sql.way import SqlWay
+
+_APART = """\
+The tables at_… hold the values of a quasi-identifier that each group admits, once each; the
+sensitive values of each group, and how often each occurs in it, stand in"""
+
+_HELP = """\
+A help table holds the same values, with how often each is expected to occur in its group. The
+queries below return bounds that surely contain the count over the represented rows, and an estimate
+without a guarantee; `sfumato query . "SELECT COUNT(*) … FROM microdata …" --rewrite duckdb` writes
+others."""
+
+
+def _rewritten(
+    question: Question, declared: Terms, reading: Reading, estimator: Estimator
+) -> exp.Select:
+    counts = MarginalCounts(question, declared, estimator)
+    least = None if counts.surely_some else "l0"
+    names = ("l{}", "u{}", "e{}")
+    return AnswerColumns(question, counts.bounds(), names, way.sides, least).read(reading)
+
+
+def _words(declared: Declared) -> str:
+    return f"{_APART} {' and '.join(tables_of_counts(declared).values())}.\n\n{_HELP}"
+
+
+columns = SqlWay(
+    rewritten=_rewritten,
+    words=_words,
+    examples=lambda _: [],
+    views=lambda _: [],
+)

@@ -1,0 +1,214 @@
+"""Counts where every quasi-identifier stands by itself: what groups admit, and how much of it.
+
+A group of g rows admits m values of a quasi-identifier, of which l are meant. Every value occurs:
+l rows at least, and g - (m - l) at most, have a meant one; all of them if l = m. Of the sensitive
+values it is known how many are meant. What several such terms leave to a conjunction of T of them
+is bounded by max(0, Σ lower - (T - 1) g) and by the least upper bound. Groups add up.
+
+The estimate multiplies shares: of a quasi-identifier l/m (Wang's estimator), or what is expected of
+the meant values under one distribution for all groups (`weighted`, see
+`expectations.measures.occurrences`).
+
+Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
+loss; the bounds and the weights are this project's own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.help_tables.columns import expected_name
+from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.question.question import Matching, Question
+from sfumato.tasks.query.question.relations import GROUP_ID, tables_of_counts
+from sfumato.tasks.query.sql.conditions.trees import (
+    Part,
+    key_names,
+    keys_of,
+    named,
+    own,
+    published,
+    same,
+    summed,
+    tree,
+    trees,
+    with_parts,
+)
+
+Estimator = Literal["weighted", "uniform"]
+"""How often the values that a group admits are taken to occur: as expected, or all alike."""
+
+
+@dataclass(frozen=True)
+class MarginalCounts:
+    """A question about counts, as common table expressions over the published tables."""
+
+    question: Question
+    declared: Terms
+    estimator: Estimator = "weighted"
+
+    def bounds(self) -> exp.Select:
+        """The query for bounds: k0, …, and l0, u0, e0, … for each aggregate."""
+        columns: list[exp.Expr] = [*keys_of(self.question)]
+        for number in range(len(self.question.aggregates)):
+            shown = zip(("least", "most", "expected"), "lue", strict=True)
+            columns += [named(own(of), f"{side}{number}") for of, side in shown]
+        return with_parts(self._parts(), exp.select(*columns).from_("counted"))
+
+    def counts(self) -> exp.Select:
+        """The query of how many rows a cell has: group columns, at least, at most, as expected."""
+        columns = [*keys_of(self.question), *trees("least", "most", "expected")]
+        return with_parts(self._parts(), exp.select(*columns).from_("counted"))
+
+    @property
+    def surely_some(self) -> bool:
+        """Whether each cell has rows: values that a group admits occur, but maybe not together."""
+        return len(self._terms()) < 2
+
+    def _parts(self) -> list[Part]:
+        terms = self._terms()
+        parts: list[Part] = [
+            ("sizes", _sizes(next(iter(tables_of_counts(self.declared).values()))))
+        ]
+        for term in terms:
+            parts += term.parts()
+        return [*parts, ("ranged", self._ranged(terms)), ("counted", self._counted())]
+
+    def _terms(self) -> list["_Term"]:
+        """What is asked of each quasi-identifier, and of the sensitive values."""
+        asked = {matching.columns: matching for matching in self.question.matching}
+        tables = tables_of_counts(self.declared)
+        terms = []
+        for number, name in enumerate(self.question.group_by):
+            terms.append(_Term(f"k{number}", asked.pop((name,), None), name, ""))
+        for number, (columns, matching) in enumerate(asked.items()):
+            if columns in tables:
+                terms.append(_Term(f"s{number}", matching, None, tables[columns]))
+            else:
+                terms.append(_Term(f"q{number}", matching, columns[0], ""))
+        return terms
+
+    def _ranged(self, terms: list["_Term"]) -> exp.Select:
+        """The bounds of each group in each cell, and what is expected of it."""
+        lows = [term.low for term in terms]
+        low = summed(lows) if lows else own("size")
+        if len(terms) > 1:
+            spare = exp.Mul(this=exp.Literal.number(len(terms) - 1), expression=own("size"))
+            low = exp.Sub(this=low, expression=spare)
+        highs = [term.high for term in terms]
+        high = highs[0] if highs else own("size")
+        if len(highs) > 1:
+            high = exp.Least(this=highs[0], expressions=highs[1:], ignore_nulls=True)
+        expected: exp.Expr = tree("CAST(size AS DOUBLE)")
+        for term in terms:
+            expected = term.shared(expected, self.estimator)
+        keys = [own(key, f"meant_{key}") for key in key_names(self.question)]
+        shown = [named(low, "low"), named(high, "high"), named(expected, "expected")]
+        query = exp.select(*keys, *shown).from_("sizes")
+        for table in (table for term in terms for table in term.joined):
+            query = query.join(table, on=same(GROUP_ID, table, "sizes"))
+        return query
+
+    def _counted(self) -> exp.Select:
+        """The bounds of each cell that may have rows; the estimate is within them."""
+        cells = exp.select(*keys_of(self.question), *trees(*_SUMS)).from_("ranged")
+        if self.question.group_by:
+            cells = cells.group_by(*keys_of(self.question))
+        shown = [*keys_of(self.question), *trees("least", "most", _CLIPPED)]
+        return exp.select(*shown).from_(cells.subquery("summed"))
+
+
+_SUMS = (
+    "COALESCE(SUM(CASE WHEN low > 0 THEN low ELSE 0 END), 0) AS least",
+    "COALESCE(SUM(high), 0) AS most",
+    "COALESCE(SUM(expected), 0) AS expected",
+)
+_CLIPPED = (
+    "CASE WHEN expected < least THEN least WHEN expected > most THEN most "
+    "ELSE expected END AS expected"
+)
+
+
+@dataclass(frozen=True)
+class _Term:
+    """What is asked of one quasi-identifier, each value of which is a cell where it is a key.
+
+    Or of the sensitive values in one table.
+    """
+
+    key: str
+    matching: Matching | None
+    name: str | None
+    table: str
+
+    def parts(self) -> Iterator[Part]:
+        """How many of the values that each group admits are meant, and of how many."""
+        if self.name is None:
+            yield self._meant, self._grouped(tree('SUM("count") AS l'), table=self.table)
+            return
+        table, expected = help_name(self.name), own(expected_name(self.name))
+        admitted = exp.select(own(GROUP_ID), tree("COUNT(*) AS m")).from_(table)
+        yield self._admitted, admitted.group_by(own(GROUP_ID))
+        if self.key.startswith("k"):
+            key = named(published(self.name), self.key)
+            columns = [own(GROUP_ID), key, tree("1 AS l"), named(expected, "n")]
+            yield self._meant, self._where(exp.select(*columns).from_(table))
+        else:
+            sums = tree("COUNT(*) AS l"), named(exp.Sum(this=expected), "n")
+            yield self._meant, self._grouped(*sums, table=table)
+
+    def _grouped(self, *columns: exp.Expr, table: str) -> exp.Select:
+        query = self._where(exp.select(own(GROUP_ID), *columns).from_(table))
+        return query.group_by(own(GROUP_ID))
+
+    def _where(self, query: exp.Select) -> exp.Select:
+        return query.where(self.matching.condition) if self.matching else query
+
+    @property
+    def _meant(self) -> str:
+        return f"meant_{self.key}"
+
+    @property
+    def _admitted(self) -> str:
+        return f"admitted_{self.key}"
+
+    @property
+    def joined(self) -> list[str]:
+        """The tables to join: groups without a meant value do not count."""
+        return [self._meant] if self.name is None else [self._meant, self._admitted]
+
+    @property
+    def low(self) -> exp.Expr:
+        """How many rows of a group have a meant value at least."""
+        meant, admitted = own("l", self._meant), own("m", self._admitted)
+        if self.name is None:
+            return meant
+        alike = exp.EQ(this=meant, expression=admitted)
+        return exp.Case(ifs=[exp.If(this=alike, true=own("size"))], default=meant.copy())
+
+    @property
+    def high(self) -> exp.Expr:
+        """How many rows of a group have a meant value at most."""
+        meant, admitted = own("l", self._meant), own("m", self._admitted)
+        if self.name is None:
+            return meant
+        others = exp.Sub(this=own("size"), expression=admitted)
+        return exp.Add(this=others, expression=meant)
+
+    def shared(self, of: exp.Expr, estimator: Estimator) -> exp.Expr:
+        """So many rows times the share of them that is taken to have a meant value."""
+        weighted = self.name is not None and estimator == "weighted"
+        among = own("size")
+        if self.name is not None and not weighted:
+            among = own("m", self._admitted)
+        meant = own("n" if weighted else "l", self._meant)
+        product = exp.Mul(this=of, expression=meant)
+        return exp.Div(this=product, expression=among, typed=False, safe=False)
+
+
+def _sizes(table: str) -> exp.Select:
+    size = tree('SUM("count") AS size')
+    return exp.select(own(GROUP_ID), size).from_(table).group_by(own(GROUP_ID))

@@ -1,0 +1,173 @@
+"""Bounds where a condition is on sensitive values and subdomains stand for them, in plain SQL.
+
+A subdomain is narrowed down to its values that the condition wants: from the least to the greatest
+of them. Of the `hits` rows of a group that the other conditions mean, at least `lo` have one of the
+`sure` subdomains, all of whose values are wanted, for so many copies are not among the others. The
+least sum takes as many negative values as there are rows, and else those of the `lo` least sure
+copies; the other bounds follow as well. `tasks.query.bounds.subdomain_extremes` has the same in
+Python.
+
+Written with window functions and no more, for any database. A mean needs more: it is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.aggregates.kind import AggregateKind
+from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.relations import GROUP_ID, Relations
+from sfumato.tasks.query.sql.conditions.trees import (
+    BOUNDS_OF,
+    VALUED,
+    Part,
+    celled,
+    key_names,
+    keys_of,
+    named,
+    own,
+    same,
+    tree,
+    trees,
+    with_parts,
+)
+
+_SIDES = {"low": ("l", 0), "high": ("u", 1)}
+
+
+@dataclass(frozen=True)
+class RangeConditions:
+    """A question with a condition on sensitive values, as common table expressions."""
+
+    question: Question
+    relations: Relations
+
+    def bounds(self) -> exp.Select:
+        """The query that returns the bounds: k0, k1, …, l0, u0, l1, u1, …, least.
+
+        Raises:
+            QueryError: where it asks for what SQL cannot say, or values are not in the order of
+                the domain.
+        """
+        kinds = self._kinds()
+        self._require_order()
+        keys = zip(keys_of(self.question, "counted"), key_names(self.question), strict=True)
+        columns: list[exp.Expr] = [named(of, key) for of, key in keys]
+        for number, aggregate in enumerate(self.question.aggregates):
+            sides = zip(_sides(aggregate), ("l", "u"), strict=True)
+            columns += [named(of, f"{side}{number}") for of, side in sides]
+        query = exp.select(*columns, tree("counted.count_l AS least")).from_("counted")
+        parts = self._counted()
+        for end in _SIDES if kinds else ():
+            table = f"{BOUNDS_OF}{end}"
+            query = query.join(table, on=same("cell", table, "counted"), join_type="LEFT")
+            parts += [(f"{VALUED}{end}", tree(_VALUED[end])), (table, _bounds(end, kinds))]
+        if self.question.group_by:
+            query = query.where(tree("counted.count_u > 0"))
+        return with_parts(parts, query)
+
+    def _kinds(self) -> list[AggregateKind]:
+        """The aggregates but counts, by their names."""
+        kinds = {a.kind for a in self.question.aggregates if not a.kind.counts_rows}
+        for aggregate in self.question.aggregates:
+            if aggregate.kind in kinds and aggregate.kind.over_ranges is None:
+                raise QueryError(
+                    f"{aggregate.kind.called} with a condition on a sensitive column is not "
+                    f"written in SQL: ask with `sfumato query`"
+                )
+        return sorted(kinds, key=lambda kind: kind.name)
+
+    def _require_order(self) -> None:
+        (name,) = self.relations.declared.named("sensitive")
+        column = self.relations.declared.columns[name]
+        if column.hierarchy is not None and column.type in ("string", "boolean"):
+            raise QueryError(
+                "a condition on a sensitive column in the order of its hierarchy is not written in "
+                "SQL: ask with `sfumato query`"
+            )
+
+    def _counted(self) -> list[Part]:
+        """How many rows each cell has at least and at most."""
+        keys = keys_of(self.question)
+        first = own("cell") if keys else tree("1 AS cell")
+        counted = exp.select(first, *keys, *trees(*_SUMMED)).from_("ranged")
+        if keys:
+            counted = counted.group_by(own("cell"), *keys_of(self.question))
+        return [
+            *celled(self.question, self.relations.rows),
+            *self._narrowed(),
+            *((name, tree(text)) for name, text in _PARTS.items()),
+            ("counted", counted),
+        ]
+
+    def _narrowed(self) -> list[Part]:
+        """The subdomains with wanted values, from a to b, and whether all of theirs are."""
+        (matching,) = self.question.matching
+        lower = exp.column("lower", quoted=True)
+        condition = matching.condition.transform(
+            lambda node: lower.copy() if isinstance(node, exp.Column) else node
+        )
+        leaves = 'SELECT DISTINCT "lower" AS v FROM targets WHERE "lower" = "upper"'
+        return [
+            ("valued_nodes", tree(leaves)),
+            ("wanted", tree(leaves).where(exp.paren(condition))),
+            ("shown", tree('SELECT DISTINCT "lower" AS a, "upper" AS b FROM st')),
+            ("bounds_nodes", tree(_NODES)),
+        ]
+
+
+_SUMMED = ("COALESCE(SUM(lo), 0) AS count_l", "COALESCE(SUM(hi), 0) AS count_u")
+_NODES = (
+    'SELECT shown.a, shown.b, MIN(wanted.v) AS "lower", MAX(wanted.v) AS "upper", '
+    "CASE WHEN COUNT(wanted.v) = COUNT(*) THEN 1 ELSE 0 END AS inside FROM shown "
+    "JOIN valued_nodes AS leaves ON leaves.v >= shown.a AND leaves.v <= shown.b "
+    "LEFT JOIN wanted ON wanted.v = leaves.v GROUP BY shown.a, shown.b HAVING COUNT(wanted.v) > 0"
+)
+_PARTS = {
+    "held": 'SELECT st.group_id, n."lower", n."upper", n.inside, st."count" AS times FROM st '
+    'JOIN bounds_nodes AS n ON n.a = st."lower" AND n.b = st."upper"',
+    "sizes": 'SELECT group_id, SUM("count") AS size FROM st GROUP BY group_id',
+    "able": "SELECT group_id, SUM(times) AS can, SUM(times * inside) AS must FROM held "
+    "GROUP BY group_id",
+    "ranged": "SELECT celled.*, "
+    "CASE WHEN hits + COALESCE(must, 0) > size THEN hits + COALESCE(must, 0) - size ELSE 0 END "
+    "AS lo, CASE WHEN hits < COALESCE(can, 0) THEN hits ELSE COALESCE(can, 0) END AS hi "
+    "FROM celled JOIN sizes ON sizes.group_id = celled.group_id "
+    "LEFT JOIN able ON able.group_id = celled.group_id",
+}
+_VALUED = {
+    "low": "SELECT group_id, v, times, sure, SUM(times) OVER (PARTITION BY group_id ORDER BY v "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS before_it, "
+    "SUM(sure) OVER (PARTITION BY group_id ORDER BY v "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - sure AS ahead FROM "
+    '(SELECT group_id, "lower" AS v, SUM(times) AS times, SUM(times * inside) AS sure '
+    'FROM held GROUP BY group_id, "lower") AS grouped',
+    "high": "SELECT group_id, v, times, sure, SUM(times) OVER (PARTITION BY group_id "
+    "ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS before_it, "
+    "SUM(sure) OVER (PARTITION BY group_id ORDER BY v DESC "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - sure AS ahead FROM "
+    '(SELECT group_id, "upper" AS v, SUM(times) AS times, SUM(times * inside) AS sure '
+    'FROM held GROUP BY group_id, "upper") AS grouped',
+}
+"""The best values of each group's subdomains, and how many copies are before them."""
+
+
+def _bounds(end: str, kinds: Sequence[AggregateKind]) -> exp.Select:
+    """The bounds of each cell from one end of the values."""
+    side, place = _SIDES[end]
+    columns: list[exp.Expr] = [own("cell", "r")]
+    bounds = ((kind.name, kind.over_ranges) for kind in kinds)
+    columns += [named(of[place].copy(), f"{name}_{side}") for name, of in bounds if of]
+    query = exp.select(*columns).from_(exp.table_("ranged", alias="r"))
+    query = query.join(exp.table_(f"{VALUED}{end}", alias="w"), on=same(GROUP_ID, "w", "r"))
+    return query.group_by(own("cell", "r"))
+
+
+def _sides(aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
+    if aggregate.kind.counts_rows:
+        return own("count_l", "counted"), own("count_u", "counted")
+    name = aggregate.kind.name
+    return own(f"{name}_l", f"{BOUNDS_OF}low"), own(f"{name}_u", f"{BOUNDS_OF}high")

@@ -1,0 +1,207 @@
+"""Bounds where a condition is on sensitive values: which of a group's values the rows have is open.
+
+Of the `hits` rows of a group that the other conditions mean, at least a = hits + m - size and at
+most b = hits (or m, if that is less) have one of its m matching values. The a least of them are the
+best that the lower bound of a sum can count on, and so on: a relation holds for every value how
+many of its copies surely and how many possibly count, from below and from above, and every bound
+follows from it. Groups add up, since each is shuffled on its own.
+
+Where several sensitive columns are shuffled independently, conditions on the others narrow the
+number of rows first. Written in plain SQL, with window functions and no more, for any database.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
+whose help tables know conditions on quasi-identifiers alone; the extension is our own.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.conditions import bundles
+from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.relations import GROUP_ID, Relations
+from sfumato.tasks.query.sql.conditions.sensitive_values import (
+    ENDS,
+    count_of,
+    items,
+    of_value,
+    ranged,
+    runs,
+    valued,
+)
+from sfumato.tasks.query.sql.conditions.trees import (
+    BOUNDS_OF,
+    VALUED,
+    Part,
+    celled,
+    key_names,
+    keys_of,
+    named,
+    own,
+    same,
+    tree,
+    trees,
+    with_parts,
+)
+
+
+@dataclass(frozen=True)
+class SensitiveConditions:
+    """A question with conditions on sensitive values, as common table expressions."""
+
+    question: Question
+    relations: Relations
+
+    @cached_property
+    def aggregated(self) -> list[str]:
+        """The sensitive columns of which more than a count is asked, in order."""
+        asked = (a.sensitive for a in self.question.aggregates if not a.kind.counts_rows)
+        return list(dict.fromkeys(name for name in asked if name is not None))
+
+    def bounds(self) -> exp.Select:
+        """The query that returns the bounds: group columns and pairs as `Question.shown` has them.
+
+        Aggregates that are only compared follow, and last how many rows are meant at `least`.
+
+        Raises:
+            QueryError: where an aggregate is not written in SQL.
+        """
+        columns: list[exp.Expr] = list(self._named_keys())
+        for number, aggregate in enumerate(self.question.aggregates):
+            sides = zip(self._sides(aggregate), ("l", "u"), strict=True)
+            columns += [named(of, f"{side}{number}") for of, side in sides]
+        query = exp.select(*columns, tree("counted.count_l AS least")).from_("counted")
+        parts = [*self._counted(), *self._of_values(), *self._bounds_of_columns()]
+        for number in range(len(self.aggregated)):
+            table = f"{BOUNDS_OF}{number}"
+            query = query.join(table, on=same("cell", table, "counted"), join_type="LEFT")
+        if self.question.group_by:
+            query = query.where(tree("counted.count_u > 0"))
+        return with_parts(parts, query)
+
+    def counts(self) -> exp.Select:
+        """The query of how many rows a cell has: group columns, at least, at most, as expected."""
+        columns = [*self._keys, *trees("count_l", "count_u", "expected")]
+        return with_parts(self._counted(), exp.select(*columns).from_("counted"))
+
+    def of_values(self, name: str) -> exp.Select:
+        """The query that returns group columns, a value, and how many of its copies count.
+
+        Surely and possibly for the lower bound, the same for the upper one, and the expectation.
+        """
+        number = self.aggregated.index(name)
+        counts = trees("v", "low_sure", "low_maybe", "high_sure", "high_maybe", "of.expected")
+        query = exp.select(*self._keys, *counts).from_(exp.table_(f"of_value_{number}", alias="of"))
+        query = query.join("counted", on=tree("counted.cell = of.cell"))
+        return with_parts([*self._counted(), *self._of_values()], query)
+
+    def choices(self, name: str) -> exp.Select:
+        """The query that returns group columns, group, value, and how many copies it has there.
+
+        Last come how many values of the group count at least, and at most.
+        """
+        number, columns = self.aggregated.index(name), bundles(self.relations.declared)[name]
+        counts = trees("r.group_id", "w.v", "w.times", *ENDS)
+        query = exp.select(*keys_of(self.question, "r"), *counts)
+        query = query.from_(exp.table_(f"ranged_{number}", alias="r"))
+        query = query.join(exp.table_(f"{VALUED}{number}", alias="w"), on=same(GROUP_ID, "w", "r"))
+        parts = [*self._counted(), *self._values_of(number, name, columns)]
+        return with_parts(parts, query)
+
+    @property
+    def _keys(self) -> list[exp.Column]:
+        return keys_of(self.question, "counted")
+
+    def _named_keys(self) -> list[exp.Alias]:
+        return [
+            named(of, key) for of, key in zip(self._keys, key_names(self.question), strict=True)
+        ]
+
+    def _counted(self) -> list[Part]:
+        """How many rows each cell has at least, at most, and as expected."""
+        question, rows = self.question, self.relations.rows
+        keys = keys_of(question)
+        sizes = exp.select(own(GROUP_ID), tree("COUNT(*) AS size")).from_(rows).group_by(GROUP_ID)
+        cell = own("cell") if keys else tree("1 AS cell")
+        counted = exp.select(cell, *keys, *trees(*_SUMMED)).from_("ranged")
+        if keys:
+            counted = counted.group_by(own("cell"), *keys_of(question))
+        whole = ranged(self._matched())
+        return [
+            *celled(question, rows),
+            ("sizes", sizes),
+            *self._matching(),
+            ("ranged", whole),
+            ("counted", counted),
+        ]
+
+    def _matched(self, without: tuple[str, ...] | None = None) -> list[str]:
+        """The parts that count matching values, but for those on the columns `without`."""
+        numbered = enumerate(self.question.matching)
+        return [f"matching_{n}" for n, matching in numbered if matching.columns != without]
+
+    def _matching(self) -> list[Part]:
+        """How many matching values each group has, for each condition."""
+        parts = []
+        for number, matching in enumerate(self.question.matching):
+            table = self.relations.tables[matching.columns]
+            counted = exp.select(own(GROUP_ID), named(count_of(table, self.relations), "m"))
+            counted = counted.from_(table).where(matching.condition)
+            parts.append((f"matching_{number}", counted.group_by(own(GROUP_ID))))
+        return parts
+
+    def _of_values(self) -> list[Part]:
+        """For every cell and value of each aggregated column how many copies count."""
+        parts = []
+        for number, name in enumerate(self.aggregated):
+            parts += [
+                *self._values_of(number, name, bundles(self.relations.declared)[name]),
+                (f"items_{number}", items(number)),
+                (f"of_value_{number}", of_value(number)),
+            ]
+        return parts
+
+    def _values_of(self, number: int, name: str, columns: tuple[str, ...]) -> list[Part]:
+        """The rows of each group that other conditions mean, and the values that match."""
+        conditions = [m.condition for m in self.question.matching if m.columns == columns]
+        return [
+            (f"ranged_{number}", ranged(self._matched(without=columns))),
+            (f"{VALUED}{number}", valued(name, columns, conditions, self.relations)),
+        ]
+
+    def _bounds_of_columns(self) -> list[Part]:
+        parts: list[Part] = []
+        for number, name in enumerate(self.aggregated):
+            kinds = {a.kind for a in self.question.aggregates if a.sensitive == name}
+            source = f"of_value_{number}"
+            if any(kind.runs for kind in kinds):
+                source = f"runs_{number}"
+                parts.append((source, runs(number)))
+            columns: list[exp.Expr] = [own("cell")]
+            for kind in sorted(kinds, key=lambda kind: kind.name):
+                for of, end in zip(kind.over_counts or (), ("l", "u"), strict=False):
+                    columns.append(named(of.copy(), f"{kind.name}_{end}"))
+            bounds = exp.select(*columns).from_(source).group_by(own("cell"))
+            parts.append((f"{BOUNDS_OF}{number}", bounds))
+        return parts
+
+    def _sides(self, aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:
+        if aggregate.kind.counts_rows:
+            return own("count_l", "counted"), own("count_u", "counted")
+        if aggregate.kind.over_counts is None:
+            raise QueryError(
+                f"{aggregate.kind.called} is not written in SQL: ask with `sfumato query`"
+            )
+        table = f"{BOUNDS_OF}{self.aggregated.index(str(aggregate.sensitive))}"
+        name = aggregate.kind.name
+        return own(f"{name}_l", table), own(f"{name}_u", table)
+
+
+_SUMMED = (
+    "COALESCE(SUM(lo), 0) AS count_l",
+    "COALESCE(SUM(hi), 0) AS count_u",
+    "COALESCE(SUM(expected), 0) AS expected",
+)

@@ -1,0 +1,136 @@
+"""Matching values of groups, and how many of their copies count in each cell, as queries."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sfumato.tasks.query.question.relations import GROUP_ID, Relations
+from sfumato.tasks.query.sql.conditions.trees import (
+    VALUED,
+    named,
+    own,
+    published,
+    same,
+    tree,
+    trees,
+)
+
+ENDS = (
+    "CASE WHEN r.lo + w.m > r.size THEN r.lo + w.m - r.size ELSE 0 END AS a",
+    "CASE WHEN r.hi < w.m THEN r.hi ELSE w.m END AS b",
+)
+"""How many values of a group count at least, and at most."""
+
+
+def count_of(table: str, relations: Relations) -> exp.Expr:
+    """How many values stand in rows of a table, which are rows themselves or have counts."""
+    count: exp.Expr = tree("COUNT(*)" if table == relations.rows else 'SUM("count")')
+    return count
+
+
+def ranged(matched: Sequence[str]) -> exp.Select:
+    """How many rows of each group are meant at least and at most, and as expected.
+
+    Args:
+        matched: the parts that count the values of groups which match a condition each.
+    """
+    low, high, expected = own("hits"), own("hits"), tree("CAST(hits AS DOUBLE)")
+    query = exp.select().from_("celled").join("sizes", on=same(GROUP_ID, "sizes", "celled"))
+    for name in matched:
+        m = exp.Coalesce(this=own("m", name), expressions=[exp.Literal.number(0)])
+        low = tree("x + y - size").transform(_put, {"x": low, "y": m})
+        high = tree("CASE WHEN x < y THEN x ELSE y END").transform(_put, {"x": high, "y": m})
+        expected = tree("x * y / size").transform(_put, {"x": expected, "y": m})
+        query = query.join(name, on=same(GROUP_ID, name, "celled"), join_type="LEFT")
+    least: exp.Expr = tree("CASE WHEN x > 0 THEN x ELSE 0 END").transform(_put, {"x": low})
+    columns = [named(least, "lo"), named(high, "hi"), named(expected, "expected")]
+    return query.select(*trees("celled.*", "size"), *columns)
+
+
+def _put(node: exp.Expr, values: dict[str, exp.Expr]) -> exp.Expr:
+    """The expression that a name stands for."""
+    known = isinstance(node, exp.Column) and not node.table
+    return values[node.name].copy() if known and node.name in values else node
+
+
+def valued(
+    name: str, columns: tuple[str, ...], conditions: Sequence[exp.Expr], relations: Relations
+) -> exp.Select:
+    """The matching values of each group, how often they occur, and how many are below them."""
+    table = relations.tables[columns]
+    times = named(count_of(table, relations), "times")
+    grouped = exp.select(own(GROUP_ID), named(published(name), "v"), times).from_(table)
+    for condition in conditions:
+        grouped = grouped.where(condition)
+    grouped = grouped.group_by(own(GROUP_ID), published(name))
+    shown = trees(
+        "group_id",
+        "v",
+        "times",
+        "SUM(times) OVER (PARTITION BY group_id) AS m",
+        "SUM(times) OVER (PARTITION BY group_id ORDER BY v "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS below",
+    )
+    return exp.select(*shown).from_(grouped.subquery("grouped"))
+
+
+def items(number: int) -> exp.Select:
+    """The values that the rows of each group may have, from below and from above."""
+    columns = trees(
+        "r.cell",
+        "w.v",
+        "w.times",
+        "w.below",
+        "w.m - w.below - w.times AS above",
+        *ENDS,
+        "r.expected * w.times / r.size AS expected",
+    )
+    query = exp.select(*columns).from_(exp.table_(f"ranged_{number}", alias="r"))
+    return query.join(exp.table_(f"{VALUED}{number}", alias="w"), on=same(GROUP_ID, "w", "r"))
+
+
+def of_value(number: int) -> exp.Select:
+    """How many copies of each value count in each cell."""
+    return exp.select(*trees(*_COUNTS)).from_(f"items_{number}").group_by("cell", "v")
+
+
+_COUNTS = (
+    "cell",
+    "v",
+    "SUM(CASE WHEN (a - below) <= 0 THEN 0 WHEN (a - below) < times THEN (a - below) "
+    "ELSE times END) AS low_sure",
+    "SUM(CASE WHEN (b - below) <= 0 THEN 0 WHEN (b - below) < times THEN (b - below) "
+    "ELSE times END - CASE WHEN (a - below) <= 0 THEN 0 WHEN (a - below) < times "
+    "THEN (a - below) ELSE times END) AS low_maybe",
+    "SUM(CASE WHEN (a - above) <= 0 THEN 0 WHEN (a - above) < times THEN (a - above) "
+    "ELSE times END) AS high_sure",
+    "SUM(CASE WHEN (b - above) <= 0 THEN 0 WHEN (b - above) < times THEN (b - above) "
+    "ELSE times END - CASE WHEN (a - above) <= 0 THEN 0 WHEN (a - above) < times "
+    "THEN (a - above) ELSE times END) AS high_maybe",
+    "SUM(expected) AS expected",
+)
+
+
+def runs(number: int) -> exp.Select:
+    """The mean of what surely counts and of the best other values, one by one."""
+    source = exp.table_(f"of_value_{number}", alias="f")
+    return exp.select(*trees("f.*", *_RUNS)).from_(source)
+
+
+_RUNS = (
+    "CAST(SUM(v * low_sure) OVER (PARTITION BY cell) AS DOUBLE) / "
+    "NULLIF(SUM(low_sure) OVER (PARTITION BY cell), 0) AS low_base",
+    "CAST(SUM(v * low_sure) OVER (PARTITION BY cell) + SUM(v * low_maybe) OVER "
+    "(PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS DOUBLE) / "
+    "NULLIF(SUM(low_sure) OVER (PARTITION BY cell) + SUM(low_maybe) OVER "
+    "(PARTITION BY cell ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), 0) "
+    "AS low_mean",
+    "CAST(SUM(v * high_sure) OVER (PARTITION BY cell) AS DOUBLE) / "
+    "NULLIF(SUM(high_sure) OVER (PARTITION BY cell), 0) AS high_base",
+    "CAST(SUM(v * high_sure) OVER (PARTITION BY cell) + SUM(v * high_maybe) OVER "
+    "(PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) "
+    "AS DOUBLE) / "
+    "NULLIF(SUM(high_sure) OVER (PARTITION BY cell) + SUM(high_maybe) OVER "
+    "(PARTITION BY cell ORDER BY v DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), 0) "
+    "AS high_mean",
+)

@@ -1,0 +1,95 @@
+"""Small trees of DuckDB's SQL, and queries with named ones before them."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.relations import GROUP_ID
+
+CELLED, VALUED, BOUNDS_OF = "celled", "valued_", "bounds_"
+"""Names, or how they start: groups in cells, the values of a group, and bounds of cells."""
+Part = tuple[str, exp.Select]
+"""A query with the name that others read it by."""
+
+
+@cache
+def _parsed(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, read="duckdb")
+
+
+def tree(text: str) -> Any:
+    """The tree of an expression or query that this program holds as a text.
+
+    >>> tree("a + 1").sql()
+    'a + 1'
+    """
+    return _parsed(text).copy()
+
+
+def trees(*texts: str) -> list[Any]:
+    """The trees of several expressions."""
+    return [tree(text) for text in texts]
+
+
+def named(expression: exp.Expr, name: str, *, quoted: bool = False) -> exp.Alias:
+    """An expression under a name."""
+    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=quoted))
+
+
+def own(name: str, table: str | None = None) -> exp.Column:
+    """A column that a query of ours made, of a table if that must be told."""
+    return exp.column(exp.to_identifier(name), table=table)
+
+
+def published(name: str) -> exp.Column:
+    """A published column, which can have any name."""
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def same(name: str, first: str, second: str) -> exp.EQ:
+    """That two tables agree in a column."""
+    return exp.EQ(this=own(name, first), expression=own(name, second))
+
+
+def summed(terms: Sequence[exp.Expr]) -> exp.Expr:
+    """The sum of some terms."""
+    total, *others = terms
+    for other in others:
+        total = exp.Add(this=total, expression=other)
+    return total
+
+
+def key_names(question: Question) -> list[str]:
+    """What the group columns of a question are called in its queries: k0, k1, …."""
+    return [f"k{n}" for n in range(len(question.group_by))]
+
+
+def keys_of(question: Question, table: str | None = None) -> list[exp.Column]:
+    """The group columns of a question among the columns of a query."""
+    return [own(key, table) for key in key_names(question)]
+
+
+def celled(question: Question, rows: str) -> list[Part]:
+    """How many rows of each group are selected, for each cell: k0, k1, …, group_id, hits, cell."""
+    by = [published(name) for name in question.group_by]
+    keys = [named(of.copy(), key) for of, key in zip(by, key_names(question), strict=True)]
+    selected = exp.select(*keys, own(GROUP_ID), tree("COUNT(*) AS hits")).from_(rows)
+    if question.condition is not None:
+        selected = selected.where(question.condition)
+    cell: exp.Expr = exp.Literal.number(1)
+    if keys:
+        ranked = exp.Order(expressions=[exp.Ordered(this=key) for key in keys_of(question)])
+        cell = exp.Window(this=exp.DenseRank(), order=ranked, over="OVER")
+    numbered = exp.select(tree("selected.*"), named(cell, "cell")).from_("selected")
+    return [("selected", selected.group_by(*by, own(GROUP_ID))), (CELLED, numbered)]
+
+
+def with_parts(parts: Sequence[Part], query: exp.Select) -> exp.Select:
+    """A query with named ones before it."""
+    for name, part in parts:
+        query = query.with_(name, as_=part, copy=False)
+    return query

@@ -1,0 +1,61 @@
+"""Databases that are given exact rows, beside the sensitive values of their group."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.question.question import TABLE, Question
+from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.question.ways.rows import rows as way
+from sfumato.tasks.query.sql.answer_columns import AnswerColumns, of_help_tables
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
+from sfumato.tasks.query.sql.way import SqlWay
+
+HELP = """\
+A help table holds, for so many hits among the rows of a group, the least and the greatest sum,
+minimum and maximum that the values of so many of its rows can have. The queries below return bounds
+that surely contain the answer over the represented rows;
+`sfumato query . "SELECT … FROM microdata …" --rewrite duckdb` writes others."""
+
+_TOGETHER = """\
+The table microdata holds the published rows: all columns as they are, except that the values of
+sensitive columns are shuffled among the rows with the same group_id."""
+
+_BESIDE = """\
+The table qit holds the published rows with all columns but the sensitive ones. The sensitive values
+of the rows with the same group_id, and how often each occurs among them, stand in"""
+
+
+def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
+    known = relations(declared)
+    if not question.matching:
+        return of_help_tables(question, known.rows, way.sides, reading)
+    bounds = SensitiveConditions(question, known).bounds()
+    return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
+
+
+def _words(declared: Declared) -> str:
+    known = relations(declared)
+    if known.rows == TABLE:
+        return f"{_TOGETHER}\n\n{HELP}"
+    return f"{_BESIDE} {' and '.join(known.tables.values())}.\n\n{HELP}"
+
+
+def examples_of(declared: Declared) -> Sequence[exp.Expr]:
+    """The mean of the first sensitive column, or its ends where it is no number."""
+    name = declared.named("sensitive")[0]
+    column = exp.column(name, quoted=True)
+    if declared.columns[name].type in ("integer", "decimal", "float"):
+        return [exp.Avg(this=column)]
+    return [exp.Min(this=column), exp.Max(this=column.copy())]
+
+
+rows = SqlWay(
+    rewritten=_rewritten,
+    words=_words,
+    examples=examples_of,
+    views=lambda declared: declared.named("sensitive"),
+)

@@ -1,0 +1,49 @@
+"""Databases that are given exact rows, beside the subdomains of their group's sensitive values."""
+
+from sqlglot import exp
+
+from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.query.question.ways.subdomains import subdomains as way
+from sfumato.tasks.query.sql.answer_columns import AnswerColumns, of_help_tables
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.conditions.range_conditions import RangeConditions
+from sfumato.tasks.query.sql.rows import HELP, examples_of
+from sfumato.tasks.query.sql.way import SqlWay
+from sfumato.tasks.sql.dialects.dialect import Types
+
+_BESIDE = """\
+The table qit holds the published rows with all columns but the sensitive one. The values of the
+rows with the same group_id lie in the subdomains of the group, from lower to upper, that stand in
+st with how often each occurs; if there are more subdomains than rows, nobody can tell which are
+fakes. The values are spread as the target of the group says, which stands in aims and targets."""
+
+
+def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
+    known = relations(declared)
+    if not question.matching:
+        return of_help_tables(question, known.rows, way.sides, reading)
+    bounds = RangeConditions(question, known).bounds()
+    return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
+
+
+def _words(_: Declared) -> str:
+    return f"{_BESIDE}\n\n{HELP}"
+
+
+def _types(declared: Terms) -> Types:
+    """The types of the ends of subdomains."""
+    (name,) = declared.named("sensitive")
+    return dict.fromkeys(("lower", "upper"), declared.columns[name].type)
+
+
+subdomains = SqlWay(
+    rewritten=_rewritten,
+    words=_words,
+    examples=examples_of,
+    views=lambda declared: declared.named("sensitive"),
+    exact_groups=False,
+    types=_types,
+)

@@ -1,0 +1,40 @@
+"""What databases are given of a release, by the way in which its form shows a person."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.sql.dialects.dialect import Types
+
+Rewriting = Callable[[Question, Terms, Reading, Estimator], exp.Select]
+"""Turns a question into a query over the published tables that returns its bounds."""
+
+
+@dataclass(frozen=True)
+class SqlWay:
+    """Queries for databases.
+
+    Attributes:
+        rewritten: makes the query for bounds.
+        words: how to read the tables, as the release's `sql/duckdb.sql` tells it.
+        examples: of the aggregates that questions may ask, as trees.
+        views: the sensitive columns that have views of their groups, and functions for bounds.
+        exact_groups: whether these views hold exact sums and extremes, not bounds.
+        refusal: why no query is rewritten, if that is so.
+        queries: what is asked of the published tables themselves, under a title each.
+        types: of the columns that are made beside the published ones.
+    """
+
+    rewritten: Rewriting
+    words: Callable[[Declared], str]
+    examples: Callable[[Declared], Sequence[exp.Expr]]
+    views: Callable[[Terms], Sequence[str]]
+    exact_groups: bool = True
+    refusal: Callable[[Terms], str | None] = lambda _: None
+    queries: Callable[[Declared], Sequence[tuple[str, exp.Select]]] = lambda _: ()
+    types: Callable[[Terms], Types] = lambda _: {}

@@ -1,0 +1,76 @@
+"""DuckDB, whose SQL is the meaning of every query."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb as driver
+import pyarrow as pa
+from sqlalchemy import URL
+from sqlglot import exp
+
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
+
+
+def _connect(address: URL) -> tuple[Any, Callable[[], None]]:
+    own = driver.connect(str(address.database))
+    own.execute("SET enable_progress_bar = false")
+    return own, own.close
+
+
+def _execute(connection: Any, statement: str) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = connection.execute(statement).fetchall()
+    return rows
+
+
+def _fill(connection: Any, name: str, table: pa.Table) -> None:
+    columns = [exp.column(column, quoted=True) for column in table.column_names]
+    into = exp.Schema(
+        this=exp.table_(name, quoted=True),
+        expressions=[exp.to_identifier(column, quoted=True) for column in table.column_names],
+    )
+    rows = exp.select(*columns).from_("sfumato_arrow")
+    connection.register("sfumato_arrow", table)
+    try:
+        connection.execute(exp.Insert(this=into, expression=rows).sql("duckdb"))
+    finally:
+        connection.unregister("sfumato_arrow")
+
+
+def text(value: str) -> str:
+    """A text in DuckDB's SQL, and in that of PostgreSQL."""
+    return exp.Literal.string(value).sql("duckdb")
+
+
+def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnType]]) -> Made:
+    before, after = (exp.Literal.string(part) for part in query)
+    whole = exp.DPipe(
+        this=exp.DPipe(this=before, expression=exp.column("condition")), expression=after
+    )
+    table = exp.select("*").from_(exp.Anonymous(this="query", expressions=[whole]))
+    body = table.sql("duckdb", normalize_functions=False)
+    return Made(
+        f"CREATE MACRO {name}(condition) AS TABLE {body}", f"DROP MACRO TABLE IF EXISTS {name}"
+    )
+
+
+duckdb = Dialect(
+    name="duckdb",
+    title="DuckDB",
+    sqlglot="duckdb",
+    spelling=None,
+    storage=Storage(
+        types={"float": "DOUBLE", "string": "VARCHAR", "timestamp": "TIMESTAMP"}, fill=_fill
+    ),
+    access=Access(
+        scheme="duckdb",
+        in_file=True,
+        connect=_connect,
+        execute=_execute,
+        begins=True,
+        existing="SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
+        "AND schema_name = current_schema() UNION ALL SELECT view_name FROM duckdb_views() "
+        "WHERE database_name = current_database() AND schema_name = current_schema()",
+    ),
+    function=_function,
+)

@@ -1,0 +1,126 @@
+"""MariaDB: texts in a binary collation, tables filled under other names and then exchanged."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlalchemy import URL
+from sqlglot import exp
+
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.dialects.dialect import (
+    Access,
+    Dialect,
+    Kind,
+    Made,
+    Spelling,
+    Storage,
+    connect_by_sqlalchemy,
+    double,
+)
+from sfumato.tasks.sql.dialects.misfits import misfitting_floats, misfitting_moments
+from sfumato.tasks.sql.dialects.rows import insert_rows
+from sfumato.tasks.sql.patterns import regular
+
+_SORTED = 255  # characters of a text: MariaDB sorts by 1,024 bytes (max_sort_length)
+_COLLATION = exp.Var(this="utf8mb4_nopad_bin")
+_TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+
+
+def _collated(text: str) -> exp.Expr:
+    return exp.Collate(this=exp.Literal.string(text), expression=_COLLATION.copy())
+
+
+def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
+    if not any_case:
+        return exp.Like(this=text, expression=_collated(pattern.replace("\\", "\\\\")))
+    whole = _collated(f"(?s){regular(pattern, end=chr(92) + 'z')}")
+    place = exp.Anonymous(this="REGEXP_INSTR", expressions=[text, whole])
+    return exp.GT(this=place, expression=exp.Literal.number(0))
+
+
+def _moment(text: exp.Expr, to: exp.DataType) -> exp.Expr:
+    if to.this == exp.DataType.Type.DATE:
+        return exp.Cast(this=text, to=to)
+    return exp.Cast(this=text, to=exp.DataType.build("DATETIME(6)", dialect="mysql"))
+
+
+def _quotient(node: exp.Expr) -> exp.Expr:
+    """A quotient of whole numbers has four decimals there, and is one of floats in DuckDB."""
+    if isinstance(node, exp.Div) and not isinstance(node.this, exp.Cast):
+        return exp.Div(this=double(node.this), expression=node.expression, typed=False, safe=False)
+    return node
+
+
+def _modulo(rest: exp.Expr, kind: Kind) -> exp.Expr:
+    """MariaDB has a decimal -0.0 that is not 0, until something is added."""
+    if kind == "integer":
+        return rest
+    return exp.paren(exp.Add(this=rest, expression=exp.Literal.number(0)))
+
+
+def _modulo_refused(kind: Kind, nonzero: bool) -> str | None:
+    return "% of floats by what can be 0" if kind == "float" and not nonzero else None
+
+
+def _text_type(column: pa.ChunkedArray) -> str:
+    longest = pc.max(pc.utf8_length(column)).as_py() or 0
+    return f"VARCHAR({max(longest, 1)})"
+
+
+def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
+    if kind == "string" and pc.max(pc.utf8_length(column)).as_py() > _SORTED:
+        return f"a text of more than {_SORTED} characters, and MariaDB sorts by no more"
+    return misfitting_floats(column, kind) or misfitting_moments(column, kind)
+
+
+def _connect(address: URL) -> tuple[Any, Callable[[], None]]:
+    return connect_by_sqlalchemy(address, "mariadb+pymysql", {"charset": "utf8mb4"})
+
+
+def _fill(connection: Any, name: str, table: pa.Table) -> None:
+    insert_rows(connection, mariadb.quoted, name, table, "%s")
+
+
+def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnType]]) -> Made:
+    before, after = (exp.Literal.string(part).sql("mysql") for part in query)
+    create = (
+        f"CREATE PROCEDURE {name}(IN selected_by LONGTEXT CHARACTER SET utf8mb4) "
+        f"READS SQL DATA SQL SECURITY INVOKER "
+        f"EXECUTE IMMEDIATE CONCAT({before}, selected_by, {after})"
+    )
+    return Made(create, f"DROP PROCEDURE IF EXISTS {name}")
+
+
+mariadb = Dialect(
+    name="mariadb",
+    title="MariaDB",
+    sqlglot="mysql",
+    spelling=Spelling(
+        matches=_matches,
+        moment=_moment,
+        collation=_COLLATION,
+        node=_quotient,
+        modulo=_modulo,
+        modulo_refused=_modulo_refused,
+        casts_integers=True,
+        nulls_first=True,
+    ),
+    storage=Storage(
+        types={"float": "DOUBLE", "timestamp": "DATETIME(6)"},
+        fill=_fill,
+        text_type=_text_type,
+        longest_name=64,
+        options=" ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
+        misfit=_misfit,
+    ),
+    access=Access(
+        scheme="mariadb",
+        in_file=False,
+        connect=_connect,
+        existing=_TABLES,
+        exchanges=f"{_TABLES} AND table_type = 'BASE TABLE'",
+    ),
+    function=_function,
+)
