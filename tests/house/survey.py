@@ -1,0 +1,108 @@
+"""The product as rooms (folders of modules) and arrows (imports), read from its source."""
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import grimp
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("flows", "tasks", "expectations")
+Arrows = Mapping[str, frozenset[str]]
+
+
+def sources() -> list[Path]:
+    """Every module of the product, without the heads of packages."""
+    found = (path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+    return sorted(path for path in found if path.name != "__init__.py")
+
+
+def files_by_room() -> dict[str, int]:
+    """How many modules each room has."""
+    return dict(Counter(str(path.parent.relative_to(ROOT)) for path in sources()))
+
+
+@cache
+def graph(with_types: bool = False) -> grimp.ImportGraph:
+    """The import graph; imports for type checkers alone are in it where they are asked for."""
+    names = [f"sfumato.{name}" for name in PACKAGES]
+    skip = not with_types
+    return grimp.build_graph(*names, exclude_type_checking_imports=skip, cache_dir=None)
+
+
+def arrows(with_types: bool = False) -> Arrows:
+    """Which modules each module imports."""
+    found = graph(with_types)
+    return {
+        module: frozenset(found.find_modules_directly_imported_by(module))
+        for module in found.modules
+    }
+
+
+def room(module: str) -> str:
+    """The room of a module: its own folder, which a package's head stands in, too."""
+    path = ROOT.joinpath(*module.split(".")[1:])
+    return str((path if path.is_dir() else path.parent).relative_to(ROOT))
+
+
+def arrows_between_rooms() -> Arrows:
+    """Which other rooms the modules of each room import."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for module, imported in arrows().items():
+        found[room(module)] |= {room(other) for other in imported} - {room(module)}
+    return {name: frozenset(others) for name, others in found.items()}
+
+
+def circles_of_rooms() -> list[list[str]]:
+    """Circles between rooms, a room and those inside it apart: a registry knows its families."""
+    between = {
+        name: frozenset(other for other in others if not _within(name, other))
+        for name, others in arrows_between_rooms().items()
+    }
+    return circles(between)
+
+
+def _within(one: str, other: str) -> bool:
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def arrows_back() -> list[tuple[str, str]]:
+    """Arrows between the top-level packages that the order of the layers does not have."""
+    places = {name: position for position, name in enumerate(PACKAGES)}
+    pairs = ((one, other) for one, others in arrows_between_rooms().items() for other in others)
+    return sorted(
+        (one, other)
+        for one, other in pairs
+        if places[one.partition("/")[0]] > places[other.partition("/")[0]]
+    )
+
+
+def circles(found: Arrows) -> list[list[str]]:
+    """The largest sets of more than one node that all reach one another."""
+    reached = {node: _reached(found, node) for node in found}
+    sets = {
+        frozenset(other for other in reached[node] if node in reached.get(other, ()))
+        for node in found
+    }
+    return sorted(sorted(members) for members in sets if len(members) > 1)
+
+
+def _reached(found: Arrows, start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for node in found.get(waiting.pop(), ()):
+            if node not in seen:
+                seen.add(node)
+                waiting.append(node)
+    return seen
+
+
+def definitions(*kinds: type[ast.stmt]) -> Iterator[tuple[Path, str]]:
+    """The modules and names of the statements of some kinds at the top of modules."""
+    for path in sources():
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(statement, kinds):
+                yield path.relative_to(ROOT), statement.name
