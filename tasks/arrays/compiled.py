@@ -24,6 +24,6 @@ def compile_loop(scope: dict[str, Any], *functions: Loop) -> Loop:
     return last
 
 
-def fitting_loop(large: bool, function: Loop, compiled_function: Callable[[], Loop]) -> Loop:
+def choose_loop(large: bool, function: Loop, compiled_function: Callable[[], Loop]) -> Loop:
     """A function as it is, or compiled where the data are large enough to pay for it."""
     return compiled_function() if large else function

@@ -23,7 +23,7 @@ def as_table(microdata: Microdata) -> pa.Table:
     )
 
 
-def declared_rules(columns: Mapping[str, ColumnSpec], microdata: Microdata) -> tuple[Rule, ...]:
+def rules_as_declared(columns: Mapping[str, ColumnSpec], microdata: Microdata) -> tuple[Rule, ...]:
     """The rules of a source with these columns; decimals have the digits that were read."""
     types = [(name, microdata[name].values.type) for name in columns]
     return source_rules(pa.schema(types), value_rules(columns))

@@ -16,7 +16,7 @@ from sfumato.tasks.sql.session import session
 _POSITION = "sfumato position"
 
 
-def kept_rows(microdata: Microdata, where: str, types: Mapping[str, ColumnType]) -> np.ndarray:
+def rows_where(microdata: Microdata, where: str, types: Mapping[str, ColumnType]) -> np.ndarray:
     """The ascending positions of the rows for which the predicate is true.
 
     Raises:

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.filter import kept_rows
+from sfumato.tasks.microdata.filter import rows_where
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
 from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.readers.declared import Source
@@ -162,4 +162,4 @@ def _filtered(whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec
     if source.where is None:
         return np.arange(whole.rows)
     types = {name: column.type for name, column in columns.items()}
-    return kept_rows(whole, source.where, types)
+    return rows_where(whole, source.where, types)

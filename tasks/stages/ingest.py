@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.expectations.rules.structure import Rule
-from sfumato.tasks.microdata.declared_source import as_table, declared_rules
+from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import read, represented_rows
 from sfumato.tasks.microdata.table import load, save
@@ -28,7 +28,7 @@ def write_source(source: Source, columns: Columns, base: Path, run: Path) -> Pat
 def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, ...]]:
     """The table of a source stage, dictionary-encoded, and what its spec declares of it."""
     microdata = load(whole)
-    return as_table(microdata), declared_rules(columns, microdata)
+    return as_table(microdata), rules_as_declared(columns, microdata)
 
 
 def write_ingested(

@@ -438,7 +438,7 @@ def test_equal_targets_under_two_numbers_break_a_rule():
     assert order.holds(tables["targets"])
     assert not order.holds(both)
     assert redistributed.canonical(tables | {"targets": both})["targets"] == tables["targets"]
-    with pytest.raises(PromiseError, match="targets has not"):
+    with pytest.raises(PromiseError, match="targets lacks"):
         redistributed.canonical(tables | {"targets": again})
 
 

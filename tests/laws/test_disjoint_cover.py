@@ -29,7 +29,7 @@ from sfumato.tasks.partitions.disjoint_cover import search as cover_search
 from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut
 from sfumato.tasks.partitions.disjoint_cover.estimates import desk_for, estimate, fit
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
-from sfumato.tasks.partitions.disjoint_cover.promises import wanted_of_covers
+from sfumato.tasks.partitions.disjoint_cover.promises import strictest_cover
 from sfumato.tasks.partitions.disjoint_cover.queries import queries
 from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
 from sfumato.tasks.partitions.disjoint_cover.search import Effort, Search
@@ -134,7 +134,7 @@ def test_the_cuts_that_may_be_made_are_those_by_definition(alpha, beta):
     for seed in range(8):
         microdata = random_table(12 + seed % 7, seed, sizes=(6, 5, 4), ills=4)
         vectors, _ = distinct(microdata.columns, np.zeros(microdata.rows, dtype=np.int64))
-        rule = wanted_of_covers(microdata, [], [promise(alpha, beta)]).rule(microdata.rows)
+        rule = strictest_cover(microdata, [], [promise(alpha, beta)]).rule(microdata.rows)
         taste = Taste(np.ones(vectors.begins[-1]), 1.0, 0.0, 0.0, 0.0, 100)
         room = room_for(vectors, np.zeros(1))
         for a, column in enumerate(microdata.columns[:-1]):
@@ -307,7 +307,7 @@ def test_numbers_beyond_64_bits_are_compared_soundly():
     group = made(microdata, [promise(tiny, ".02")]).group
     assert group.max() >= 1
     assert_is_disjoint_cover_in_size(microdata, group, tiny)
-    exact = wanted_of_covers(microdata, [], [promise("0.1234567890123456789012345678", "1")])
+    exact = strictest_cover(microdata, [], [promise("0.1234567890123456789012345678", "1")])
     rule = exact.rule(10**7)
     rounded = Fraction(rule.alpha, rule.per_alpha)
     assert 0 <= Fraction(exact.promise.alpha) - rounded <= Fraction(10**7, 2**62)
@@ -362,7 +362,7 @@ def test_estimates_are_those_of_readers():
 def test_the_search_lowers_the_error():
     microdata = random_table(900, 6, sizes=(12, 7, 5, 4), ills=8)
     vectors, _ = distinct(microdata.columns, np.zeros(900, dtype=np.int64))
-    rule = wanted_of_covers(microdata, [], [promise(".9", ".4")]).rule(900)
+    rule = strictest_cover(microdata, [], [promise(".9", ".4")]).rule(900)
     errors = []
     for tried in (Effort(1, 0), Effort(1, 300_000)):
         search = Search.of(vectors, rule, lambda tree: tree, seeded(1), True)

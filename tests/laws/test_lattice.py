@@ -537,7 +537,7 @@ def test_counterexamples_rule_out_exactly_where_their_group_fails():
         if row is None:
             return
         a, c, town, _ = (int(column[row]) for column in judge.rows.codes)
-        ruled = judge.ruled_out(row, (0, 0))
+        ruled = judge.rule_out(row, (0, 0))
         for node in itertools.product(range(3), range(2)):
             raised = levels[0][node[0]], levels[1][node[1]]
             shown = {

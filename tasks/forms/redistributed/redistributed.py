@@ -106,7 +106,7 @@ def canonical(tables: Tables) -> Tables:
     asked = aims[TARGET].to_numpy()
     at = np.searchsorted(old, asked)
     if not len(old) or (old[np.minimum(at, len(old) - 1)] != asked).any():
-        raise PromiseError(f"{AIMS}: a group aims at a target that {TARGETS} has not")
+        raise PromiseError(f"{AIMS}: a group aims at a target that {TARGETS} lacks")
     where = aims.column_names.index(TARGET)
     renamed = aims.set_column(where, aims.schema.field(TARGET), pa.array(new[at]))
     ordered = canonical_with({QIT: tables[QIT], st.ST: tables[st.ST], AIMS: renamed}, QIT)

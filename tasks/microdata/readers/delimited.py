@@ -112,7 +112,7 @@ def _parse(
     skipped: int,
     ragged: list[pa.csv.InvalidRow] | None = None,
 ) -> tuple[list[pa.ChunkedArray], int]:
-    """The columns of the rows that have `width` fields, and how many rows have not.
+    """The columns of the rows that have `width` fields, and how many rows have another number.
 
     Only a slower reader numbers those rows; it is asked for by a list to put them in.
     """

@@ -82,9 +82,9 @@ def calibrate(
             high = (low + high) / 2
             continue
         low = (low + high) / 2
-        left_out = int((found.group < 0).sum())
-        if (left_out, -int(found.group.max())) < fewest:
-            best, fewest = (found, stop), (left_out, -int(found.group.max()))
+        unplaced = int((found.group < 0).sum())
+        if (unplaced, -int(found.group.max())) < fewest:
+            best, fewest = (found, stop), (unplaced, -int(found.group.max()))
     if best is None:
         raise PromiseError("no groups were found of which all together are proven to keep α")
     return best

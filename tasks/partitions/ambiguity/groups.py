@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, Limits
@@ -87,7 +87,7 @@ def grow(stratum: Stratum, limits: Limits, probes: int) -> np.ndarray:
         np.zeros(most, dtype=np.int64),
     )
     rows = _Left(stratum.cells.copy(), np.arange(len(group)), np.cumsum(left) - left, left, largest)
-    grown = fitting_loop(len(group) >= _WORTH_COMPILING, _grow, _compiled)
+    grown = choose_loop(len(group) >= _WORTH_COMPILING, _grow, _compiled)
     grown(rows, limits, stratum.keys, probes, room, group)
     return group
 

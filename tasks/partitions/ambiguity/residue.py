@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.expectations.groups.counting import cover
-from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.partitions.ambiguity.groups import Stratum
 from sfumato.tasks.partitions.ambiguity.rule import Limits
 
@@ -132,7 +132,7 @@ def _place_all(
         able = candidates[: max(_PAIRS // len(left), 1)]
         if once:
             able = candidates[open_.times[numbered.values[rows[0]], candidates] == 0]
-        place = fitting_loop(len(left) * len(able) >= _WORTH_COMPILING, _place, _compiled)
+        place = choose_loop(len(left) * len(able) >= _WORTH_COMPILING, _place, _compiled)
         of_rows = (rows, numbered.cells[rows], numbered.values[rows])
         place(*of_rows, able, open_.floor[able], open_, limits, group)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.cell_suppression.clusters import Clustering, cluster
@@ -93,7 +93,7 @@ def grow(
     if k > 1:
         order = np.argsort(distance[:, 0], kind="stable")
         arrays = map(np.ascontiguousarray, (near, distance))
-        fitting_loop(large, _grow, _compiled_grow)(*arrays, k, order, to, weight)
+        choose_loop(large, _grow, _compiled_grow)(*arrays, k, order, to, weight)
     return to, weight
 
 
@@ -154,7 +154,7 @@ def decompose(to: np.ndarray, weight: np.ndarray, k: int, large: bool = False) -
     """
     cluster = np.full(len(to), -1, dtype=np.int64)
     order = np.argsort(-weight, kind="stable")
-    fitting_loop(large, _decompose, _compiled_decompose)(to, order, k, largest(k), cluster)
+    choose_loop(large, _decompose, _compiled_decompose)(to, order, k, largest(k), cluster)
     return cluster
 
 

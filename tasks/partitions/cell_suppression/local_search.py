@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 
 _ROUNDS = 20
 _TRIALS = 200  # rows near a row that are tried, times k: larger clusters take longer to try
@@ -53,7 +53,7 @@ def improve(
         *(codes, near, cluster.astype(np.int64)),
         *(member, size, price, left, changed, odd, common),
     )
-    fitting_loop(large, _search, _compiled_search)(found, k, len(sizes), _ROUNDS)
+    choose_loop(large, _search, _compiled_search)(found, k, len(sizes), _ROUNDS)
     return found.cluster
 
 

@@ -24,7 +24,7 @@ from sfumato.expectations.models.model import PrivacyModel, plain
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
-from sfumato.tasks.partitions.disjoint_cover.promises import Others, Wanted, wanted_of_covers
+from sfumato.tasks.partitions.disjoint_cover.promises import Others, Wanted, strictest_cover
 from sfumato.tasks.partitions.disjoint_cover.residue import within_beta
 from sfumato.tasks.partitions.disjoint_cover.search import Found, Prune, Search, effort
 from sfumato.tasks.partitions.disjoint_cover.table import by_part, distinct
@@ -53,7 +53,7 @@ def partition(
             where parts cannot be judged by one.
     """
     needed_promises(AlphaBeta, promises, parameters)
-    asked = wanted_of_covers(microdata, strata, promises)
+    asked = strictest_cover(microdata, strata, promises)
     if parameters.residue == "refuse":
         return _cut(microdata, strata, asked, randomness)
     values, _ = microdata[str(asked.promise.sensitive)].category()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.expectations.measures.occurrences import ROUNDS
-from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.partitions.disjoint_cover.queries import CoverQueries
 from sfumato.tasks.partitions.disjoint_cover.table import Table
 
@@ -63,7 +63,7 @@ def fit(
         fast: whether to run compiled.
     """
     weights = np.zeros(int(table.begins[-1]))
-    fitting_loop(fast, _fit, _compiled_fit)(table, order, leaves, weights, ROUNDS - 1, desk)
+    choose_loop(fast, _fit, _compiled_fit)(table, order, leaves, weights, ROUNDS - 1, desk)
     return weights
 
 
@@ -78,7 +78,7 @@ def estimate(
 ) -> np.ndarray:
     """What some groups add to the estimate of each query, under given weights of the values."""
     found = np.zeros(len(queries.truth))
-    add = fitting_loop(fast, _estimate, _compiled_estimate)
+    add = choose_loop(fast, _estimate, _compiled_estimate)
     add(table, queries, order, leaves, weights, found, desk)
     return found
 

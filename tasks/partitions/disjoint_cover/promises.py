@@ -47,7 +47,7 @@ def _fitting(number: Fraction, most: int) -> Fraction:
     return Fraction(floor(number * most), most)
 
 
-def wanted_of_covers(
+def strictest_cover(
     microdata: Microdata, strata: Sequence[str], promises: Sequence[PrivacyModel]
 ) -> Wanted:
     """The strictest α and β, on the quasi-identifiers that all (α,β)-promises name.

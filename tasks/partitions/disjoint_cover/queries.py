@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.disjoint_cover.table import Table
 
@@ -79,7 +79,7 @@ def counts(
     codes, rows = table.codes[order], table.rows[order]
     starts = np.searchsorted(codes[:, -1], np.arange(table.begins[-2], table.begins[-1] + 1))
     found = np.zeros(len(low), dtype=np.int64)
-    fitting_loop(fast, _count, _compiled)(
+    choose_loop(fast, _count, _compiled)(
         codes, rows, starts[value], starts[value + 1], attributes, low, high, found
     )
     return found

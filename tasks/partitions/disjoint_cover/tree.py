@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.partitions.disjoint_cover import cuts as cover_cuts
 from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut, offers
 from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Room, Table, Taste
@@ -88,7 +88,7 @@ def grow(
         fast: whether to run compiled; it makes no other difference.
     """
     order, nodes = order.copy(), np.empty((2 * len(order), 2), dtype=np.int64)
-    parts = fitting_loop(fast, _grow, _compiled)(table, rule, _ANYTHING, taste, order, nodes, room)
+    parts = choose_loop(fast, _grow, _compiled)(table, rule, _ANYTHING, taste, order, nodes, room)
     return CutTree(order, nodes[:parts].copy())
 
 

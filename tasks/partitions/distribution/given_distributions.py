@@ -37,7 +37,7 @@ def given_targets(
     apart = [name for name in header if name not in (_VALUE, _PROBABILITY)]
     if not {_VALUE, _PROBABILITY} <= set(header) or len(set(header)) < len(header):
         raise input_error(
-            file, "the header names not `value` and `probability`, each column once", row=0
+            file, "the header lacks `value` or `probability`, or has a column twice", row=0
         )
     if not set(apart) <= set(told):
         raise input_error(file, "a column is neither a stratum's, `value` nor `probability`", row=0)

@@ -28,9 +28,9 @@ from sfumato.tasks.partitions.full_domain.lattice import (
     Node,
     Scope,
     minimal,
-    numbered,
-    published,
-    suppressed,
+    number_keys,
+    shown_rows,
+    suppress_failing,
     walk,
 )
 from sfumato.tasks.partitions.full_domain.metrics import (
@@ -67,10 +67,10 @@ def partition(
     question = _Question(microdata, strata, promises, parameters)
     found = question.answer()
     rows, levels = question.rows.at(question.levels, found.node), question.levels
-    gone, starred = found.suppressed, parameters.suppressed == "star"
-    shown = published(rows, found.node, question.tops, gone)
-    group_of, first = _groups(shown, len(levels), gone & (not starred))
-    level = np.where(gone[first], np.array([question.tops]).T, np.array([found.node]).T)
+    suppressed, starred = found.suppressed, parameters.suppressed == "star"
+    shown = shown_rows(rows, found.node, question.tops, suppressed)
+    group_of, first = _groups(shown, len(levels), suppressed & (not starred))
+    level = np.where(suppressed[first], np.array([question.tops]).T, np.array([found.node]).T)
     recoding = dict(zip(question.names, level.astype(np.int64), strict=True))
     return Partition(group_of[question.row_of], recoding, question.facts(found))
 
@@ -78,7 +78,7 @@ def partition(
 def _groups(shown: LatticeRows, axes: int, dropped: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The group of each distinct row, -1 where dropped, and a row of each group."""
     kept = np.flatnonzero(~dropped)
-    group, first = numbered(*shown.take(kept).key(range(axes + 1)))
+    group, first = number_keys(*shown.take(kept).key(range(axes + 1)))
     group_of = np.full(len(shown), -1, dtype=np.int64)
     group_of[kept] = group
     return group_of, kept[first]
@@ -155,7 +155,7 @@ class _Question:
         costs = []
         for node in found.nodes:
             rows = self.rows.at(self.levels, node)
-            rows = rows.collapsed()[0] if self.metric == "kl" else rows
+            rows = rows.collapse()[0] if self.metric == "kl" else rows
             costs.append((self._cost(node, rows, np.zeros(len(rows), dtype=bool)), sum(node), node))
         costs.sort()
         cost, _, node = costs[0]
@@ -184,11 +184,11 @@ class _Question:
         judged = 0
         for node, rows in walk(self.rows, self.levels, skipped):
             judged += 1
-            gone, kept = self._suppressed(node, rows)
+            suppressed, kept = self._suppressed(node, rows)
             if kept:
-                offered = (self._cost(node, rows, gone), sum(node), node)
+                offered = (self._cost(node, rows, suppressed), sum(node), node)
                 best = offered if best is None else min(best, offered)
-            elif prunes and int(rows.counts[gone].sum()) > self.budget:
+            elif prunes and int(rows.counts[suppressed].sum()) > self.budget:
                 skipped[tuple(slice(level + 1) for level in node)] = True
         if best is None:
             names = ", ".join(dict.fromkeys(promise.name for promise in self.promises))
@@ -197,18 +197,20 @@ class _Question:
                 f"with at most {self.budget} of {self.original.rows} rows suppressed"
             )
         cost, _, node = best
-        gone, _ = self._suppressed(node, self.rows.at(self.levels, node))
-        return _Found(node, cost, gone, judged)
+        suppressed, _ = self._suppressed(node, self.rows.at(self.levels, node))
+        return _Found(node, cost, suppressed, judged)
 
     def _suppressed(self, node: Node, rows: LatticeRows) -> tuple[np.ndarray, bool]:
-        return suppressed(rows, node, self.tops, self.scopes, self.budget, self.starred)
+        return suppress_failing(rows, node, self.tops, self.scopes, self.budget, self.starred)
 
-    def _cost(self, node: Node, rows: LatticeRows, gone: np.ndarray) -> Cost:
+    def _cost(self, node: Node, rows: LatticeRows, suppressed: np.ndarray) -> Cost:
         """What a node costs, given its distinct rows and which of them are suppressed."""
         axes, told = len(self.levels), len(self.levels) + 1
-        kept = rows.take(~gone) if gone.any() else rows
-        group, first = numbered(*kept.key(range(axes + 1)))
-        withheld = np.bincount(rows.codes[told][gone], rows.counts[gone], rows.bounds[told])
+        kept = rows.take(~suppressed) if suppressed.any() else rows
+        group, first = number_keys(*kept.key(range(axes + 1)))
+        withheld = np.bincount(
+            rows.codes[told][suppressed], rows.counts[suppressed], rows.bounds[told]
+        )
         table = Generalized(
             original=self.original,
             node=node,
@@ -296,7 +298,7 @@ def _collapsed(
     codes, bounds = zip(*categories, strict=True)
     codes = tuple(np.asarray(column, dtype=np.int64) for column in codes)
     rows = LatticeRows(codes, bounds, np.ones(microdata.rows, dtype=np.int64))
-    return *rows.collapsed(), place
+    return *rows.collapse(), place
 
 
 def _joint(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:

@@ -64,16 +64,16 @@ class LatticeRows:
     def only(self, columns: Sequence[int]) -> "LatticeRows":
         """Some columns, equal rows once."""
         codes, bounds = zip(*((self.codes[c], self.bounds[c]) for c in columns), strict=True)
-        return LatticeRows(codes, bounds, self.counts).collapsed()[0]
+        return LatticeRows(codes, bounds, self.counts).collapse()[0]
 
-    def collapsed(self) -> tuple["LatticeRows", np.ndarray]:
+    def collapse(self) -> tuple["LatticeRows", np.ndarray]:
         """Equal rows once, in ascending order, and which of these each row has become."""
-        into, first = numbered(*self.key(range(len(self.codes))))
+        into, first = number_keys(*self.key(range(len(self.codes))))
         codes = tuple(codes[first] for codes in self.codes)
         counts = np.bincount(into, self.counts, len(first)).astype(np.int64)
         return LatticeRows(codes, self.bounds, counts), into
 
-    def raised(self, axis: int, nodes: np.ndarray) -> "LatticeRows":
+    def generalize(self, axis: int, nodes: np.ndarray) -> "LatticeRows":
         """One quasi-identifier generalized (`nodes`: the node of each value); rows stay apart."""
         codes, bounds = list(self.codes), list(self.bounds)
         bounds[axis] = int(nodes.max(initial=-1)) + 1
@@ -85,7 +85,7 @@ class LatticeRows:
         """All quasi-identifiers generalized to a node; rows stay apart."""
         rows = self
         for axis, (nodes, level) in enumerate(zip(levels, node, strict=True)):
-            rows = rows.raised(axis, nodes[level]) if level else rows
+            rows = rows.generalize(axis, nodes[level]) if level else rows
         return rows
 
 
@@ -110,7 +110,7 @@ class Scope(NamedTuple):
 
     def seen(self, rows: LatticeRows) -> tuple[np.ndarray, Groups]:
         """The group of each row, and the groups."""
-        group, first = numbered(*rows.key([*self.axes, *self.fixed]))
+        group, first = number_keys(*rows.key([*self.axes, *self.fixed]))
         sizes = np.bincount(group, rows.counts, len(first)).astype(np.int64)
         if self.sensitive is None or self.coded is None:
             return group, Groups(sizes, {})
@@ -131,7 +131,7 @@ class Scope(NamedTuple):
         return Groups(sizes, {self.promise.sensitive or "": counts})
 
 
-def numbered(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
     """Which of the different keys each is, in ascending order, and a place where each stands."""
     if bound > max(_DIRECT, 32 * len(key)):
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
@@ -196,7 +196,7 @@ class NodeJudge:
         within = np.flatnonzero(failing[group])
         return int(within[np.argmin(self.rarity[within])])
 
-    def ruled_out(self, row: int, node: Node) -> np.ndarray:
+    def rule_out(self, row: int, node: Node) -> np.ndarray:
         """The nodes at which the group of a row breaks the promise, and those below them.
 
         Args:
@@ -303,7 +303,7 @@ def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Sc
         for judge in judges:
             row = judge.counterexample(node)
             if row is not None:
-                unknown &= ~judge.ruled_out(row, node)
+                unknown &= ~judge.rule_out(row, node)
                 unknown[node] = False
                 break
         else:
@@ -337,18 +337,18 @@ def walk(
             return
         for level in reversed(range(len(levels[axis]))):
             if not skipped[(*node, level)].all():
-                raised = rows.raised(axis, levels[axis][level]).collapsed()[0] if level else rows
-                yield from below((*node, level), raised)
+                above = rows.generalize(axis, levels[axis][level]).collapse()[0] if level else rows
+                yield from below((*node, level), above)
 
     yield from below((), rows)
 
 
-def suppressed(
+def suppress_failing(
     rows: LatticeRows, node: Node, tops: Node, scopes: Sequence[Scope], budget: int, starred: bool
 ) -> tuple[np.ndarray, bool]:
     """Which rows to suppress at a node, and whether the promises are kept then.
 
-    Rows of failing groups are suppressed until no group fails, or more than the budget is gone.
+    Rows of failing groups are suppressed until no group fails, or more than the budget allows.
 
     Args:
         rows: the distinct rows at the node.
@@ -358,21 +358,21 @@ def suppressed(
         budget: how many rows may be suppressed.
         starred: whether suppressed rows are still shown, with their quasi-identifiers at these.
     """
-    gone = np.zeros(len(rows), dtype=bool)
+    suppressed = np.zeros(len(rows), dtype=bool)
     while True:
-        seen = np.ones(len(rows), dtype=bool) if starred else ~gone
-        shown = published(rows, node, tops, gone) if starred else rows.take(seen)
+        seen = np.ones(len(rows), dtype=bool) if starred else ~suppressed
+        shown = shown_rows(rows, node, tops, suppressed) if starred else rows.take(seen)
         failing = np.zeros(len(rows), dtype=bool)
         for scope in scopes:
             failing[seen] |= scope.failing(shown)
-        if not (failing & ~gone).any():
-            return gone, not failing.any()
-        gone |= failing
-        if int(rows.counts[gone].sum()) > budget:
-            return gone, False
+        if not (failing & ~suppressed).any():
+            return suppressed, not failing.any()
+        suppressed |= failing
+        if int(rows.counts[suppressed].sum()) > budget:
+            return suppressed, False
 
 
-def published(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -> LatticeRows:
+def shown_rows(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -> LatticeRows:
     """Rows at a node, some of them with all quasi-identifiers at their highest levels instead."""
     if not starred.any():
         return rows

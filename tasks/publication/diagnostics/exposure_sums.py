@@ -1,4 +1,4 @@
-"""What the groups that cover each vector of quasi-identifiers add up to.
+"""Sums over the groups that cover each vector of quasi-identifiers.
 
 The vectors stand in lexicographic order, so that neighbours share their first values: the groups
 that admit these are found once. Groups are taken in blocks, of which the table of all values is
@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.expectations.groups.covering import Covering
 from sfumato.expectations.groups.groups import Cover
-from sfumato.tasks.arrays.compiled import Loop, compile_loop, fitting_loop
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 
 _CELLS = 1 << 20  # of the table of values x groups of a block
 _WORTH_COMPILING = 100_000  # vectors x groups
@@ -57,7 +57,7 @@ def sums(
     at = zip(values, ends[:-1], strict=True)
     rows = np.stack([codes.reshape(-1) + start for (_, codes), start in at], axis=1)
     groups, step = len(ranks), max(1, _CELLS // max(int(ends[-1]), 1))
-    scan = fitting_loop(len(rows) * groups >= _WORTH_COMPILING, _scan, _compiled)
+    scan = choose_loop(len(rows) * groups >= _WORTH_COMPILING, _scan, _compiled)
     found = np.zeros((len(rows), 6))
     found[:, 1] = -1
     for start in range(0, groups, step):
