@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
@@ -60,7 +60,7 @@ def compare(title: str, table: Microdata, alpha: str, beta: str, calibrate: bool
     sort = cpu(lambda: np.sort(keys))
 
     def made() -> dict[str, object]:
-        return dict(ambiguity.partition(table, [], [promise], parameters, seeded(1)).facts)
+        return dict(ambiguity.partition(table, [], [promise], parameters, seeded_keys(1)).facts)
 
     what = f"ambiguity {'calibrated' if calibrate else 'greedy'}, {title}, α = {alpha}, β = {beta}"
     try:

@@ -12,7 +12,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
@@ -39,7 +39,9 @@ def main() -> None:
     keys = np.random.default_rng(1).integers(0, 2**62, many.rows)
     sort = cpu(lambda: np.sort(keys))
     for alpha, beta in SETTINGS[:4]:
-        found = disjoint_cover.partition(many, [], [promise(alpha, beta)], PARAMETERS, seeded(1))
+        found = disjoint_cover.partition(
+            many, [], [promise(alpha, beta)], PARAMETERS, seeded_keys(1)
+        )
         taken = cpu(lambda a=alpha, b=beta: made(many, promise(a, b), 1), times=1)
         print(
             f"disjoint-cover, {many.rows:,} rows x {len(QI)}, ({alpha},{beta}): {taken:.2f} s, "
@@ -54,7 +56,7 @@ def promise(alpha: str, beta: str) -> AlphaBeta:
 
 def made(table: Microdata, wanted: AlphaBeta, seed: int) -> np.ndarray:
     """The group of each row."""
-    return disjoint_cover.partition(table, [], [wanted], PARAMETERS, seeded(seed)).group
+    return disjoint_cover.partition(table, [], [wanted], PARAMETERS, seeded_keys(seed)).group
 
 
 def report(table: Microdata, wanted: AlphaBeta, asked: np.ndarray, seed: int) -> None:
@@ -62,7 +64,7 @@ def report(table: Microdata, wanted: AlphaBeta, asked: np.ndarray, seed: int) ->
     what = f"Adult ({wanted.alpha},{wanted.beta})"
     start = time.process_time()
     try:
-        found = disjoint_cover.partition(table, [], [wanted], PARAMETERS, seeded(seed))
+        found = disjoint_cover.partition(table, [], [wanted], PARAMETERS, seeded_keys(seed))
     except PromiseError as error:
         print(f"{what}: {error}")
         return

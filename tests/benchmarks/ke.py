@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.anatomy import anatomy
 from sfumato.tasks.partitions.ke import ke
@@ -66,13 +66,13 @@ def whole(rng: np.random.Generator, rows: int = 10**6) -> None:
         print(f"ke {objective}, partition of {rows:,} rows: {taken:.2f} s")
     for values in (50, 3000):
         codes = np.minimum(rng.geometric(10 / values, rows), values) - 1
-        taken = cpu(lambda c=codes: anatomy.of_codes(c, 4, seeded(1)), times=1)
+        taken = cpu(lambda c=codes: anatomy.of_codes(c, 4, seeded_keys(1)), times=1)
         print(f"anatomy, {rows:,} rows, {values:,} values, l = 4: {taken:.2f} s")
 
 
 def made(table: Microdata, promise: KEAnonymity, parameters: KEParameters) -> object:
     """One partition of a whole table."""
-    return ke.partition(table, [], [promise], parameters, seeded(1))
+    return ke.partition(table, [], [promise], parameters, seeded_keys(1))
 
 
 def cpu(work: Callable[[], object], times: int = 5) -> float:

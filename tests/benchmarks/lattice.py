@@ -7,7 +7,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.hierarchies import hierarchies, with_ancestors
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.source import ingest
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.full_domain.full_domain import partition
@@ -57,7 +57,7 @@ def main() -> None:
     for promise, names, sensitive, share in searches:
         table = adult(names, sensitive)
         parameters = FullDomainParameters(method="full-domain", suppression=Decimal(share))
-        search = partial(partition, table, [], [promise], parameters, seeded(0))
+        search = partial(partition, table, [], [promise], parameters, seeded_keys(0))
         facts = search().facts
         print(
             f"full-domain, Adult, {len(names)} QIs, {promise.name}, suppression {share}: "

@@ -12,7 +12,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.mondrian import mondrian
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
@@ -77,7 +77,7 @@ def k_rows() -> list[PrivacyModel]:
 
 def cut(table: Microdata, promises: list[PrivacyModel], parameters: MondrianParameters) -> object:
     """One run."""
-    return mondrian.partition(table, [], promises, parameters, seeded(1))
+    return mondrian.partition(table, [], promises, parameters, seeded_keys(1))
 
 
 def memory() -> None:

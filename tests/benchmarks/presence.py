@@ -19,7 +19,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters
@@ -90,12 +90,12 @@ def _partition(
     )
     parameters = METHODS[method]
     make = PARTITIONS[parameters.method]
-    return make(microdata, [], [promise], parameters, seeded(7))
+    return make(microdata, [], [promise], parameters, seeded_keys(7))
 
 
 def _told(microdata: Microdata, names: Sequence[str], partition: Partition, alpha: Fraction) -> str:
     form = AmbiguousParameters(method="ambiguous")
-    tables = ambiguous.publish(microdata, partition, form, seeded(8))
+    tables = ambiguous.publish(microdata, partition, form, seeded_keys(8))
     kept = microdata.take(np.flatnonzero(partition.group >= 0))
     columns = {
         column.name: DeclaredColumn(
@@ -143,7 +143,7 @@ def _errors(tables: dict[str, Any], declared: Declared, kept: Microdata) -> str:
 
 
 def _scores(batch: CountsQueries, level: int) -> list[float]:
-    randomness = seeded(level)
+    randomness = seeded_keys(level)
     outcomes = [batch.ask(level, randomness) for _ in range(QUERIES)]
     return [
         float(abs(one.estimate - one.truth) / one.truth)

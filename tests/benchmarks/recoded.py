@@ -17,7 +17,7 @@ from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.declaration.utility import Utility, utility
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.cell_suppression.parameters import ForestParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
@@ -72,14 +72,14 @@ def main() -> None:
 def _partition(
     microdata: Microdata, promises: list[PrivacyModel], parameters: PartitionParameters
 ) -> Partition:
-    return PARTITIONS[parameters.method](microdata, [], promises, parameters, seeded(0))
+    return PARTITIONS[parameters.method](microdata, [], promises, parameters, seeded_keys(0))
 
 
 def _utility(
     microdata: Microdata, partition: Partition, parameters: PartitionParameters, form: str
 ) -> Utility:
     shown = (GeneralizedParameters if form == "generalized" else SuppressedParameters)(method=form)
-    tables = FORMS[form].publish(microdata, partition, shown, seeded(0))
+    tables = FORMS[form].publish(microdata, partition, shown, seeded_keys(0))
     gone = int((partition.group < 0).sum())
     counts = RowCounts(
         read=microdata.rows,

@@ -20,7 +20,7 @@ from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
@@ -57,8 +57,8 @@ def told(microdata: Microdata, method: str, tree: str, share: str) -> str:
     parameters, make = METHODS[method], PARTITIONS[METHODS[method].method]
     form = RedistributedParameters(method="redistributed", tree=tree, fakes=Decimal(share))  # type: ignore[arg-type]
     started = time.process_time()
-    partition = make(microdata, [], [promise], parameters, seeded(1))
-    tables = redistributed.publish(microdata, partition, form, seeded(1))
+    partition = make(microdata, [], [promise], parameters, seeded_keys(1))
+    tables = redistributed.publish(microdata, partition, form, seeded_keys(1))
     taken = time.process_time() - started
     columns = {
         "age": DeclaredColumn(role="quasi-identifier", type="integer"),
@@ -89,7 +89,7 @@ def _errors(tables: dict[str, object], declared: Declared, original: Microdata, 
             (release.directory / folder).mkdir()
             for name, table in of.items():
                 pq.write_table(table, release.directory / folder / f"{name}.parquet")
-        found = evaluate(release, original, (workload,), seeded(2), lambda *_: None)
+        found = evaluate(release, original, (workload,), seeded_keys(2), lambda *_: None)
     widths = [query.relative_error for query in found if query.relative_error is not None]
     errors = [query.estimate_error for query in found if query.estimate_error is not None]
     shown = f"width {fmean(widths):.2f}"

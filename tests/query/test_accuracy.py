@@ -17,7 +17,7 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.split.parameters import SplitParameters
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
@@ -113,7 +113,7 @@ def _evaluate(published, *described, seed=1):
     heard = []
     release, original = published
     progress = lambda done, total: heard.append((done, total))  # noqa: E731
-    measured = evaluate(release, original, _workloads(*described), seeded(seed), progress)
+    measured = evaluate(release, original, _workloads(*described), seeded_keys(seed), progress)
     total = heard[-1][1] if heard else 0
     assert heard == [(i + 1, total) for i in range(total)]
     return measured
@@ -324,7 +324,7 @@ def apart(published, tmp_path_factory):
     form = AmbiguousParameters(method="ambiguous")
     declared = DECLARED.model_copy(update={"form": form})
     release = Published(tmp_path_factory.mktemp("apart"), declared)
-    shown = ambiguous.publish(original, Partition(np.arange(400) // 50), form, seeded(1))
+    shown = ambiguous.publish(original, Partition(np.arange(400) // 50), form, seeded_keys(1))
     tables = {
         name: shown[name].cast(schema)
         for name, schema in ambiguous.schemas(declared.columns, form).items()

@@ -13,7 +13,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.tasks.forms.ambiguous import ambiguous
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import answer_on, engine
@@ -53,7 +53,7 @@ def published(declared, columns, group):
     )
     partition = Partition(np.array(group, dtype=np.int64))
     rows = Microdata(encoded, len(group))
-    tables = ambiguous.publish(rows, partition, declared.form, seeded(1))
+    tables = ambiguous.publish(rows, partition, declared.form, seeded_keys(1))
     arrow = ambiguous.schemas(declared.columns, declared.form)
     tables = {name: tables[name].cast(schema) for name, schema in arrow.items()}
     return tables | build_help_tables(tables, declared)

@@ -24,7 +24,7 @@ from sfumato.tasks.forms.recoded.recoded import reader_for
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.hierarchies import hierarchy_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors as climbing
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import ask, engine
@@ -156,7 +156,7 @@ class Release:
             microdata,
             Partition(group, recoding=coarse(microdata, group, recoding, chance)),
             SimpleNamespace(linked=linked),
-            seeded(1),
+            seeded_keys(1),
         )
         self._stack = ExitStack()
         self._engine = self._stack.enter_context(engine(self.tables, self.declared))

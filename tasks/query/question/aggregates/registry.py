@@ -7,6 +7,7 @@ from sfumato.tasks.query.question.aggregates.count import count
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
 from sfumato.tasks.query.question.aggregates.max import max_
 from sfumato.tasks.query.question.aggregates.min import min_
+from sfumato.tasks.query.question.aggregates.stddev import stddev
 from sfumato.tasks.query.question.aggregates.sum import sum_
 
 AGGREGATES: Mapping[str, AggregateKind] = {
@@ -15,4 +16,5 @@ AGGREGATES: Mapping[str, AggregateKind] = {
     "avg": avg,
     "min": min_,
     "max": max_,
+    "stddev": stddev,
 }
