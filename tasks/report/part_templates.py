@@ -24,7 +24,7 @@ def template_loader() -> BaseLoader:
 
 
 def _beside_the_part(name: str) -> str | None:
-    """The template `<method>.html.j2` in the directory of the part's parameters, if there is one."""
+    """The template `<method>.html.j2` beside the parameters of the part, where there is one."""
     room, _, file = name.partition("/")
     kind = _PARTS.get(room, {}).get(file.removesuffix(_ENDING))
     if kind is None:
