@@ -1,0 +1,31 @@
+"""Asking every quasi-identifier by itself: counts."""
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.ambiguous.ambiguous import table_of
+from sfumato.tasks.query.question.relations import tables_of_counts
+from sfumato.tasks.report.snippets.snippet import Snippet
+from sfumato.tasks.report.snippets.text import quoted, reading, words
+
+
+def _counted(declared: Declared) -> list[str]:
+    """How often each sensitive value occurs, and in how many rows a quasi-identifier's may."""
+    columns, counts = min(tables_of_counts(declared).items())
+    by = quoted(min(columns))
+    lines = [reading(counts, declared), f'{counts}.groupby({by}, dropna=False)["count"].sum()']
+    for name in words(declared)[:1]:
+        admitted = table_of(name)
+        sizes = f'{counts}.groupby("group_id")["count"].sum()'
+        lines += [
+            reading(admitted, declared),
+            f"sizes = {sizes}",
+            f'covering = {admitted}.merge(sizes, on="group_id")',
+            f'covering.groupby({quoted(name)}, dropna=False)["count"].sum()',
+        ]
+    return lines
+
+
+columns = Snippet(
+    lines=_counted,
+    by=lambda declared: words(declared)[:1],
+    aggregates=lambda _: ["COUNT(*)"],
+)

@@ -1,0 +1,24 @@
+"""Asking rows of labels."""
+
+import json
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.report.snippets.snippet import Snippet
+from sfumato.tasks.report.snippets.text import aggregates, printable, reading
+
+
+def _lines(declared: Declared) -> list[str]:
+    """How many rows have each vector of labels."""
+    labels = json.dumps([printable(n) for n in sorted(declared.named("quasi-identifier"))])
+    return [reading(TABLE, declared), f"{TABLE}.groupby({labels}, dropna=False).size()"]
+
+
+def _listed(declared: Declared) -> list[str]:
+    """A recoded column whose labels stand for leaves that can be told one by one."""
+    known = sorted(declared.hierarchies.items())
+    quasi = declared.named("quasi-identifier")
+    return [name for name, rows in known if isinstance(rows, tuple) and name in quasi][:1]
+
+
+labels = Snippet(lines=_lines, by=_listed, aggregates=aggregates)

@@ -1,0 +1,33 @@
+"""Asking exact rows beside the sensitive values of their group."""
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.query.question.relations import relations
+from sfumato.tasks.report.snippets.snippet import Snippet
+from sfumato.tasks.report.snippets.text import (
+    aggregates,
+    ordered_columns,
+    per_group,
+    reading,
+    words,
+)
+
+
+def _lines(declared: Declared) -> list[str]:
+    """The published rows, and what is exact of the values of a group."""
+    if relations(declared).rows == TABLE:
+        return [reading(TABLE, declared), *per_group(TABLE, ["size", "min", "max"], declared)]
+    return _joined(declared)
+
+
+def _joined(declared: Declared) -> list[str]:
+    """Every row beside the values of its group, and what is exact of them."""
+    known = relations(declared)
+    first = (ordered_columns(declared) or sorted(declared.named("sensitive")))[0]
+    values = next(table for columns, table in known.tables.items() if first in columns)
+    read = [reading(name, declared) for name in (known.rows, values)]
+    joined = f'{known.rows}.merge({values}, on="group_id")'
+    return [*read, joined, *per_group(values, ["min", "max"], declared)]
+
+
+rows = Snippet(lines=_lines, by=lambda declared: words(declared)[:1], aggregates=aggregates)

@@ -1,0 +1,21 @@
+"""What a page says of how to ask a release, by the way in which its form shows a person."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sfumato.tasks.declaration.terms import Declared
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """How a release is asked.
+
+    Attributes:
+        lines: of a program that reads the published tables.
+        by: the columns by which the example query groups.
+        aggregates: what it selects of each group.
+    """
+
+    lines: Callable[[Declared], Sequence[str]]
+    by: Callable[[Declared], Sequence[str]]
+    aggregates: Callable[[Declared], Sequence[str]]
