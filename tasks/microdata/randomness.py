@@ -16,7 +16,7 @@ def operating_system(n: int) -> np.ndarray:
     return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
 
 
-def seeded(seed: int) -> Randomness:
+def seeded_keys(seed: int) -> Randomness:
     """Keys that can be drawn again, for tests and experiments."""
     generator = np.random.default_rng(seed)
     return lambda n: generator.integers(0, 2**64, size=n, dtype=np.uint64, endpoint=False)

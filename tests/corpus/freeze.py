@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.query.ask import answer, document
 from tests.corpus.lines import CORPUS, VERSIONS, FrozenLine
 
@@ -23,7 +23,7 @@ def freeze(folder: Path) -> None:
         answers = {}
         for number, source in VERSIONS.items():
             with tempfile.TemporaryDirectory() as scratch:
-                published = line.run(source, Path(scratch) / "run", seeded(int(number)))
+                published = line.run(source, Path(scratch) / "run", seeded_keys(int(number)))
             opened = open_release(published.directory)
             answers[number] = [document(answer(opened, sql)) for sql in line.queries]
         path = folder / "answers" / f"{line.form}.json"

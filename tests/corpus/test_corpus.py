@@ -5,7 +5,7 @@ import pytest
 from sfumato.tasks.declaration.assessment import assess
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import files
@@ -52,12 +52,12 @@ def copied(line, tmp_path, monkeypatch):
 
 def test_the_same_source_is_the_version_that_stands(copied, tmp_path):
     for number, source in VERSIONS.items():
-        found = copied.run(source, tmp_path / "runs" / source, seeded(99))
+        found = copied.run(source, tmp_path / "runs" / source, seeded_keys(99))
         assert (found.existed, found.directory.name) == (True, number)
 
 
 def test_the_line_goes_on_with_other_people(copied, tmp_path):
-    found = copied.run(CONTINUED, tmp_path / "run", seeded(3))
+    found = copied.run(CONTINUED, tmp_path / "run", seeded_keys(3))
     record = read_record(copied.public)
     assert (found.existed, found.directory.name, record.current) == (False, "0003", "0003")
     assert record.versions["0003"].predecessor == record.versions["0002"].digest

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from tests.corpus.lines import CORPUS
 from tests.lines import prepare
 
@@ -16,7 +16,7 @@ DIGESTS = CORPUS / "shipped.json"
 
 def drawn_digests(spec: Path, run: Path) -> dict[str, str]:
     """The SHA-256 of every data file of a seeded candidate."""
-    prepare(spec, run, seeded(20260101))
+    prepare(spec, run, seeded_keys(20260101))
     files = sorted((run / "candidate" / "release" / "data").iterdir())
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 

@@ -13,7 +13,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -45,7 +45,7 @@ def published(rows):
         for (name, of), values in zip(SCHEMA.items(), columns, strict=True)
     )
     partition = Partition(np.array(group, dtype=np.int64))
-    tables = ambiguous.publish(Microdata(encoded, len(rows)), partition, FORM, seeded(1))
+    tables = ambiguous.publish(Microdata(encoded, len(rows)), partition, FORM, seeded_keys(1))
     arrow = ambiguous.schemas(SCHEMA, FORM)
     return {name: tables[name].cast(schema) for name, schema in arrow.items()}
 

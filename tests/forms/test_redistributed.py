@@ -20,7 +20,7 @@ from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.distribution import exact_qi, stratum
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
@@ -87,11 +87,11 @@ def asks(target="uniform", **more):
 
 
 def parted(rows, promise=None, by=stratum, kind="integer"):
-    return by.partition(table(rows, kind), ["area"], [promise or asks()], None, seeded(1))
+    return by.partition(table(rows, kind), ["area"], [promise or asks()], None, seeded_keys(1))
 
 
 def shown(rows, partition, parameters, kind="integer"):
-    tables = redistributed.publish(table(rows, kind), partition, parameters, seeded(1))
+    tables = redistributed.publish(table(rows, kind), partition, parameters, seeded_keys(1))
     arrow = redistributed.schemas(schema(kind), parameters)
     return {name: tables[name].cast(of) for name, of in arrow.items()}
 
@@ -331,7 +331,7 @@ def test_hierarchies_of_numbers_are_runs():
     with_tens = table(rows).keep(
         with_ancestors(c, by_tens) if c.name == "pay" else c for c in table(rows).columns
     )
-    tables = redistributed.publish(with_tens, parted(rows), form(tree="hierarchy"), seeded(1))
+    tables = redistributed.publish(with_tens, parted(rows), form(tree="hierarchy"), seeded_keys(1))
     nodes = {(row["lower"], row["upper"]) for row in tables["targets"].to_pylist()}
     assert nodes == {(20, 101), (20, 29), (100, 101), *((pay, pay) for *_, pay in rows)}
     parity = tuple((str(pay), "even" if pay % 2 == 0 else "odd", "*") for *_, pay in rows)
@@ -340,7 +340,7 @@ def test_hierarchies_of_numbers_are_runs():
         for c in table(rows).columns
     )
     with pytest.raises(SpecError, match="is no run of its values"):
-        redistributed.publish(mixed, parted(rows), form(tree="hierarchy"), seeded(1))
+        redistributed.publish(mixed, parted(rows), form(tree="hierarchy"), seeded_keys(1))
     with pytest.raises(SpecError, match="has no hierarchy"):
         published(rows, tree="hierarchy")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sfumato.expectations.rules.structure import TotalCount
 from sfumato.tasks.forms.split import split
 from sfumato.tasks.forms.split.parameters import SplitParameters
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -49,7 +49,7 @@ def published(rows, names=("age", "sex", "disease"), parameters=APART):
     *_, group = zip(*rows, strict=True)
     table = microdata([row[:-1] for row in rows], names)
     partition = Partition(np.array(group, dtype=np.int64))
-    return split.publish(table, partition, parameters, seeded(1))
+    return split.publish(table, partition, parameters, seeded_keys(1))
 
 
 def test_the_patients_of_the_paper():

@@ -15,7 +15,7 @@ from sfumato.expectations.models.promises import PROMISES
 from sfumato.expectations.suites.gate import judge
 from sfumato.flows.cli.main import run
 from sfumato.flows.spec import json_schema
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.deidentify import identity
@@ -82,7 +82,7 @@ def published(small):
     promises = [*SPEC["promises"], {"model": "company", "others": 2}]
     small.write(people(), promises=promises)
     stages, candidate = small.folder / "run", small.folder / "run" / "candidate"
-    plan = prepare(small.spec, stages, seeded(1))
+    plan = prepare(small.spec, stages, seeded_keys(1))
     judged = partial(judge, plan.line.name, documents=stages / "great-expectations")
     assessment = assess_candidate(candidate, plan.withheld, judged)
     assert "expect_company" in {finding.type for finding in assessment.findings}

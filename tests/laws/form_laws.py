@@ -16,7 +16,7 @@ from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form import Form
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
@@ -47,7 +47,7 @@ class FormCase:
         self, microdata: Microdata, partition: Partition, seed: int = 2
     ) -> Mapping[str, pa.Table]:
         """What is published."""
-        return self.form.publish(microdata, partition, self.parameters, seeded(seed))
+        return self.form.publish(microdata, partition, self.parameters, seeded_keys(seed))
 
 
 def _as_lists(tables: Mapping[str, pa.Table]) -> Mapping[str, list[Any]]:

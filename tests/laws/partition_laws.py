@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
@@ -35,7 +35,9 @@ class PartitionCase:
     def made(self, microdata: Microdata, strata: Sequence[str], seed: int = 1) -> Partition:
         """The partition of a table."""
         make = PARTITIONS[self.parameters.method]
-        return make(microdata, list(strata), list(self.promises), self.parameters, seeded(seed))
+        return make(
+            microdata, list(strata), list(self.promises), self.parameters, seeded_keys(seed)
+        )
 
 
 class PartitionLaws:

@@ -17,7 +17,7 @@ from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
@@ -64,7 +64,7 @@ def parameters(**given):
 
 def made(rows, promises, seed=0, strata=("part",), **given):
     return ambiguity.partition(
-        table(rows), list(strata), promises, parameters(**given), seeded(seed)
+        table(rows), list(strata), promises, parameters(**given), seeded_keys(seed)
     )
 
 
@@ -136,7 +136,7 @@ def test_plain_and_compiled_are_the_same_and_the_table_stays(monkeypatch, calibr
             monkeypatch.setattr(ambiguity_groups, "_WORTH_COMPILING", least)
             monkeypatch.setattr(ambiguity_residue, "_WORTH_COMPILING", least)
             arguments = (["part"], [promise("0.4", "0.34")], parameters(calibrate=calibrate))
-            groups.append(ambiguity.partition(microdata, *arguments, seeded(seed)).group)
+            groups.append(ambiguity.partition(microdata, *arguments, seeded_keys(seed)).group)
         assert np.array_equal(*groups)
         for column, codes in zip(microdata.columns, before, strict=True):
             assert np.array_equal(column.codes, codes)
@@ -192,7 +192,7 @@ def test_values_with_most_rows_left_come_first_and_a_group_stops_at_once():
         rows = drawn_rows(seed, 60, parts=1)
         microdata = table(rows)
         rule = strictest_rule([promise("0.2", "0.34")], microdata)
-        stratum = draw_stratum(microdata, np.arange(60), rule, seeded(seed))
+        stratum = draw_stratum(microdata, np.arange(60), rule, seeded_keys(seed))
         group = grow(stratum, rule.limits(rule.alpha, 60, stratum.domain, False), 8)
         left = Counter(row[4] for row in rows)
         for number in range(group.max() + 1):
@@ -218,7 +218,7 @@ def test_what_is_left_over_joins_where_presence_is_smallest():
         rows = drawn_rows(seed, 70, parts=1)
         microdata, alpha = table(rows), Fraction(["0.15", "0.3"][seed % 2])
         rule = strictest_rule([promise(str(float(alpha)), "0.34")], microdata)
-        stratum = draw_stratum(microdata, np.arange(70), rule, seeded(seed))
+        stratum = draw_stratum(microdata, np.arange(70), rule, seeded_keys(seed))
         limits = rule.limits(rule.alpha, 70, stratum.domain, False)
         group = grow(stratum, limits, 8)
         found = place_rows(stratum, group, limits)
@@ -327,11 +327,11 @@ def test_without_a_promise_there_is_nothing_to_read():
     with pytest.raises(PromiseError, match="needs an"):
         made(drawn_rows(0), [DistinctLDiversity(l=2, sensitive="s")])
     alone = table(drawn_rows(0)).take(np.arange(0))
-    found = ambiguity.partition(alone, [], [promise("0.5", "0.5")], parameters(), seeded(0))
+    found = ambiguity.partition(alone, [], [promise("0.5", "0.5")], parameters(), seeded_keys(0))
     assert (len(found.group), found.facts["groups"]) == (0, 0)
     asked = AlphaBeta(alpha=Decimal("0.5"), beta=Decimal("0.5"), sensitive="s")
     with pytest.raises(PromiseError, match="no quasi-identifiers"):
-        ambiguity.partition(alone.keep([alone["s"]]), [], [asked], parameters(), seeded(0))
+        ambiguity.partition(alone.keep([alone["s"]]), [], [asked], parameters(), seeded_keys(0))
 
 
 def test_presences_near_the_largest_integers_are_exact():
@@ -342,7 +342,7 @@ def test_presences_near_the_largest_integers_are_exact():
     asked = AlphaBeta(
         alpha=Decimal("1e-15"), beta=Decimal("0.5"), presence="per-group", sensitive="s"
     )
-    found = ambiguity.partition(microdata, [], [asked], parameters(), seeded(1))
+    found = ambiguity.partition(microdata, [], [asked], parameters(), seeded_keys(1))
     assert found.suppressed == 0
     sizes = np.bincount(found.group)
     assert sizes.tolist() == [2, 2]

@@ -17,7 +17,7 @@ from sfumato.expectations.models.l_diversity import (
     EntropyLDiversity,
     RecursiveLDiversity,
 )
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.anatomy import anatomy
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
@@ -36,7 +36,7 @@ PARAMETERS = AnatomyParameters(method="anatomy")
 
 
 def made(rows, promises, seed=0, strata=("region",)):
-    return anatomy.partition(table(rows), list(strata), promises, PARAMETERS, seeded(seed))
+    return anatomy.partition(table(rows), list(strata), promises, PARAMETERS, seeded_keys(seed))
 
 
 def diversity(l):
@@ -80,7 +80,7 @@ def test_whatever_is_eligible_is_grouped(worth_compiling, counts, l, seed):
     before = anatomy._WORTH_COMPILING
     try:
         anatomy._WORTH_COMPILING = worth_compiling
-        group = anatomy.of_codes(codes, l, seeded(seed))
+        group = anatomy.of_codes(codes, l, seeded_keys(seed))
     finally:
         anatomy._WORTH_COMPILING = before
     assert_is_anatomy(codes, group, l)
@@ -146,7 +146,7 @@ def test_who_is_with_whom_is_drawn_evenly():
     codes = np.repeat(np.arange(3), 2)
     meetings, alone = Counter(), Counter()
     for seed in range(3000):
-        group = anatomy.of_codes(codes, 2, seeded(seed))
+        group = anatomy.of_codes(codes, 2, seeded_keys(seed))
         alone.update([tuple(np.bincount(group))])
         for one in range(6):
             for other in range(one + 1, 6):
@@ -162,7 +162,7 @@ def test_a_row_that_is_left_joins_any_group_without_its_value():
     codes = np.array([0, 0, 1, 1, 2])
     joined = Counter()
     for seed in range(600):
-        group = anatomy.of_codes(codes, 2, seeded(seed))
+        group = anatomy.of_codes(codes, 2, seeded_keys(seed))
         assert_is_anatomy(codes, group, 2)
         largest = group == np.bincount(group).argmax()
         joined[tuple(np.flatnonzero(largest).tolist())] += 1
@@ -235,8 +235,8 @@ def test_what_it_cannot_read_or_keep_it_refuses():
 def test_the_same_keys_give_the_same_groups():
     codes = np.random.default_rng(2).integers(0, 9, 500)
     assert np.array_equal(
-        anatomy.of_codes(codes, 4, seeded(7)), anatomy.of_codes(codes, 4, seeded(7))
+        anatomy.of_codes(codes, 4, seeded_keys(7)), anatomy.of_codes(codes, 4, seeded_keys(7))
     )
     assert not np.array_equal(
-        anatomy.of_codes(codes, 4, seeded(7)), anatomy.of_codes(codes, 4, seeded(8))
+        anatomy.of_codes(codes, 4, seeded_keys(7)), anatomy.of_codes(codes, 4, seeded_keys(8))
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.forms.order import canonical_table, is_canonical
 from sfumato.tasks.forms.permuted import permuted
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 
@@ -66,7 +66,7 @@ def test_permutation_keeps_quasi_identifiers_and_each_groups_values(of, seed):
         len(of),
     )
     parameters = PermutedParameters(method="permuted")
-    tables = permuted.publish(microdata, Partition(group), parameters, seeded(seed))
+    tables = permuted.publish(microdata, Partition(group), parameters, seeded_keys(seed))
     published = tables["microdata"]
     assert Counter(published["a"].to_pylist()) == Counter(a for a, _, _ in of)
     seen = {}

@@ -21,7 +21,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.disjoint_cover import residue as cover_residue
@@ -69,7 +69,7 @@ def promise(alpha, beta, **more):
 
 
 def made(microdata, promises, seed=0, strata=()):
-    return disjoint_cover.partition(microdata, list(strata), promises, PLAIN, seeded(seed))
+    return disjoint_cover.partition(microdata, list(strata), promises, PLAIN, seeded_keys(seed))
 
 
 def seen(microdata, group):
@@ -328,7 +328,7 @@ def test_estimates_are_those_of_readers():
     group = tree.part()[vector]
     assert group.max() > 5
     sizes = np.bincount(group)
-    asked = queries(vectors, seeded(2), True, 60)
+    asked = queries(vectors, seeded_keys(2), True, 60)
     desk = desk_for(vectors)
     found = estimate(
         vectors,
@@ -365,7 +365,7 @@ def test_the_search_lowers_the_error():
     rule = strictest_cover(microdata, [], [promise(".9", ".4")]).rule(900)
     errors = []
     for tried in (Effort(1, 0), Effort(1, 300_000)):
-        search = Search.of(vectors, rule, lambda tree: tree, seeded(1), True)
+        search = Search.of(vectors, rule, lambda tree: tree, seeded_keys(1), True)
         found = search.run([np.arange(len(vectors.rows))], tried)
         errors.append(found.median + found.mean)
     assert errors[1] < 0.9 * errors[0]
@@ -384,7 +384,7 @@ def test_the_search_lowers_the_error():
 def test_as_few_rows_are_left_out_for_beta_as_can_be(monkeypatch, values, beta, kept):
     monkeypatch.setattr(cover_residue, "_SLACK", Fraction(1))
     codes = np.array([ord(v) - ord("a") for v in values])
-    rows = within_beta(codes, [np.arange(len(codes))], beta, seeded(1))
+    rows = within_beta(codes, [np.arange(len(codes))], beta, seeded_keys(1))
     counts = np.bincount(codes[rows], minlength=3)
     assert len(rows) == kept
     assert all(Fraction(int(n)) <= beta * len(rows) for n in counts)
@@ -408,8 +408,8 @@ def test_rows_too_many_for_beta_are_left_out_in_their_stratum():
         for residue in ("refuse", "suppress")
     )
     with pytest.raises(PromiseError, match="1 of 2 strata"):
-        disjoint_cover.partition(microdata, ["part"], [promise], refusing, seeded(1))
-    found = disjoint_cover.partition(microdata, ["part"], [promise], suppressing, seeded(1))
+        disjoint_cover.partition(microdata, ["part"], [promise], refusing, seeded_keys(1))
+    found = disjoint_cover.partition(microdata, ["part"], [promise], suppressing, seeded_keys(1))
     assert found.suppressed == found.facts["suppressed"]
     assert 2 <= found.suppressed < 4
     assert (found.group[3:] >= 0).all()

@@ -34,7 +34,7 @@ from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.forms.split.parameters import SplitParameters
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
@@ -163,9 +163,9 @@ def schema_of(form):
 def published(microdata, method, promises, form, strata):
     parameters = METHODS[method]
     make = PARTITIONS[parameters.method]
-    partition = make(microdata, strata, promises, parameters, seeded(1))
+    partition = make(microdata, strata, promises, parameters, seeded_keys(1))
     form_ = FORMS[SHOWN[form].method]
-    tables = form_.publish(microdata, partition, SHOWN[form], seeded(2))
+    tables = form_.publish(microdata, partition, SHOWN[form], seeded_keys(2))
     schemas = form_.schemas(schema_of(form), SHOWN[form])
     return partition, {name: tables[name].cast(schema) for name, schema in schemas.items()}
 

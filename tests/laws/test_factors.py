@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.cell_suppression import factors
 from sfumato.tasks.partitions.cell_suppression.factors import (
@@ -137,8 +137,8 @@ def test_blocks_and_strata(monkeypatch, k):
         ),
         180,
     )
-    found = partition(table, ["region"], [KAnonymity(k=k)], FACTORS, seeded(1))
-    again = partition(table, ["region"], [KAnonymity(k=k)], FACTORS, seeded(2))
+    found = partition(table, ["region"], [KAnonymity(k=k)], FACTORS, seeded_keys(1))
+    again = partition(table, ["region"], [KAnonymity(k=k)], FACTORS, seeded_keys(2))
     assert np.array_equal(found.group, again.group)
     assert found.facts["blocks"] == 1 + 4
     assert np.bincount(found.group).min() >= k

@@ -16,7 +16,7 @@ from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.cell_suppression.forest import (
     bundles,
@@ -225,8 +225,8 @@ def test_groups_keep_to_their_stratum_and_the_facts_are_true(rows):
     rng = np.random.default_rng(rows)
     for k in (1, 2, 5):
         table = people(rng, rows)
-        found = partition(table, ["region"], [KAnonymity(k=k)], FOREST, seeded(1))
-        again = partition(table, ["region"], [KAnonymity(k=k)], FOREST, seeded(2))
+        found = partition(table, ["region"], [KAnonymity(k=k)], FOREST, seeded_keys(1))
+        again = partition(table, ["region"], [KAnonymity(k=k)], FOREST, seeded_keys(2))
         assert np.array_equal(found.group, again.group)
         sizes = np.bincount(found.group)
         assert sizes.min() >= k
@@ -265,7 +265,7 @@ def test_other_promises_are_kept(promise, k):
     for rows in (60, 150, 300):
         table = people(rng, rows)
         promises = [KAnonymity(k=k), promise]
-        found = partition(table, ["region"], promises, FOREST, seeded(1))
+        found = partition(table, ["region"], promises, FOREST, seeded_keys(1))
         known = promise.known_columns
         assert promise.check(seen(table, found.group, *known)).holds
         assert np.bincount(found.group).min() >= k
@@ -282,10 +282,10 @@ def test_promises_that_merging_cannot_keep():
     table = people(np.random.default_rng(1), 60, nulls=False)
     broken = DistinctLDiversity(l=7, sensitive="illness")
     with pytest.raises(PromiseError, match="a whole stratum breaks it"):
-        partition(table, [], [KAnonymity(k=2), broken], FOREST, seeded(1))
+        partition(table, [], [KAnonymity(k=2), broken], FOREST, seeded_keys(1))
     joined = AlphaBeta(alpha=Decimal("0.5"), beta=Decimal("0.5"), sensitive="illness")
     with pytest.raises(PromiseError, match="cannot be kept by merging groups"):
-        partition(table, [], [KAnonymity(k=2), joined], FOREST, seeded(1))
+        partition(table, [], [KAnonymity(k=2), joined], FOREST, seeded_keys(1))
 
 
 def test_duplicates_cost_nothing_and_k_rows_are_one_group():

@@ -18,7 +18,7 @@ from sfumato.expectations.groups.counting import count
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ke import chain as ke_chain
 from sfumato.tasks.partitions.ke import ke
@@ -307,7 +307,7 @@ def table(rows):
 
 def made(microdata, promises, objective, seed=0, strata=("region",)):
     parameters = KEParameters.model_construct(method="ke", objective=objective)
-    return ke.partition(microdata, list(strata), promises, parameters, seeded(seed))
+    return ke.partition(microdata, list(strata), promises, parameters, seeded_keys(seed))
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -461,7 +461,7 @@ def test_who_of_several_with_equal_values_goes_where_is_drawn(objective):
 
 def groups_at_random(values, k, e, seed):
     distinct, codes = np.unique(np.array(values), return_inverse=True)
-    return ke_random.at_random(codes, distinct, k, e, seeded(seed))
+    return ke_random.at_random(codes, distinct, k, e, seeded_keys(seed))
 
 
 def test_random_groups_close_as_soon_as_they_are_valid(monkeypatch):
@@ -488,7 +488,7 @@ def test_random_groups_close_as_soon_as_they_are_valid(monkeypatch):
 def closing(values, k, e, seed):
     """Row by row, in the same random order."""
     done, now = [], []
-    for row in np.argsort(seeded(seed)(len(values))):
+    for row in np.argsort(seeded_keys(seed)(len(values))):
         now.append(int(row))
         if valid([values[r] for r in now], k, e):
             done.append(now)

@@ -27,7 +27,7 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.partitions.full_domain import lattice
 from sfumato.tasks.partitions.full_domain.full_domain import partition
@@ -129,7 +129,7 @@ def search(rows, promises, strata=(), stratum_role="insensitive", **parameters):
             list(strata),
             promises,
             FullDomainParameters(method="full-domain", **parameters),
-            seeded(0),
+            seeded_keys(0),
         )
     except PromiseError as error:
         assert "cannot be kept by full-domain" in str(error)
@@ -572,7 +572,11 @@ def test_promises_about_a_population_are_refused(promise):
     rows = [{"a": "w", "b": 1, "c": 0, "town": "P", "s": 0, "t": "m"}]
     with pytest.raises(PromiseError, match="not judged from the table's groups alone"):
         partition(
-            microdata(rows), [], [promise], FullDomainParameters(method="full-domain"), seeded(0)
+            microdata(rows),
+            [],
+            [promise],
+            FullDomainParameters(method="full-domain"),
+            seeded_keys(0),
         )
 
 
@@ -580,10 +584,10 @@ def test_tables_without_rows_or_quasi_identifiers_are_refused():
     parameters = FullDomainParameters(method="full-domain")
     rows = [{"a": "w", "b": 1, "c": 0, "town": "P", "s": 0, "t": "m"}]
     with pytest.raises(PromiseError, match="no rows"):
-        partition(microdata(rows[:0]), [], [KAnonymity(k=2)], parameters, seeded(0))
+        partition(microdata(rows[:0]), [], [KAnonymity(k=2)], parameters, seeded_keys(0))
     alone = Microdata(microdata(rows).with_roles("sensitive"), 1)
     with pytest.raises(PromiseError, match="no quasi-identifiers"):
-        partition(alone, [], [KAnonymity(k=2)], parameters, seeded(0))
+        partition(alone, [], [KAnonymity(k=2)], parameters, seeded_keys(0))
 
 
 def test_a_lattice_that_is_too_large_is_refused():
@@ -591,8 +595,8 @@ def test_a_lattice_that_is_too_large_is_refused():
     columns = tuple(Column(f"q{i}", "quasi-identifier", values, codes) for i in range(22))
     parameters = FullDomainParameters(method="full-domain")
     with pytest.raises(PromiseError, match="4194304 combinations of levels"):
-        partition(Microdata(columns, 2), [], [KAnonymity(k=2)], parameters, seeded(0))
-    best = partition(Microdata(columns[:12], 2), [], [KAnonymity(k=2)], parameters, seeded(0))
+        partition(Microdata(columns, 2), [], [KAnonymity(k=2)], parameters, seeded_keys(0))
+    best = partition(Microdata(columns[:12], 2), [], [KAnonymity(k=2)], parameters, seeded_keys(0))
     assert best.facts["nodes_judged"] == 1
 
 
@@ -681,7 +685,7 @@ def test_all_nodes_of_adult(five, promise, keeps, metric, price, share):
     parameters = FullDomainParameters(
         method="full-domain", metric=metric, suppression=Decimal(share)
     )
-    best = partition(table, [], [promise], parameters, seeded(0))
+    best = partition(table, [], [promise], parameters, seeded_keys(0))
     least, _, node, gone = min(costs.values())
     assert len(costs) > 1
     assert tuple(best.facts["levels"].values()) == node

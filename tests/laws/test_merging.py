@@ -14,7 +14,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ke.ke import partition
 from sfumato.tasks.partitions.ke.parameters import KEParameters
@@ -93,7 +93,11 @@ def test_the_partition_keeps_promises_that_it_does_not_aim_at():
             RecursiveLDiversity(l=3, c=Decimal(2), sensitive="loss"),
         ]
         found = partition(
-            table, ["town"], promises, KEParameters(method="ke"), seeded(int(rng.integers(1000)))
+            table,
+            ["town"],
+            promises,
+            KEParameters(method="ke"),
+            seeded_keys(int(rng.integers(1000))),
         )
         groups = count(found.group, rows, {"loss": table["loss"].coded()})
         for promise in promises:

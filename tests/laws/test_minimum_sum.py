@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.parameters import KEParameters
@@ -123,9 +123,9 @@ def test_every_group_keeps_the_promise_within_its_stratum(rows, seed):
     per_stratum = [[v for v, s in rows if s == name] for name in set(strata)]
     if not all(valid(part, 3, 5) for part in per_stratum):
         with pytest.raises(PromiseError):
-            ke.partition(microdata, ["region"], [promise], parameters, seeded(seed))
+            ke.partition(microdata, ["region"], [promise], parameters, seeded_keys(seed))
         return
-    group = ke.partition(microdata, ["region"], [promise], parameters, seeded(seed)).group
+    group = ke.partition(microdata, ["region"], [promise], parameters, seeded_keys(seed)).group
     assert sorted(set(group)) == list(range(max(group) + 1))
     for number in set(group):
         members = [rows[i] for i in np.flatnonzero(group == number)]

@@ -27,7 +27,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian
@@ -77,7 +77,7 @@ def parts(group):
 
 
 def cut(microdata, promises, parameters=STRICT, strata=(), seed=0):
-    return mondrian.partition(microdata, list(strata), promises, parameters, seeded(seed))
+    return mondrian.partition(microdata, list(strata), promises, parameters, seeded_keys(seed))
 
 
 def sets(*rows):

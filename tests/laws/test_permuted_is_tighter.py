@@ -12,7 +12,7 @@ from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.forms.split.parameters import SplitParameters
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import answer_on
@@ -53,7 +53,7 @@ def random_table(rng, rows):
 
 def answers(microdata, partition, where):
     for form, parameters in FORMS_OF.items():
-        tables = dict(FORMS[form].publish(microdata, partition, parameters, seeded(1)))
+        tables = dict(FORMS[form].publish(microdata, partition, parameters, seeded_keys(1)))
         if form == "permuted":
             tables[help_name("loss")] = help_table(tables["microdata"], "loss")
         elif form == "split":

@@ -15,7 +15,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
@@ -55,7 +55,7 @@ def asks(target, **more):
 
 def made(method, rows, *promises, strata=("region",), type_=None):
     make = PARTITIONS[METHODS[method].method]
-    return make(table(rows, type_), strata, promises, METHODS[method], seeded(1))
+    return make(table(rows, type_), strata, promises, METHODS[method], seeded_keys(1))
 
 
 def distributions(partition, rows):

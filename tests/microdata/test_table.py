@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.forms.recoded import generalized
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
 from sfumato.tasks.microdata.hierarchies import with_ancestors
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.hierarchy import Hierarchy
@@ -62,6 +62,6 @@ def test_taken_rows_can_be_generalized(null):
     taken = Microdata((whole,), len(whole.codes)).take(np.array([0, len(whole.codes) - 1, 1]))
     partition = Partition(group=np.zeros(3, dtype=np.int64))
     tables = generalized.publish(
-        taken, partition, GeneralizedParameters(method="generalized"), seeded(0)
+        taken, partition, GeneralizedParameters(method="generalized"), seeded_keys(0)
     )
     assert tables["microdata"]["kind"].to_pylist() == ["pet"] * 3

@@ -10,7 +10,7 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
@@ -77,7 +77,7 @@ def test_what_the_rule_asks_of_a_group():
 @pytest.mark.parametrize("seed", range(20))
 def test_the_papers_people_in_groups_of_two(seed):
     """A pair that differs in age and zip alone covers four combinations: 2/4 is enough."""
-    found = ambiguity.partition(people(), [], [promise("0.5", "0.5")], GIVEN, seeded(seed))
+    found = ambiguity.partition(people(), [], [promise("0.5", "0.5")], GIVEN, seeded_keys(seed))
     assert found.suppressed == found.facts["suppressed"] <= 2
     shown = presence_of(found.group)
     assert single(shown).largest <= Fraction(1, 2)
@@ -91,7 +91,9 @@ def test_the_second_row_of_a_group_differs_in_all_that_it_can():
     alan = (45, "F", 11000, "flu")
     rows = [alan, (60, "M", 12000, "stroke"), alan, (45, "M", 11000, "stroke"), alan]
     for seed in range(20):
-        found = ambiguity.partition(people(rows), [], [promise("0.25", "0.5")], GIVEN, seeded(seed))
+        found = ambiguity.partition(
+            people(rows), [], [promise("0.25", "0.5")], GIVEN, seeded_keys(seed)
+        )
         assert found.facts["groups"] == 1
         assert (found.group[1], found.group[3]) == (0, -1)
         assert sorted(found.group[::2].tolist()) == [-1, -1, 0]
@@ -102,9 +104,9 @@ def test_together_the_papers_groups_keep_less():
     alone = promise("0.34", "0.34")
     rows = [(a, g, z, d) for a, g, z, d in PEOPLE for _ in range(6)]
     rows = [(a, g, z, f"{d}{i % 6}") for i, (a, g, z, d) in enumerate(rows)]
-    found = ambiguity.partition(people(rows), [], [alone], GIVEN, seeded(1))
+    found = ambiguity.partition(people(rows), [], [alone], GIVEN, seeded_keys(1))
     assert found.facts["groups"] > 4
     with pytest.raises(PromiseError, match=r"do not keep α = 0\.34 together"):
         ambiguity.partition(
-            people(rows), [], [promise("0.34", "0.34", "combined")], GIVEN, seeded(1)
+            people(rows), [], [promise("0.34", "0.34", "combined")], GIVEN, seeded_keys(1)
         )

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.tasks.forms.redistributed import redistributed
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.query.ask import answer_on
@@ -36,7 +36,7 @@ def released(fakes=0):
     aims = TargetDistributions("salary", np.zeros(3, np.int64), ((Fraction(1, 4),) * 4,))
     partition = Partition(np.array(GROUPS, dtype=np.int64), target_distributions=aims)
     rows = Microdata(encoded, len(ZIPS))
-    tables = redistributed.publish(rows, partition, declared.form, seeded(1))
+    tables = redistributed.publish(rows, partition, declared.form, seeded_keys(1))
     arrow = redistributed.schemas(declared.columns, declared.form)
     tables = {name: tables[name].cast(schema) for name, schema in arrow.items()}
     return declared, tables | build_help_tables(tables, declared)

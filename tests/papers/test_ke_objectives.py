@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.largest import minimum_max
@@ -105,7 +105,7 @@ def test_the_random_baseline_is_refused_where_no_group_closes():
     promise = KEAnonymity(k=2, e=Decimal(0), sensitive="loss")
     parameters = KEParameters.model_construct(method="ke", objective="random")
     with pytest.raises(PromiseError, match="cannot be kept"):
-        ke.partition(table, [], [promise], parameters, seeded(0))
+        ke.partition(table, [], [promise], parameters, seeded_keys(0))
 
 
 def test_capital_losses_of_adult():

@@ -15,7 +15,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.tasks.microdata.hierarchies import with_ancestors
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain.full_domain import partition
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
@@ -71,7 +71,7 @@ def found(table, *promises, strata=(), **parameters):
         list(strata),
         promises,
         FullDomainParameters(method="full-domain", **parameters),
-        seeded(0),
+        seeded_keys(0),
     )
 
 

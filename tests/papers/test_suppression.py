@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.cell_suppression import factors, forest
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters, ForestParameters
@@ -69,7 +69,7 @@ def test_the_fewest_stars(k):
 @pytest.mark.parametrize("name", METHODS)
 def test_both_methods_find_them(name, k):
     method, parameters, weight = METHODS[name]
-    found = method.partition(table(), [], [KAnonymity(k=k)], parameters, seeded(1))
+    found = method.partition(table(), [], [KAnonymity(k=k)], parameters, seeded_keys(1))
     least, clusters = OPTIMA[k]
     groups = [set(np.flatnonzero(found.group == g)) for g in range(len(clusters))]
     assert sorted(groups, key=min) == clusters
@@ -97,13 +97,15 @@ def test_the_least_factor_for_two_weighs_six():
 def test_factors_are_for_two_and_three():
     parameters = FactorsParameters(method="factors")
     with pytest.raises(PromiseError, match="k = 2 or 3, not k = 4"):
-        factors.partition(table(), [], [KAnonymity(k=2), KAnonymity(k=4)], parameters, seeded(1))
+        factors.partition(
+            table(), [], [KAnonymity(k=2), KAnonymity(k=4)], parameters, seeded_keys(1)
+        )
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_refused(name):
     method, parameters, _ = METHODS[name]
     with pytest.raises(PromiseError, match=f"{name} needs a k-anonymity promise to read k from"):
-        method.partition(table(), [], [], parameters, seeded(1))
+        method.partition(table(), [], [], parameters, seeded_keys(1))
     with pytest.raises(PromiseError, match="3-anonymity cannot be kept: a stratum has 2 rows"):
-        method.partition(table(), ["race"], [KAnonymity(k=3)], parameters, seeded(1))
+        method.partition(table(), ["race"], [KAnonymity(k=3)], parameters, seeded_keys(1))

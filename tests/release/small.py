@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from sfumato.flows.plan import Plan, plan_run
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication.line import Published
 from tests.lines import prepare, publish_prepared
 
@@ -80,7 +80,7 @@ class Small:
     def prepared(self, name: str) -> tuple[Plan, Path]:
         """A judged candidate, ready to be published."""
         run = self.folder / name
-        return prepare(self.spec, run, seeded(sum(name.encode()))), run
+        return prepare(self.spec, run, seeded_keys(sum(name.encode()))), run
 
     def publish(self, name: str) -> Published:
         return publish_prepared(*self.prepared(name))

@@ -8,7 +8,7 @@ import pytest
 
 from sfumato.expectations.suites.gate import judge
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication import files
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.deidentify import identity
@@ -70,7 +70,7 @@ def counts(request, small, counted):
     """What each step of one publication calls, the gate being Great Expectations."""
     small.write(people(), **(GENERALIZED if request.param == "generalized" else {}))
     run, candidate = small.folder / "run", small.folder / "run" / "candidate"
-    plan, steps = prepare(small.spec, run, seeded(1)), {}
+    plan, steps = prepare(small.spec, run, seeded_keys(1)), {}
     steps["before"] = Counter(counted)
     judged = partial(judge, plan.line.name, documents=run / "great-expectations")
     seal_candidate(candidate, assess_candidate(candidate, plan.withheld, judged))

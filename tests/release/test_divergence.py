@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.recoded.labels import admits, reader
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.publication.diagnostics.divergence import divergence
@@ -39,7 +39,7 @@ def table_of(rows):
 
 def published(microdata, group, form="generalized"):
     parameters = SimpleNamespace(linked=())
-    return FORMS[form].publish(microdata, Partition(np.array(group)), parameters, seeded(1))
+    return FORMS[form].publish(microdata, Partition(np.array(group)), parameters, seeded_keys(1))
 
 
 def test_the_vector_of_three_values():

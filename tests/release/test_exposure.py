@@ -16,7 +16,7 @@ from sfumato.expectations.groups.covering import covering
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.measures.readings import presence_of
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication.diagnostics import exposure_sums as module
 from sfumato.tasks.publication.diagnostics.exposure import exposure
 
@@ -338,9 +338,9 @@ def test_groups_that_show_too_little_or_too_much_are_refused():
 
 def test_random_groups_of_many_rows_betray_what_each_keeps():
     rows, columns = 20_000, 4
-    keys = seeded(7)(rows * columns).reshape(rows, columns)
+    keys = seeded_keys(7)(rows * columns).reshape(rows, columns)
     codes = (keys % np.array([40, 12, 6, 5], dtype=np.uint64)).astype(np.int64)
-    group = np.argsort(seeded(8)(rows)) // 20
+    group = np.argsort(seeded_keys(8)(rows)) // 20
     found = exposure(groups_of_rows(codes, group), codes, Fraction(1, 10))
     assert found.per_group == 0
     assert found.combined_sum == 1

@@ -16,7 +16,7 @@ from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.forms.order import canonical_table
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
@@ -79,7 +79,7 @@ def test_published_checked_and_evaluated(publish, small, partition, form):
     assert all(verdict.holds for _, verdict in verdicts)
     plan, original = small.plan(), load(small.folder / "one" / "deidentified")
     rows = evaluate_release(
-        directory, original, plan.spec.evaluate, plan.line, seeded(3), lambda *_: None
+        directory, original, plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     )
     assert [row["queries"] for row in rows] == [10, 10, 10]
     page = (directory / "index.html").read_text(encoding="utf-8")
@@ -148,7 +148,7 @@ def test_dropped_rows_are_not_represented(publish, small):
     measures = utility_of(opened)
     assert measures.suppressed_rows == gone
     plan, original = small.plan(), load(small.folder / "one" / "deidentified")
-    again = plan.spec.evaluate, plan.line, seeded(1), lambda *_: None
+    again = plan.spec.evaluate, plan.line, seeded_keys(1), lambda *_: None
     evaluate_release(directory, original, *again)
     (plan.line.private / "left-out" / directory.name).unlink()
     with pytest.raises(Fault, match="withdrawn: the truth is outside the bounds"):

@@ -15,7 +15,7 @@ from sfumato.tasks.declaration.assessment import SeenGroups, assess, structure
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.redistributed import redistributed
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
@@ -83,7 +83,7 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
     assert [row["town"] for row in found.rows] == ["Aa", "Bee", "Cé, the long", None]
     original = load(small.folder / "one" / "deidentified")
     scored = evaluate_release(
-        directory, original, plan.spec.evaluate, plan.line, seeded(3), lambda *_: None
+        directory, original, plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     )
     assert [score["queries"] for score in scored] == [5] * 5
     facts = json.loads((small.folder / "one" / "candidate" / "facts.json").read_text())

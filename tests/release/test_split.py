@@ -19,7 +19,7 @@ from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.forms.order import canonical_table, canonical_with
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.split import split
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
@@ -112,7 +112,7 @@ def test_published_checked_asked_and_evaluated(publish, small, form, partition, 
     assert (row["count(*)"].lower, row["count(*)"].upper) == (shown, shown)
     assert row["sum(wage)"].lower == row["sum(wage)"].upper
     scored = evaluate_release(
-        directory, originals(small), plan.spec.evaluate, plan.line, seeded(3), lambda *_: None
+        directory, originals(small), plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     )
     assert [score["queries"] for score in scored] == [5] * 6
     assert shown == 60 or "suppression" in partition
@@ -414,7 +414,7 @@ def test_two_sensitive_columns(publish_two, small, form, sensitive):
     words = "which values of different sensitive columns go together is not told"
     assert (words in told.lower()) == (sensitive == "independent")
     assert ("stay together" in told) == (sensitive == "together")
-    evaluated = plan.spec.evaluate, plan.line, seeded(3), lambda *_: None
+    evaluated = plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     assert evaluate_release(directory, originals(small), *evaluated)
 
 

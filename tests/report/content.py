@@ -12,7 +12,7 @@ from sfumato.expectations.models.promises import PROMISE
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.microdata.randomness import seeded
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.report.page import PageContent, PublishedFile
@@ -94,7 +94,7 @@ def ambiguous_tables(
         for name, column in about.columns.items()
     )
     partition = Partition(np.array(group, dtype=np.int64))
-    return ambiguous.publish(Microdata(columns, len(group)), partition, about.form, seeded(1))
+    return ambiguous.publish(Microdata(columns, len(group)), partition, about.form, seeded_keys(1))
 
 
 def ambiguously(

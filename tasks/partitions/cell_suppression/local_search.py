@@ -49,7 +49,7 @@ def improve(
     odd, common = np.zeros((2, len(member), codes.shape[1]), dtype=np.int64)
     near = np.ascontiguousarray(near[:, : max(_TRIALS // k, 2)])
     codes = np.ascontiguousarray(codes)
-    found = _Found(
+    found = _FoundMove(
         *(codes, near, cluster.astype(np.int64)),
         *(member, size, price, left, changed, odd, common),
     )
@@ -57,7 +57,7 @@ def improve(
     return found.cluster
 
 
-class _Found(NamedTuple):
+class _FoundMove(NamedTuple):
     """Clusters while they are bettered.
 
     The rows of cluster c are `member[c, : size[c]]`, it is not constant on `price[c]` columns, and
@@ -78,7 +78,7 @@ class _Found(NamedTuple):
     common: np.ndarray
 
 
-def _search(found: _Found, k: int, clusters: int, rounds: int) -> None:
+def _search(found: _FoundMove, k: int, clusters: int, rounds: int) -> None:
     """See `improve`."""
     looked = np.full(len(found.codes), -1, dtype=np.int64)  # when each row was last looked at
     space = np.empty(found.member.shape[1] * 2, dtype=np.int64)
@@ -102,7 +102,7 @@ def _search(found: _Found, k: int, clusters: int, rounds: int) -> None:
             break
 
 
-def _stale(found: _Found, row: int, looked: int) -> bool:
+def _stale(found: _FoundMove, row: int, looked: int) -> bool:
     """Whether the row's cluster or one near it has changed since the row was looked at."""
     if found.changed[found.cluster[row]] > looked:
         return True
@@ -112,7 +112,7 @@ def _stale(found: _Found, row: int, looked: int) -> bool:
     return False
 
 
-def _weigh(found: _Found, c: int, now: int) -> None:
+def _weigh(found: _FoundMove, c: int, now: int) -> None:
     """Note what a cluster that has changed costs, with and without each of its rows."""
     rows, size, odd = found.member[c], found.size[c], found.odd[c]
     for column in range(found.codes.shape[1]):
@@ -143,7 +143,7 @@ def _odd(codes: np.ndarray, rows: np.ndarray, size: int, column: int) -> int:
     return rows[0] if others == size - 1 else -2
 
 
-def _without(found: _Found, c: int, row: int, extra: int) -> int:
+def _without(found: _FoundMove, c: int, row: int, extra: int) -> int:
     """On how many columns a cluster without a row, and with another (-1: none), is not constant."""
     spread = 0
     for column in range(found.codes.shape[1]):
@@ -158,7 +158,7 @@ def _without(found: _Found, c: int, row: int, extra: int) -> int:
     return spread
 
 
-def _with(found: _Found, c: int, row: int) -> int:
+def _with(found: _FoundMove, c: int, row: int) -> int:
     """On how many columns a cluster with another row is not constant."""
     spread = 0
     for column in range(found.codes.shape[1]):
@@ -167,7 +167,7 @@ def _with(found: _Found, c: int, row: int) -> int:
     return spread
 
 
-def _best(found: _Found, k: int, row: int) -> tuple[int, int]:
+def _best(found: _FoundMove, k: int, row: int) -> tuple[int, int]:
     """The cluster to which a row goes best (-1: none), and the row that comes for it (-1: none)."""
     member, size, price = found.member, found.size, found.price
     a = found.cluster[row]
@@ -188,7 +188,7 @@ def _best(found: _Found, k: int, row: int) -> tuple[int, int]:
     return best, partner
 
 
-def _by_swap(found: _Found, row: int, b: int, partner: int, gain: int) -> int:
+def _by_swap(found: _FoundMove, row: int, b: int, partner: int, gain: int) -> int:
     """What a row saves in the place of one of cluster b, or 0 where that is no more than `gain`."""
     a = found.cluster[row]
     of_a, of_b = found.size[a], found.size[b]
@@ -204,7 +204,7 @@ def _by_swap(found: _Found, row: int, b: int, partner: int, gain: int) -> int:
     return saved
 
 
-def _seen(found: _Found, row: int, i: int) -> bool:
+def _seen(found: _FoundMove, row: int, i: int) -> bool:
     """Whether an earlier one of the rows near a row is in the same cluster as the i-th."""
     for j in range(i):
         if found.cluster[found.near[row, j]] == found.cluster[found.near[row, i]]:
@@ -212,7 +212,7 @@ def _seen(found: _Found, row: int, i: int) -> bool:
     return False
 
 
-def _exchange(found: _Found, row: int, b: int, partner: int, now: int) -> None:
+def _exchange(found: _FoundMove, row: int, b: int, partner: int, now: int) -> None:
     """Put a row into cluster b, and `partner` (-1: none) into its place."""
     member, size = found.member, found.size
     a = found.cluster[row]
@@ -236,7 +236,7 @@ def _find(rows: np.ndarray, row: int) -> int:
     return at
 
 
-def _halve(found: _Found, k: int, c: int, clusters: int, now: int) -> int:
+def _halve(found: _FoundMove, k: int, c: int, clusters: int, now: int) -> int:
     """Cut a cluster, and its parts, while they have 2k rows; the number of clusters after that."""
     member, size = found.member, found.size
     at, made = c, clusters
@@ -314,7 +314,7 @@ def _apart(codes: np.ndarray, row: int, other: int) -> int:
 
 
 def _deal(
-    found: _Found, k: int, row: int, clusters: int, now: int, space: np.ndarray
+    found: _FoundMove, k: int, row: int, clusters: int, now: int, space: np.ndarray
 ) -> tuple[int, int]:
     """Deal out anew the rows of a row's cluster and of one near it, where that lowers the cost."""
     member, size, price = found.member, found.size, found.price

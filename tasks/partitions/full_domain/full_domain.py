@@ -85,7 +85,7 @@ def _groups(shown: LatticeRows, axes: int, dropped: np.ndarray) -> tuple[np.ndar
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _FoundNode:
     """The best node, what it costs, and which distinct rows it suppresses."""
 
     node: Node
@@ -141,7 +141,7 @@ class _Question:
         column = _sensitive(promise, microdata)
         return Scope(promise, axes, fixed, place[column.name], column.coded())
 
-    def answer(self) -> _Found:
+    def answer(self) -> _FoundNode:
         """The best node.
 
         Raises:
@@ -159,7 +159,7 @@ class _Question:
             costs.append((self._cost(node, rows, np.zeros(len(rows), dtype=bool)), sum(node), node))
         costs.sort()
         cost, _, node = costs[0]
-        return _Found(node, cost, none, found.judged, tuple((n, c) for c, _, n in costs))
+        return _FoundNode(node, cost, none, found.judged, tuple((n, c) for c, _, n in costs))
 
     def _require_feasible(self) -> None:
         """Without suppression, whatever merging cannot break holds at the root if anywhere."""
@@ -173,7 +173,7 @@ class _Question:
                     "it is broken with all quasi-identifiers at the root"
                 )
 
-    def _of_all(self) -> _Found:
+    def _of_all(self) -> _FoundNode:
         """The best of all nodes, each judged and evaluated.
 
         Only for k-anonymity what is suppressed at a node is at least what is above it.
@@ -198,7 +198,7 @@ class _Question:
             )
         cost, _, node = best
         suppressed, _ = self._suppressed(node, self.rows.at(self.levels, node))
-        return _Found(node, cost, suppressed, judged)
+        return _FoundNode(node, cost, suppressed, judged)
 
     def _suppressed(self, node: Node, rows: LatticeRows) -> tuple[np.ndarray, bool]:
         return suppress_failing(rows, node, self.tops, self.scopes, self.budget, self.starred)
@@ -224,7 +224,7 @@ class _Question:
         )
         return METRICS[self.metric](table)
 
-    def facts(self, found: _Found) -> dict[str, Any]:
+    def facts(self, found: _FoundNode) -> dict[str, Any]:
         """What the search has found, for its steward."""
         facts: dict[str, Any] = {
             "nodes": prod(map(len, self.levels)),

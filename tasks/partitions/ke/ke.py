@@ -107,7 +107,7 @@ def _cut(
     return cut
 
 
-class _Found(NamedTuple):
+class _FoundCuts(NamedTuple):
     bounds: np.ndarray
     group: np.ndarray | None  # of each piece between bounds, where a group may have several
     proven: Mapping[str, int]
@@ -211,23 +211,25 @@ def _compiled() -> Callable[..., Any]:
     return njit(cache=True)(_scan)
 
 
-def _sum(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+def _sum(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:
     cut = minimum_sum(values, counts, k, e)
-    return None if cut is None else _Found(cut[0], None, {"least_sum_of_ranges": cut[1]})
+    return None if cut is None else _FoundCuts(cut[0], None, {"least_sum_of_ranges": cut[1]})
 
 
-def _weighted(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+def _weighted(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:
     cut = minimum_weighted(values, counts, k, e)
     proven = "least_weighted_sum_of_ranges_of_runs"
-    return None if cut is None else _Found(cut[0], None, {proven: cut[1]})
+    return None if cut is None else _FoundCuts(cut[0], None, {proven: cut[1]})
 
 
-def _max(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+def _max(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:
     cut = minimum_max(values, counts, k, e)
-    return None if cut is None else _Found(cut[0], None, {"least_largest_range_of_runs": cut[1]})
+    return (
+        None if cut is None else _FoundCuts(cut[0], None, {"least_largest_range_of_runs": cut[1]})
+    )
 
 
-def _max_overlapping(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _Found | None:
+def _max_overlapping(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:
     found = minimum_max_overlapping(values, counts, k, e)
     if found is None:
         return None
@@ -236,10 +238,10 @@ def _max_overlapping(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> 
         "largest_range_before_merging": found.largest,
         "least_largest_range_of_runs": found.apart,
     }
-    return _Found(found.bounds, found.group, proven)
+    return _FoundCuts(found.bounds, found.group, proven)
 
 
-_OBJECTIVES: Mapping[str, Callable[[np.ndarray, np.ndarray, int, int], _Found | None]] = {
+_OBJECTIVES: Mapping[str, Callable[[np.ndarray, np.ndarray, int, int], _FoundCuts | None]] = {
     "sum": _sum,
     "weighted": _weighted,
     "max": _max,
