@@ -21,7 +21,7 @@ from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.targets.given import with_given
+from sfumato.tasks.targets.given import read_given_target
 
 _PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
@@ -60,7 +60,7 @@ class ReleaseSpec(SpecParts):
             versions=self.versions,
             columns=published,
             strata=self.strata,
-            promises=tuple(with_given(promise, base) for promise in self.scoped()),
+            promises=tuple(read_given_target(promise, base) for promise in self.scoped()),
             partition=self.partition,
             form=self.form,
             formats=self.publish.formats,

@@ -13,7 +13,7 @@ from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
-from sfumato.tasks.schema.published import DeclaredColumn, named
+from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
 from sfumato.tasks.schema.strata import Stratum
 
 Format = Literal["parquet", "csv"]
@@ -80,7 +80,7 @@ class Terms(_Frozen):
 
     def named(self, *roles: str) -> list[str]:
         """The published columns that have one of these roles, in order."""
-        return named(self.columns, *roles)
+        return names_with_roles(self.columns, *roles)
 
     def digest(self) -> str:
         """What tells these terms from others."""

@@ -16,7 +16,14 @@ import numpy as np
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.recoded.labels import STAR, Admitted, Between, Prefixed, Values, levels
+from sfumato.tasks.forms.recoded.labels import (
+    STAR,
+    Admitted,
+    Between,
+    ListedValues,
+    Prefixed,
+    levels,
+)
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of, reader_for
 from sfumato.tasks.schema.published import DeclaredColumn
 
@@ -120,7 +127,7 @@ def _penalties(
 ) -> list[Fraction]:
     known = [a for label, a in zip(labels, admitted, strict=True) if label != STAR]
     ends = [end for a in known if isinstance(a, Between) for end in (a.low, a.high)]
-    singles = [v for a in known if isinstance(a, Values) for v in a.values]
+    singles = [v for a in known if isinstance(a, ListedValues) for v in a.values]
     ordered = bool(ends)
     span = _length(min([*ends, *singles]), max([*ends, *singles])) if ordered else Fraction(0)
     leaves = column.hierarchy if isinstance(column.hierarchy, tuple) else set(singles)
@@ -135,7 +142,7 @@ def _penalty(admitted: Admitted, span: Fraction, leaves: int) -> Fraction:
         return _length(admitted.low, admitted.high) / span
     if isinstance(admitted, Prefixed):
         return Fraction(admitted.length - len(admitted.kept), admitted.length)
-    if isinstance(admitted, Values):
+    if isinstance(admitted, ListedValues):
         number = len(admitted.values) + admitted.null
         return Fraction(number, max(leaves, number)) if number > 1 else Fraction(0)
     return Fraction(1)

@@ -18,7 +18,7 @@ from sfumato.tasks.forms.order import is_sorted
 from sfumato.tasks.forms.recoded.recoded import sensitive_column
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.schema.names import COUNT, GROUP_ID, safe_name
-from sfumato.tasks.schema.published import Schema, named
+from sfumato.tasks.schema.published import Schema, names_with_roles
 
 ST = "st"
 
@@ -54,7 +54,9 @@ def schemas(schema: Schema, together: bool) -> dict[str, pa.Schema]:
     times = pa.field(COUNT, pa.int64(), nullable=False)
     return {
         name: pa.schema([group, *(field(column, schema) for column in attributes), times])
-        for name, attributes in names_of_tables(named(schema, "sensitive"), together).items()
+        for name, attributes in names_of_tables(
+            names_with_roles(schema, "sensitive"), together
+        ).items()
     }
 
 

@@ -48,6 +48,6 @@ class DeclaredColumn(BaseModel):
 Schema = Mapping[str, DeclaredColumn]
 
 
-def named(schema: Schema, *roles: str) -> list[str]:
+def names_with_roles(schema: Schema, *roles: str) -> list[str]:
     """The columns that have one of these roles, in order."""
     return [name for name, column in schema.items() if column.role in roles]

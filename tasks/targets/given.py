@@ -31,7 +31,7 @@ Rows = Sequence[tuple[str, str] | None]
 """The value and the probability that each line writes, None where it says nothing."""
 
 
-def with_given(promise: PrivacyModel, base: Path) -> PrivacyModel:
+def read_given_target(promise: PrivacyModel, base: Path) -> PrivacyModel:
     """The promise, the lines of its target's file in the place of the file's name, if it has one.
 
     Raises:

@@ -13,7 +13,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.forms.recoded.labels import (
     Anything,
     Between,
-    Values,
+    ListedValues,
     admits,
     interval,
     levels,
@@ -40,7 +40,7 @@ def test_a_set_of_texts_reads_as_it_was_written(texts, null):
     read = reader("town", column(nulls=True))
     label = value_set(texts, null)
     assert label != "*"
-    assert read(label) == Values(tuple(texts), null)
+    assert read(label) == ListedValues(tuple(texts), null)
 
 
 @given(
@@ -65,7 +65,7 @@ def test_an_interval_reads_as_it_was_written(kind, null, data):
     low, high = sorted(data.draw(st.lists(st.sampled_from(values), min_size=2, max_size=2)))
     texts = pc.cast(pa.array([low, high], arrow), pa.string()).to_pylist()
     admitted = reader("x", column(type_, nulls=True, scale=2))(interval(*texts, null))
-    assert admitted == (Values((low,), null) if low == high else Between(low, high, null))
+    assert admitted == (ListedValues((low,), null) if low == high else Between(low, high, null))
 
 
 @given(st.integers(-200, 200))
@@ -78,7 +78,7 @@ def test_labels_of_intervals_admit_their_values(value):
         admitted = read(label)
         assert level(label) == number
         if number == 0:
-            assert admitted == Values((value,))
+            assert admitted == ListedValues((value,))
         elif number < 4:
             assert admitted.low <= value <= admitted.high
             assert admitted.high - admitted.low + 1 == (5, 10, 20)[number - 1]
@@ -123,18 +123,18 @@ def test_intervals_at_the_edges_admit_integers_of_64_bits_alone(value):
 
 def test_leaves_that_no_value_can_be_are_left_out():
     rows = (("7", "*"), ("9" * 20, "*"), ("many", "*"))
-    assert reader("x", column("integer", hierarchy=rows))("*") == Values((7,))
+    assert reader("x", column("integer", hierarchy=rows))("*") == ListedValues((7,))
     rows = (("7.5", "*"), ("7.25", "*"), ("9e40", "*"))
     read = reader("x", column("decimal", scale=1, hierarchy=rows))
-    assert read("*") == Values((Decimal("7.5"),))
+    assert read("*") == ListedValues((Decimal("7.5"),))
 
 
 def test_a_label_of_several_nodes_admits_the_leaves_of_all():
     rows = (("pet", "pet", "*"), ("dog", "pet", "*"), ("wolf", "wild", "*"))
     read = reader("kind", column(hierarchy=rows))
-    assert read("pet") == Values(("pet", "dog"))
-    assert read("wolf") == Values(("wolf",))
-    assert read("*") == Values(("pet", "dog", "wolf"))
+    assert read("pet") == ListedValues(("pet", "dog"))
+    assert read("wolf") == ListedValues(("wolf",))
+    assert read("*") == ListedValues(("pet", "dog", "wolf"))
     level, height = levels(column(hierarchy=rows), read)
     assert ([level(label) for label in ("pet", "wolf", "wild", "*", None)], height) == (
         [0, 0, 1, 2, 0],
@@ -145,10 +145,10 @@ def test_a_label_of_several_nodes_admits_the_leaves_of_all():
 def test_stars_and_nulls_are_different():
     read = reader_of_suppressed("age", column("integer", nulls=True))
     assert read("*") == Between(None, None, null=True)
-    assert read(None) == Values((), null=True)
-    assert read("7") == Values((7,))
+    assert read(None) == ListedValues((), null=True)
+    assert read("7") == ListedValues((7,))
     assert reader_of_suppressed("town", column())("*") == Anything(null=False)
-    assert reader_of_suppressed("town", column())("{a") == Values(("{a",))
+    assert reader_of_suppressed("town", column())("{a") == ListedValues(("{a",))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.targets.given import with_given
+from sfumato.tasks.targets.given import read_given_target
 
 METHODS = {
     "stratum": StratumParameters(method="stratum"),
@@ -119,7 +119,7 @@ def test_dates_have_an_order_for_a_normal_distribution_and_texts_have_not():
 def given_file(tmp_path, text):
     path = tmp_path / "target.csv"
     path.write_text(text, encoding="utf-8")
-    return with_given(asks({"file": str(path)}), tmp_path)
+    return read_given_target(asks({"file": str(path)}), tmp_path)
 
 
 APART = "region;probability;value\nn;0.5;1\nn;.5;2\ns;1;2\n;1;1.0\n\nnowhere;0.3;77\n"
@@ -161,10 +161,10 @@ def test_a_file_that_gives_no_distribution_is_refused(text, reason, tmp_path):
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     with pytest.raises(InputError, match="No such file"):
-        with_given(asks({"file": "none.csv"}), tmp_path)
+        read_given_target(asks({"file": "none.csv"}), tmp_path)
     (tmp_path / "latin.csv").write_bytes(b"value,probability\n\xe9,1\n")
     with pytest.raises(InputError, match="not UTF-8"):
-        with_given(asks({"file": "latin.csv"}), tmp_path)
+        read_given_target(asks({"file": "latin.csv"}), tmp_path)
 
 
 @BOTH

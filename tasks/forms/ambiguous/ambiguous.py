@@ -26,7 +26,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID, safe_name
-from sfumato.tasks.schema.published import Schema, named
+from sfumato.tasks.schema.published import Schema, names_with_roles
 
 
 def table_of(name: str) -> str:
@@ -77,7 +77,7 @@ def schemas(schema: Schema, parameters: AmbiguousParameters) -> Mapping[str, pa.
     group = pa.field(GROUP_ID, pa.int64(), nullable=False)
     admitted = {
         table_of(name): pa.schema([st.field(name, schema), group])
-        for name in named(schema, "quasi-identifier")
+        for name in names_with_roles(schema, "quasi-identifier")
     }
     return {**admitted, **st.schemas(schema, parameters.together)}
 
@@ -128,7 +128,7 @@ def rules(
 ) -> Mapping[str, tuple[Rule, ...]]:
     """Each group admits a value once; counts add up to the rows."""
     found = dict(st.rules(schema, parameters.together, rows, withheld))
-    for name in named(schema, "quasi-identifier"):
+    for name in names_with_roles(schema, "quasi-identifier"):
         arrow, besides = schemas(schema, parameters)[table_of(name)], (name, GROUP_ID)
         found[table_of(name)] = rules_of_published(arrow, None, _is_once, withheld, besides)
     return found

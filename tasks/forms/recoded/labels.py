@@ -30,7 +30,7 @@ _ITEM = re.compile(r'("(?:[^"\\]|\\.)*"|[^{},"]+)(?:, |$)')
 
 
 @dataclass(frozen=True)
-class Values:
+class ListedValues:
     """These values (of the column's type), and null where `null` says so."""
 
     values: tuple[Any, ...]
@@ -62,7 +62,7 @@ class Anything:
     null: bool = False
 
 
-Admitted = Values | Between | Prefixed | Anything
+Admitted = ListedValues | Between | Prefixed | Anything
 Reader = Callable[[str | None], Admitted]
 
 
@@ -71,7 +71,7 @@ def admits(label: Admitted, value: Any) -> bool:
     if value is None:
         return label.null
     match label:
-        case Values(values=values):
+        case ListedValues(values=values):
             return value in values
         case Between(low=low, high=high):
             return low is None or low <= value <= high
@@ -158,7 +158,7 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
 
 def reader_of_suppressed(name: str, column: DeclaredColumn) -> Reader:
     """How the cells of a column are read that shows its values as they are, or a star."""
-    read = _strict(name, lambda text: Values((value_of(text, column.type),)))
+    read = _strict(name, lambda text: ListedValues((value_of(text, column.type),)))
     return _with_null(read, _anything(column), name, column)
 
 
@@ -174,7 +174,7 @@ def _with_null(
     def admitted(text: str | None) -> Admitted:
         if text == STAR:
             return replace(whole, null=column.nulls)
-        found = Values((), null=True) if text is None else read(text)
+        found = ListedValues((), null=True) if text is None else read(text)
         if found.null and not column.nulls:
             raise PromiseError(f"column {name!r}: a label admits null, which is not declared")
         return found
@@ -200,7 +200,7 @@ def _by_leaves(labels: Labels, column: DeclaredColumn) -> Callable[[str], Admitt
             below.setdefault(label, {})[row[0]] = None
     values = {row[0]: _known(row[0], column) for row in labels}
     return {
-        label: Values(tuple(values[leaf] for leaf in leaves if values[leaf] is not None))
+        label: ListedValues(tuple(values[leaf] for leaf in leaves if values[leaf] is not None))
         for label, leaves in below.items()
     }.__getitem__
 
@@ -217,7 +217,7 @@ def _interval(text: str, widths: Iterable[int]) -> Admitted:
     """`20`, `20-24` or `-5 to -1`."""
     limits = _interval_limits(text)
     if limits is None:
-        return Values((_integer(text),))
+        return ListedValues((_integer(text),))
     low, high = limits
     if low % (high - low + 1) or high - low + 1 not in widths:
         raise ValueError("no interval of this width")
@@ -245,7 +245,7 @@ def _period(text: str) -> Admitted:
     """A day, a month, a quarter, a year, a decade or a century."""
     name = _period_name(text)
     if name is None:
-        return Values((date.fromisoformat(text),))
+        return ListedValues((date.fromisoformat(text),))
     numbers = [int(part) for part in re.findall(r"\d+", text)]
     if name in ("month", "quarter"):
         months = 1 if name == "month" else 3
@@ -264,16 +264,16 @@ def _end_of_month(year: int, month: int) -> date:
 def _prefixed(text: str, lengths: Iterable[int]) -> Admitted:
     """`130**`: two characters are hidden; a star may also be one that a code itself has."""
     kept = min(_lengths_kept(text, lengths), default=None)
-    return Values((text,)) if kept is None else Prefixed(text[:kept], len(text))
+    return ListedValues((text,)) if kept is None else Prefixed(text[:kept], len(text))
 
 
 def _by_notation(text: str, type_: ColumnType) -> Admitted:
     null = text.endswith(_OR_NULL)
     label = text.removesuffix(_OR_NULL)
     if type_ not in ORDERED:
-        return Values(tuple(value_of(item, type_) for item in _items(label)), null)
+        return ListedValues(tuple(value_of(item, type_) for item in _items(label)), null)
     if not label.startswith("["):
-        return Values((value_of(label, type_),), null)
+        return ListedValues((value_of(label, type_),), null)
     low, high = label.removeprefix("[").removesuffix("]").split(", ")
     limits = Between(value_of(low, type_), value_of(high, type_), null)
     if not limits.low < limits.high:
@@ -322,7 +322,7 @@ def levels(column: DeclaredColumn, read: Reader) -> tuple[Callable[[str | None],
 
 def _by_number(read: Reader, label: str | None) -> int:
     admitted = read(label)
-    alone = isinstance(admitted, Values) and len(admitted.values) + admitted.null == 1
+    alone = isinstance(admitted, ListedValues) and len(admitted.values) + admitted.null == 1
     return 0 if alone else 1
 
 

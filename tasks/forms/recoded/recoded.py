@@ -23,7 +23,7 @@ from sfumato.tasks.forms.recoded.labels import Admitted, Reader, reader, reader_
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.schema.published import DeclaredColumn, Schema, named
+from sfumato.tasks.schema.published import DeclaredColumn, Schema, names_with_roles
 
 TABLE = "microdata"
 ReaderOf = Callable[[str, DeclaredColumn], Reader]
@@ -96,7 +96,7 @@ def read_labels(
         PromiseError: naming the column that has a label without meaning.
     """
     found = {}
-    for name in named(schema, "quasi-identifier"):
+    for name in names_with_roles(schema, "quasi-identifier"):
         labels, codes = labels_of(table, name)
         read = reader_of(name, schema[name])
         found[name] = [read(label) for label in labels], codes
@@ -114,7 +114,7 @@ def rules_of_labels(
 
     labels = (
         ReadableLabels(name, partial(unreadable, name=name))
-        for name in named(schema, "quasi-identifier")
+        for name in names_with_roles(schema, "quasi-identifier")
     )
     of_any = rules_of_published(schemas(schema)[TABLE], rows, is_canonical, withheld)
     return {TABLE: (*of_any, *labels)}

@@ -43,7 +43,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
-from sfumato.tasks.schema.published import Schema, named
+from sfumato.tasks.schema.published import Schema, names_with_roles
 
 QIT, AIMS = "qit", "aims"
 
@@ -118,7 +118,7 @@ def schemas(schema: Schema, parameters: RedistributedParameters) -> Mapping[str,
     group = pa.field(GROUP_ID, pa.int64(), nullable=False)
     targets = schema_of(schema[_sensitive(schema)].arrow_type)
     bounds = [targets.field(LOWER), targets.field(UPPER)]
-    exact = [st.field(name, schema) for name in named(schema, "quasi-identifier")]
+    exact = [st.field(name, schema) for name in names_with_roles(schema, "quasi-identifier")]
     return {
         QIT: pa.schema([*exact, group]),
         st.ST: pa.schema([group, *bounds, pa.field(COUNT, pa.int64(), nullable=False)]),
@@ -129,7 +129,7 @@ def schemas(schema: Schema, parameters: RedistributedParameters) -> Mapping[str,
 
 def _sensitive(schema: Schema) -> str:
     """The one sensitive column; a spec with others is refused."""
-    return named(schema, "sensitive")[0]
+    return names_with_roles(schema, "sensitive")[0]
 
 
 def groups(

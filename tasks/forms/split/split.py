@@ -22,7 +22,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
-from sfumato.tasks.schema.published import Schema, named
+from sfumato.tasks.schema.published import Schema, names_with_roles
 
 QIT = "qit"
 
@@ -48,7 +48,10 @@ def canonical(tables: Tables) -> Tables:
 
 def schemas(schema: Schema, parameters: SplitParameters) -> Mapping[str, pa.Schema]:
     """Columns of their own types, the group's number, and counts."""
-    exact = [st.field(name, schema) for name in named(schema, "quasi-identifier", "insensitive")]
+    exact = [
+        st.field(name, schema)
+        for name in names_with_roles(schema, "quasi-identifier", "insensitive")
+    ]
     qit = pa.schema([*exact, pa.field(GROUP_ID, pa.int64(), nullable=False)])
     return {QIT: qit, **st.schemas(schema, parameters.together)}
 

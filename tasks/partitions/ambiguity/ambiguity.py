@@ -26,7 +26,7 @@ from sfumato.tasks.partitions.ambiguity.calibrated import CalibratedGroups, cali
 from sfumato.tasks.partitions.ambiguity.groups import Stratum, draw_stratum
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.presence import covers_of, together
-from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, strictest_rule, told
+from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, covered_names, strictest_rule
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.background_knowledge import WithKnownValues, known_columns
 from sfumato.tasks.partitions.shared.merging import GroupJudge
@@ -151,7 +151,7 @@ def _together(
     groups, largest = covers_of(microdata, group), None
     for promise in promises:
         if isinstance(promise, AlphaBeta) and promise.presence == "combined":
-            shown = covering(groups, told(promise, microdata))
+            shown = covering(groups, covered_names(promise, microdata))
             found = None if shown is None else together(shown, Fraction(promise.alpha))
             if found is None:
                 raise PromiseError(

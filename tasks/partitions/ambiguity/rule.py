@@ -82,11 +82,11 @@ def strictest_rule(promises: Sequence[AlphaBeta], microdata: Microdata) -> Ambig
     Raises:
         PromiseError: where there are no quasi-identifiers.
     """
-    names = told(promises[0], microdata)
+    names = covered_names(promises[0], microdata)
     if not names:
         raise PromiseError("ambiguity: there are no quasi-identifiers to cover")
     about = about_the_first(promises)
-    alike = [promise for promise in about if set(told(promise, microdata)) == set(names)]
+    alike = [promise for promise in about if set(covered_names(promise, microdata)) == set(names)]
     return AmbiguityRule(
         Fraction(smallest_alpha(alike)),
         Fraction(smallest_beta(about)),
@@ -95,7 +95,7 @@ def strictest_rule(promises: Sequence[AlphaBeta], microdata: Microdata) -> Ambig
     )
 
 
-def told(promise: AlphaBeta, microdata: Microdata) -> tuple[str, ...]:
+def covered_names(promise: AlphaBeta, microdata: Microdata) -> tuple[str, ...]:
     """The quasi-identifiers of which a promise speaks; all, where it names none."""
     everything = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
     return everything if promise.quasi_identifiers is None else promise.quasi_identifiers

@@ -22,7 +22,7 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.forms.recoded.labels import Between, Values
+from sfumato.tasks.forms.recoded.labels import Between, ListedValues
 from sfumato.tasks.forms.recoded.recoded import read_labels, reader_for
 from sfumato.tasks.microdata.table import Column, key
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -89,7 +89,7 @@ class Recoded:
     def starts(self, name: str) -> list[Any]:
         """The least values of the labels of an ordered column, ascending; any where none tells."""
         labels, _ = self.rows.labels[name]
-        values = [v for label in labels if isinstance(label, Values) for v in label.values]
+        values = [v for label in labels if isinstance(label, ListedValues) for v in label.values]
         values += [label.low for label in labels if isinstance(label, Between)]
         known = sorted({value for value in values if value is not None})
         return known or [_ANY.get(self.rows.schema[name].type, 0)]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.forms.recoded.labels import Admitted, Between, Values
+from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
 from sfumato.tasks.schema.published import DeclaredColumn
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
@@ -111,7 +111,7 @@ def _hull(labels: Iterable[Admitted], scale: Scale) -> tuple[int, int] | None:
     """From the least to the greatest number that some label tells."""
     ends: list[int] = []
     for label in labels:
-        if isinstance(label, Values):
+        if isinstance(label, ListedValues):
             ends += [scale.whole(value) for value in label.values]
         else:
             ends += _extent(label, scale) or ()

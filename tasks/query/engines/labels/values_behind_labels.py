@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.tasks.forms.recoded.labels import Admitted, Anything, Between, Prefixed, Values
+from sfumato.tasks.forms.recoded.labels import Admitted, Anything, Between, ListedValues, Prefixed
 from sfumato.tasks.query.engines.labels.number_line import Scale, by_pieces, scale_of
 from sfumato.tasks.schema.published import DeclaredColumn
 
@@ -152,7 +152,7 @@ def _listed(
 
 def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int | None:
     """How many values a label has, None where there is no telling."""
-    if isinstance(label, Values):
+    if isinstance(label, ListedValues):
         return len(label.values)
     if isinstance(label, Between) and scale is not None and label.low is not None:
         return scale.whole(label.high) - scale.whole(label.low) + 1
@@ -162,12 +162,12 @@ def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int
 def is_listed(label: Admitted, column: DeclaredColumn) -> bool:
     """Whether a label has few values, which can be told one by one."""
     number = _number(label, scale_of(column), column)
-    return number is not None and (isinstance(label, Values) or number <= MOST)
+    return number is not None and (isinstance(label, ListedValues) or number <= MOST)
 
 
 def is_single(label: Admitted) -> bool:
     """Whether a label is one value, or null."""
-    return isinstance(label, Values) and len(label.values) + label.null == 1
+    return isinstance(label, ListedValues) and len(label.values) + label.null == 1
 
 
 def listed_of(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
@@ -175,7 +175,7 @@ def listed_of(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
     if label.null:
         yield None
     scale = scale_of(column)
-    if isinstance(label, Values):
+    if isinstance(label, ListedValues):
         yield from label.values
     elif isinstance(label, Between) and scale is not None:
         first, last = scale.whole(label.low), scale.whole(label.high)
