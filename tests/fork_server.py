@@ -23,6 +23,8 @@ from typing import IO, Any
 ROOT = Path(__file__).parents[1]
 _THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
+_LOOK_EVERY = 5.0
+
 
 class Run:
     """A run in a child of the fork server; used like `subprocess.Popen`."""
@@ -98,7 +100,8 @@ def fork_server(folder: Path, timeout: float = 120) -> Iterator[ForkServer]:
 
 
 def serve(address: Path) -> None:
-    """Import what runs need, then fork a child for each request, forever."""
+    """Import what runs need, then fork a child for each request while the starter lives."""
+    started_by = os.getppid()
     _import_everything()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those who answer requests leave no zombies
     with socket.socket(socket.AF_UNIX) as listener:
@@ -106,8 +109,13 @@ def serve(address: Path) -> None:
         listener.bind(str(fresh))
         listener.listen(8)
         fresh.rename(address)
-        while True:
-            connection, _ = listener.accept()
+        listener.settimeout(_LOOK_EVERY)
+        while os.getppid() == started_by:  # else who started it was killed
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            connection.setblocking(True)
             _require_one_thread()
             if os.fork() == 0:
                 listener.close()
