@@ -1,19 +1,33 @@
 """Laws of every aggregate: what it answers in any world is within its bounds."""
 
 import itertools
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
+from statistics import median
 
 import numpy as np
 import pytest
+from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.spread import Choices, root_above, root_below, variance
+from sfumato.tasks.query.engines.registry import ENGINES
+from sfumato.tasks.query.help_tables.registry import HELP_TABLES
+from sfumato.tasks.query.question.aggregates.kind import AggregateKind, HelpBounds
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.report.snippets.registry import SNIPPETS
+from sfumato.tasks.sql.dialects.registry import DIALECTS
 from tests.query.test_matched import declare, in_form, random_rows, worlds
-from tests.query.test_subdomains import SMALL
+from tests.query.test_recoded import PETS, TIGHT, random_table
+from tests.query.test_subdomains import SMALL, outcomes, small
 from tests.query.worlds import aggregate
 
 
@@ -140,3 +154,89 @@ def test_roots_are_rounded_outward():
 def test_the_standard_deviation_is_not_rewritten(declared, where):
     with pytest.raises(QueryError, match=r"STDDEV .*not written in SQL"):
         rewrite(f"SELECT STDDEV(loss) FROM microdata{where}", declared)
+
+
+@pytest.mark.parametrize("where", ["", " WHERE loss > 0", " WHERE age < 2 AND loss <> 1"])
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_the_truth_is_within_the_bounds_where_subdomains_stand_for_values(name, where):
+    checked = 0
+    for seed in range(25):
+        tables, _, copies = small(seed)
+        rows = tables["qit"].to_pylist()
+        chosen = [row for row in rows if "age" not in where or row["age"] < 2]
+        hits = Counter(row["group_id"] for row in chosen)
+        wanted = {"": lambda _: True, " WHERE loss > 0": lambda v: v > 0}.get(
+            where, lambda v: v != 1
+        )
+        query = f"SELECT {name}(loss) AS x FROM microdata{where}"
+        (row,) = answer_on(tables, SMALL, query).rows
+        truths = [ORACLES[name](values) for values in outcomes(copies, hits, wanted)]
+        checked += within(name, row["x"], truths) is not None
+    assert checked > 5
+
+
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_the_truth_is_within_the_bounds_where_labels_stand_for_values(name):
+    generator, checked = np.random.default_rng(3), 0
+    for where, holds in TIGHT:
+        table, hidden = random_table(generator, 5)
+        query = f"SELECT {name}(loss) AS x FROM microdata WHERE {where}"
+        (row,) = answer_on({"microdata": table}, PETS, query).rows
+        statuses = [sorted({bool(holds(row)) for row in rows}) for rows in hidden]
+        losses = [rows[0][4] for rows in hidden]
+        chosen = [
+            [loss for loss, meant in zip(losses, world, strict=True) if meant]
+            for world in itertools.product(*statuses)
+        ]
+        checked += within(name, row["x"], [ORACLES[name](values) for values in chosen]) is not None
+    assert checked > 5
+
+
+def test_every_way_of_showing_is_in_every_registry():
+    shown = {kind.shows for kind in FORM_PARAMETERS.values()}
+    for registry in (WAYS, ENGINES, HELP_TABLES, SQL_WAYS, SNIPPETS):
+        assert set(registry) == shown
+
+
+def _middle(values):
+    return median(values) if values else None
+
+
+def test_a_new_aggregate_is_one_entry_of_the_registry(monkeypatch):
+    low, high = AGGREGATES["min"], AGGREGATES["max"]
+    toy = AggregateKind(
+        name="median",
+        parsed=(exp.Median,),
+        takes=low.takes,
+        returns=low.returns,
+        of_cells=lambda cells: [
+            Bounds(a.lower, b.upper) for a, b in zip(cells.least(), cells.greatest(), strict=True)
+        ],
+        of_values=lambda counted: Bounds(
+            low.of_values(counted).lower, high.of_values(counted).upper
+        ),
+        help=HelpBounds(low.help.lower, high.help.upper),
+        over_counts=(low.over_counts[0], high.over_counts[1]),
+        over_ranges=(low.over_ranges[0], high.over_ranges[1]),
+    )
+    monkeypatch.setitem(AGGREGATES, "median", toy)
+    monkeypatch.setitem(ORACLES, "median", _middle)
+    for condition, holds in CONDITIONS:
+        for form in ("permuted", "split"):
+            test_the_truth_of_every_world_is_within_the_bounds("median", form, (condition, holds))
+        query = f"SELECT MEDIAN(loss) FROM microdata WHERE {condition}"
+        for dialect in DIALECTS:
+            assert "median(loss)_upper" in rewrite(query, declare("split")).sql(dialect)
+    for where in ("", " WHERE loss > 0"):
+        test_the_truth_is_within_the_bounds_where_subdomains_stand_for_values("median", where)
+    test_the_truth_is_within_the_bounds_where_labels_stand_for_values("median")
+
+
+def test_a_new_dialect_is_one_entry_of_the_registry(monkeypatch):
+    toy = replace(DIALECTS["postgres"], name="toy", title="Toy", sqlglot="redshift")
+    monkeypatch.setitem(DIALECTS, "toy", toy)
+    query = "SELECT AVG(loss) FROM microdata WHERE loss > 0 AND sex LIKE 'f%'"
+    written = rewrite(query, declare("split"))
+    assert 'l0 AS "avg(loss)_lower"' in written.sql("toy")
+    with pytest.raises(QueryError, match="cannot be written for Toy"):
+        rewrite("SELECT COUNT(*) FROM microdata WHERE age % 1e0 = 0", declare("split")).sql("toy")
