@@ -6,22 +6,17 @@ RUN := $(VENV)/bin
 PEER := .venv-pycanon
 VIEW := $(VENV)/view
 
-.PHONY: demo test full browser packaging lint types imports house bench clean
+.PHONY: demo test services lint types imports house bench clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
 
 test: $(STAMP)
-	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "not browser and not postgres and not packaging"
+	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "not (browser or postgres or packaging)"
 
-full: $(STAMP)
-	$(RUN)/python -m pytest -n 2 --dist loadgroup
-
-browser: $(STAMP)
-	$(RUN)/python -m pytest -m "browser or postgres"
-
-packaging: $(STAMP)
-	$(RUN)/python -m pytest -m packaging
+# What needs Chromium, PostgreSQL, MariaDB or a wheel of its own.
+services: $(STAMP)
+	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "browser or postgres or packaging"
 
 lint: $(STAMP)
 	$(RUN)/ruff check
