@@ -96,7 +96,7 @@ def _mean(of_published: Sequence[Fraction], suppressed: int, cells: int) -> Frac
 
 
 @dataclass(frozen=True, eq=False)
-class _Column:
+class _ComparedColumn:
     """Sums over the published cells of a column, and which of them are stars."""
 
     steps: Fraction
@@ -105,16 +105,16 @@ class _Column:
     starred: np.ndarray
 
 
-def _column(table: Any, name: str, declared: Declared) -> _Column:
+def _column(table: Any, name: str, declared: Declared) -> _ComparedColumn:
     labels, codes = labels_of(table, name)
     column = declared.columns[name]
-    read = reader_for(declared.form.method)(name, column)
+    read = reader_for(declared.form)(name, column)
     rows = np.bincount(codes, minlength=len(labels)).tolist()
     level, height = levels(column, read)
     reached = [level(label) for label in labels]
     penalties = _penalties(labels, [read(label) for label in labels], column)
     stars = np.array([label == STAR for label in labels], dtype=bool)
-    return _Column(
+    return _ComparedColumn(
         steps=Fraction(sum(n * at for n, at in zip(rows, reached, strict=True)), height),
         penalty=sum((n * p for n, p in zip(rows, penalties, strict=True)), Fraction(0)),
         highest=max(reached),

@@ -56,7 +56,7 @@ def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Ans
         InputError: where a file of the release is missing.
     """
     question = read_question(sql, release.declared)
-    files = published(release, question.helped_by)
+    files = files_of_tables(release, question.helped_by)
     with engine(files, release.declared, estimator) as asked:
         return ask(asked, release.declared, question)
 
@@ -72,7 +72,7 @@ def answers(
     """
     questions = [read_question(sql, release.declared) for sql in queries]
     helped = dict.fromkeys(name for question in questions for name in question.helped_by)
-    with engine(published(release, list(helped)), release.declared, estimator) as asked:
+    with engine(files_of_tables(release, list(helped)), release.declared, estimator) as asked:
         for question in questions:
             yield ask(asked, release.declared, question)
 
@@ -90,7 +90,7 @@ def answer_on(
         return ask(asked, declared, question)
 
 
-def published(release: Release, sensitive: Sequence[str]) -> dict[str, Path]:
+def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Path]:
     """The files that queries on these sensitive columns read, by the names of their tables."""
     tables = {name: release.path(name) for name in schemas(release.declared)}
     helping = help_names(release.declared, sensitive)

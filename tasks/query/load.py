@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.ask import published
+from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.question.relations import GROUP_ID
+from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.views import Ready, bounds_function, groups_view
 from sfumato.tasks.sql.fill import create, fill, index, require_fitting
-from sfumato.tasks.sql.target import Target, target, telling
+from sfumato.tasks.sql.target import TargetDatabase, target, translate_refusals
 
 _KEY = (GROUP_ID, "hits")
 
@@ -71,7 +72,7 @@ def load(
         loaded = _ready(release.declared, tables, database)
         for name, table in tables.items():
             require_fitting(database, name, table, exact=not name.startswith("help_"))
-        with telling(f"{database.place}: the database refuses"):
+        with translate_refusals(f"{database.place}: the database refuses"):
             _require_ready(database)
             _require_free(database, loaded, replace)
             fill_all = _in_one if database.dialect.access.exchanges is None else _exchange
@@ -80,7 +81,7 @@ def load(
 
 
 def _read(release: Release) -> dict[str, pa.Table]:
-    paths = published(release, release.declared.named("sensitive"))
+    paths = files_of_tables(release, release.declared.named("sensitive"))
     return {name: _read_table(path) for name, path in paths.items()}
 
 
@@ -93,14 +94,14 @@ def _read_table(path: Path) -> pa.Table:
         raise InputError(f"{path}: not a Parquet file ({type(error).__name__})") from None
 
 
-def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: Target) -> _Loaded:
-    sensitive = declared.named("sensitive") if declared.form.shows in ("rows", "subdomains") else []
+def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: TargetDatabase) -> _Loaded:
+    sensitive = SQL_WAYS[declared.form.shows].views(declared)
     views = [groups_view(declared, name, database.dialect) for name in sensitive]
     functions = [bounds_function(declared, name, database.dialect) for name in sensitive]
     return _Loaded(tables, views, [function for function in functions if function is not None])
 
 
-def _require_ready(database: Target) -> None:
+def _require_ready(database: TargetDatabase) -> None:
     """Make sure that the database is set up as its dialect says."""
     required = database.dialect.access.require
     if required is not None:
@@ -110,7 +111,7 @@ def _require_ready(database: Target) -> None:
             raise InputError(f"{database.place}: {rule}")
 
 
-def _require_free(database: Target, loaded: _Loaded, replace: bool) -> None:
+def _require_free(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
     if replace:
         return
     there = {name.casefold() for (name,) in database.execute(database.dialect.access.existing)}
@@ -119,7 +120,7 @@ def _require_free(database: Target, loaded: _Loaded, replace: bool) -> None:
             raise InputError(f"{database.place}: there is a table {name!r} already")
 
 
-def _in_one(database: Target, loaded: _Loaded, replace: bool) -> None:
+def _in_one(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
     """Do everything in one transaction."""
     done = False
     database.begin()
@@ -140,14 +141,14 @@ def _in_one(database: Target, loaded: _Loaded, replace: bool) -> None:
             database.end(well=False)
 
 
-def _drop(database: Target, loaded: _Loaded) -> None:
+def _drop(database: TargetDatabase, loaded: _Loaded) -> None:
     for ready in (*loaded.functions, *loaded.views):
         database.execute(ready.drop)
     for name in loaded.tables:
         database.execute(f"DROP TABLE IF EXISTS {database.dialect.quoted(name)}")
 
 
-def _make(database: Target, name: str, table: pa.Table, called: str) -> None:
+def _make(database: TargetDatabase, name: str, table: pa.Table, called: str) -> None:
     """Create and fill a table; `called` is its name until the end."""
     keyed = name.startswith("help_") and set(_KEY) <= set(table.column_names)
     create(database, called, table, _KEY if keyed else ())
@@ -156,7 +157,7 @@ def _make(database: Target, name: str, table: pa.Table, called: str) -> None:
         index(database, called, GROUP_ID, f"{name}_{GROUP_ID}")
 
 
-def _exchange(database: Target, loaded: _Loaded, replace: bool) -> None:
+def _exchange(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
     """Fill tables under temporary names, and exchange them for those of the last names at once."""
     ((connection,),) = database.execute("SELECT CONNECTION_ID()")
     new = {name: f"sfumato_new_{connection}_{n}" for n, name in enumerate(loaded.tables)}
@@ -182,7 +183,7 @@ def _exchange(database: Target, loaded: _Loaded, replace: bool) -> None:
         database.execute(f"DROP TABLE IF EXISTS {names}")
 
 
-def _make_ready(database: Target, loaded: _Loaded, replace: bool) -> None:
+def _make_ready(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
     made: list[Ready] = []
     try:
         for ready in (*loaded.views, *loaded.functions):
@@ -197,7 +198,7 @@ def _make_ready(database: Target, loaded: _Loaded, replace: bool) -> None:
         raise
 
 
-def _rename(database: Target, moves: Sequence[tuple[str, str]]) -> None:
+def _rename(database: TargetDatabase, moves: Sequence[tuple[str, str]]) -> None:
     quoted = database.dialect.quoted
     pairs = (f"{quoted(old)} TO {quoted(new)}" for old, new in moves)
     database.execute(f"RENAME TABLE {', '.join(pairs)}")

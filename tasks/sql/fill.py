@@ -6,12 +6,12 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.sql.dialects.rows import kind_of
-from sfumato.tasks.sql.target import Target
+from sfumato.tasks.sql.target import TargetDatabase
 
 _COMMON: Mapping[str, str] = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}
 
 
-def create(database: Target, name: str, table: pa.Table, key: Sequence[str] = ()) -> None:
+def create(database: TargetDatabase, name: str, table: pa.Table, key: Sequence[str] = ()) -> None:
     """Create an empty table for these columns, with a primary key.
 
     Raises:
@@ -30,13 +30,13 @@ def create(database: Target, name: str, table: pa.Table, key: Sequence[str] = ()
     database.execute(f"CREATE TABLE {quoted(name)} ({', '.join(columns)}){options}")
 
 
-def index(database: Target, table: str, column: str, name: str) -> None:
+def index(database: TargetDatabase, table: str, column: str, name: str) -> None:
     """Index a table by a column."""
     parts = [database.dialect.quoted(part) for part in (name, table, column)]
     database.execute(f"CREATE INDEX {parts[0]} ON {parts[1]} ({parts[2]})")
 
 
-def _require_names(names: Sequence[str], database: Target) -> None:
+def _require_names(names: Sequence[str], database: TargetDatabase) -> None:
     storage = database.dialect.storage
     for name in names:
         if storage.longest_name is not None and storage.name_size(name) > storage.longest_name:
@@ -44,7 +44,7 @@ def _require_names(names: Sequence[str], database: Target) -> None:
             raise InputError(f"{database.place}: the name {name!r} is longer than {longest}")
 
 
-def sql_type(column: pa.ChunkedArray, database: Target) -> str:
+def sql_type(column: pa.ChunkedArray, database: TargetDatabase) -> str:
     """The type of a column in a database."""
     kind, storage = kind_of(column.type), database.dialect.storage
     known = {**_COMMON, **storage.types}
@@ -55,7 +55,7 @@ def sql_type(column: pa.ChunkedArray, database: Target) -> str:
     return known[kind]
 
 
-def require_fitting(database: Target, name: str, table: pa.Table, *, exact: bool) -> None:
+def require_fitting(database: TargetDatabase, name: str, table: pa.Table, *, exact: bool) -> None:
     """Make sure that the database can hold the values, and tell them apart and in order.
 
     Args:
@@ -76,6 +76,6 @@ def require_fitting(database: Target, name: str, table: pa.Table, *, exact: bool
             raise InputError(f"{database.place}: {name}: column {column!r}: {rule}")
 
 
-def fill(database: Target, name: str, table: pa.Table) -> None:
+def fill(database: TargetDatabase, name: str, table: pa.Table) -> None:
     """Insert all rows of a table into one that has the same columns."""
     database.dialect.storage.fill(database.connection, name, table)

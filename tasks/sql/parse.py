@@ -40,7 +40,7 @@ def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
     return trees[0]
 
 
-def shown(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name, fit for a message of one line."""
     return repr(name if len(name) <= 63 else f"{name[:60]}…")
 

@@ -14,12 +14,12 @@ _SURROGATES = range(0xD800, 0xE000)
 _END = 0x20000  # beyond, no script has cases
 
 
-def globbed(pattern: str, *, any_case: bool) -> str:
+def glob_of(pattern: str, *, any_case: bool) -> str:
     """A pattern as SQLite's GLOB reads it.
 
-    >>> globbed("a%_[*", any_case=False)
+    >>> glob_of("a%_[*", any_case=False)
     'a*?[[][*]'
-    >>> globbed("ä%", any_case=True)
+    >>> glob_of("ä%", any_case=True)
     '[Ää]*'
     """
     return "".join(_glob(character, any_case) for character in pattern)

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.parse import construct, parse, shown
+from sfumato.tasks.sql.parse import construct, parse, quote_name
 
 MAX_LIST = 1_000
 _MAX_DEPTH = 100
@@ -88,7 +88,7 @@ def column_named(column: exp.Expr, columns: Iterable[str]) -> str:
     alike = [other for other in names if other.casefold() == name.casefold()]
     if len(alike) == 1:
         return alike[0]
-    raise QueryError(f"{'ambiguous' if alike else 'unknown'} column {shown(name)}")
+    raise QueryError(f"{'ambiguous' if alike else 'unknown'} column {quote_name(name)}")
 
 
 def _boolean(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> None:

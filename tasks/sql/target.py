@@ -28,7 +28,7 @@ _ERRORS = (duckdb.Error, sqlite3.Error, psycopg.Error, pymysql.Error, SQLAlchemy
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetDatabase:
     """A connection to a database, its dialect, and what the database is called in messages."""
 
     dialect: Dialect
@@ -53,7 +53,7 @@ class Target:
 
 
 @contextmanager
-def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target]:
+def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[TargetDatabase]:
     """Connect to the database at an address; `${NAME}` in it comes from the environment.
 
     Raises:
@@ -61,16 +61,16 @@ def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target
     """
     address = read_url(url, environ)
     place, dialect = shown_place(address), _schemes()[address.drivername]
-    with telling(f"{place}: cannot connect"):
+    with translate_refusals(f"{place}: cannot connect"):
         connection, close = dialect.access.connect(address)
     try:
-        yield Target(dialect, place, connection)
+        yield TargetDatabase(dialect, place, connection)
     finally:
         close()
 
 
 @contextmanager
-def telling(what: str) -> Iterator[None]:
+def translate_refusals(what: str) -> Iterator[None]:
     """Say in one line what a database refused, with the kind of its error alone.
 
     Raises:

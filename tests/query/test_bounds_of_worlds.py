@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.tasks.query.ask import ask
-from sfumato.tasks.query.engines.rows import Grouped
+from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.sql.session import session
 from tests.query.worlds import CENSUS, aggregate, with_help, worlds
@@ -67,10 +67,12 @@ def test_bounds_are_the_extremes_over_all_worlds(seed):
         where = f"FROM microdata WHERE age <= {limit}"
         with session(with_help(table, "loss")) as connection:
             (row,) = ask(
-                Grouped(connection, CENSUS), CENSUS, read_question(f"SELECT {ALL} {where}", CENSUS)
+                RowsEngine(connection, CENSUS),
+                CENSUS,
+                read_question(f"SELECT {ALL} {where}", CENSUS),
             ).rows
             grouped = read_question(f"SELECT sex, {ALL} {where} GROUP BY sex", CENSUS)
-            cells = ask(Grouped(connection, CENSUS), CENSUS, grouped).rows
+            cells = ask(RowsEngine(connection, CENSUS), CENSUS, grouped).rows
         checked += _agree(row, table, selected)
         assert {cell["sex"] for cell in cells} == {sexes[i] for i in selected}
         assert len({cell["sex"] for cell in cells}) == len(cells)
@@ -92,7 +94,7 @@ def test_the_truth_is_within_the_bounds_of_large_tables():
         with session(with_help(table, "loss")) as connection:
             for where, keep in PREDICATES.items():
                 question = read_question(f"SELECT {ALL} FROM microdata WHERE {where}", CENSUS)
-                (row,) = ask(Grouped(connection, CENSUS), CENSUS, question).rows
+                (row,) = ask(RowsEngine(connection, CENSUS), CENSUS, question).rows
                 values = [r["loss"] for r in truth.to_pylist() if keep(r["age"], r["sex"])]
                 for function in FUNCTIONS:
                     bounds = row[f"{function}(loss)"]
@@ -115,5 +117,5 @@ def test_averages_are_exact_fractions():
     table = pa.table({"loss": [0, 0, 1], "group_id": [0, 0, 0], "age": [1, 1, 1]})
     with session(with_help(table, "loss")) as connection:
         question = read_question("SELECT AVG(loss) FROM microdata", CENSUS)
-        (row,) = ask(Grouped(connection, CENSUS), CENSUS, question).rows
+        (row,) = ask(RowsEngine(connection, CENSUS), CENSUS, question).rows
     assert row["avg(loss)"].lower == row["avg(loss)"].upper == Fraction(1, 3)

@@ -22,7 +22,7 @@ from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.dialects.registry import DIALECTS
-from sfumato.tasks.sql.patterns import globbed
+from sfumato.tasks.sql.patterns import glob_of
 from sfumato.tasks.sql.target import target
 from tests.query import databases, test_golden
 from tests.query.asked import EXACT, FORMS, SENSITIVE, Queries, declare, in_form, microdata, on_disk
@@ -329,7 +329,7 @@ def test_letters_are_alike_as_in_duckdb():
                 "(FROM range(1, 55296) UNION ALL FROM range(57344, 131072))) WHERE c ILIKE ?",
                 [letter],
             ).fetchone()
-            alike = globbed(letter, any_case=True)
+            alike = glob_of(letter, any_case=True)
             assert (alike[1:-1] if len(alike) > 1 else alike) == found[0]
 
 

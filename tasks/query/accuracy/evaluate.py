@@ -16,7 +16,7 @@ from sfumato.tasks.query.accuracy.random_query import Outcome, Queries
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
 from sfumato.tasks.query.accuracy.workloads.parameters import Workload
 from sfumato.tasks.query.accuracy.workloads.registry import WORKLOADS
-from sfumato.tasks.query.ask import engine, published
+from sfumato.tasks.query.ask import engine, files_of_tables
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
 
@@ -40,7 +40,7 @@ def evaluate(
     total = sum(workload.queries * len(workload.levels) for workload in workloads)
     done = 0
     measured: list[Measured] = []
-    files = published(release, release.declared.named("sensitive"))
+    files = files_of_tables(release, release.declared.named("sensitive"))
     with engine(files, release.declared) as asking:
         for workload in workloads:
             queries = _asked(workload, asking, release, original, randomness)

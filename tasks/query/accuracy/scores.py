@@ -73,7 +73,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Spread:
+class ErrorSpread:
     """Of so many scores the mean and the quartiles, None where there are no scores."""
 
     scored: int
@@ -88,8 +88,8 @@ class Summary:
     workload: str
     level: int
     queries: int
-    errors: Spread
-    widths: Spread
+    errors: ErrorSpread
+    widths: ErrorSpread
     outside: int
 
     def public(self) -> dict[str, Any]:
@@ -125,9 +125,9 @@ def _summary(workload: str, level: int, queries: Sequence[Measured]) -> Summary:
     )
 
 
-def _spread(scores: Iterable[float | None]) -> Spread:
+def _spread(scores: Iterable[float | None]) -> ErrorSpread:
     known = np.array([score for score in scores if score is not None], dtype=np.float64)
     if not len(known):
-        return Spread(0, None, None)
+        return ErrorSpread(0, None, None)
     low, middle, high = (float(q) for q in np.quantile(known, (0.25, 0.5, 0.75)))
-    return Spread(len(known), float(known.mean()), (low, middle, high))
+    return ErrorSpread(len(known), float(known.mean()), (low, middle, high))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sfumato.expectations.exact import Exact
 from sfumato.tasks.query.bounds.bounds import Bounds, Value, within
 from sfumato.tasks.query.bounds.spread import Choices
-from sfumato.tasks.query.bounds.subdomain_choices import chosen
+from sfumato.tasks.query.bounds.subdomain_choices import choices_of_cells
 from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
 from sfumato.tasks.query.bounds.values import sum_of, value_of
 
@@ -121,7 +121,7 @@ class Cells:
     def choices(self) -> Iterator[Choices]:
         """What each cell may count of its groups, as intervals of numbers."""
         digits = self._numbers.digits if self._numbers else 0
-        return chosen(self._held, self._selected, digits)
+        return choices_of_cells(self._held, self._selected, digits)
 
     def bounds(self, kind: "OfCells") -> list[Bounds]:
         """The bounds of an aggregate in each cell: of fewer values than its fewest it is null."""

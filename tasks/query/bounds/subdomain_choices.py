@@ -9,7 +9,7 @@ from sfumato.tasks.query.bounds.spread import Choices
 from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
 
 
-def chosen(held: Held, selected: Selected, digits: int) -> Iterator[Choices]:
+def choices_of_cells(held: Held, selected: Selected, digits: int) -> Iterator[Choices]:
     """The choices of each cell: of each group as many intervals as rows may count."""
     order = np.argsort(held.group, kind="stable")
     start = np.searchsorted(held.group[order], np.arange(len(held.sizes) + 1))

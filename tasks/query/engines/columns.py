@@ -25,14 +25,14 @@ from sfumato.tasks.sql.session import fetch, session
 @contextmanager
 def open_columns(
     tables: Files, declared: Declared, estimator: Estimator = "weighted"
-) -> Iterator["Counts"]:
+) -> Iterator["CountsEngine"]:
     """An engine that answers questions on the published tables and help tables."""
     with session(tables) as connection:
-        yield Counts(connection, declared, estimator)
+        yield CountsEngine(connection, declared, estimator)
 
 
 @dataclass(frozen=True)
-class Counts:
+class CountsEngine:
     """A session that sees the published tables."""
 
     connection: duckdb.DuckDBPyConnection

@@ -59,7 +59,7 @@ def expected_sums(
 ) -> dict[str, dict[Key, Fraction]]:
     """Per sensitive column and group columns the expected sum: hits times the group's mean."""
     estimates: dict[str, dict[Key, Fraction]] = {}
-    for name in summed(question):
+    for name in columns_of_sums(question):
         expected: dict[Key, Fraction] = defaultdict(Fraction)
         for *key, size, hits, of_group in fetch(connection, totals_query(question, name, rows_in)):
             expected[tuple(key)] += Fraction(of_group) * int(hits) / int(size)
@@ -67,7 +67,7 @@ def expected_sums(
     return estimates
 
 
-def summed(question: Question) -> list[str]:
+def columns_of_sums(question: Question) -> list[str]:
     """The sensitive columns whose sums tell what is expected of an aggregate."""
     helped = ((a.sensitive, a.kind.help) for a in question.aggregates)
     return list(dict.fromkeys(str(name) for name, of in helped if of is not None and of.expected))

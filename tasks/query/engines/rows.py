@@ -38,14 +38,14 @@ _Found = dict[Key, dict[Aggregate, Bounds]]
 @contextmanager
 def open_rows(
     tables: Files, declared: Declared, _estimator: Estimator = "weighted"
-) -> Iterator["Grouped"]:
+) -> Iterator["RowsEngine"]:
     """An engine that answers questions on the published tables and help tables."""
     with session(tables) as connection:
-        yield Grouped(connection, declared)
+        yield RowsEngine(connection, declared)
 
 
 @dataclass(frozen=True)
-class Grouped:
+class RowsEngine:
     """A session that sees the published tables."""
 
     connection: duckdb.DuckDBPyConnection

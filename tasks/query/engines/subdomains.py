@@ -23,8 +23,8 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.subdomain_bounds import Cells, Expected
 from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
 from sfumato.tasks.query.engines.engine import Files, read_table
-from sfumato.tasks.query.engines.from_help import bounds_from_help, summed
-from sfumato.tasks.query.engines.rows import Grouped
+from sfumato.tasks.query.engines.from_help import bounds_from_help, columns_of_sums
+from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.help_tables.subdomain_nodes import Nodes, read_nodes
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
@@ -39,7 +39,7 @@ _Found = dict[Key, dict[Aggregate, Bounds]]
 @contextmanager
 def open_subdomains(
     tables: Files, declared: Declared, _estimator: Estimator = "weighted"
-) -> Iterator["Subdomains"]:
+) -> Iterator["SubdomainsEngine"]:
     """An engine that answers questions on the published tables and help tables.
 
     Raises:
@@ -50,11 +50,11 @@ def open_subdomains(
     numbers = exact(nodes.values, name) if is_number(nodes.values.type) else None
     floats = _floats(numbers) if numbers else np.zeros(len(nodes.values))
     with session(tables) as connection:
-        yield Subdomains(connection, declared, name, nodes, numbers, floats)
+        yield SubdomainsEngine(connection, declared, name, nodes, numbers, floats)
 
 
 @dataclass(frozen=True)
-class Subdomains:
+class SubdomainsEngine:
     """A session that sees the published tables, and the subdomains of all targets.
 
     `numbers` are the values of the domain, exactly and as `floats`, where sums of them mean
@@ -90,7 +90,7 @@ class Subdomains:
     def _helped(self, question: Question, rows: str, estimates: bool) -> _Found:
         """The bounds without a condition on sensitive values."""
         expected: dict[str, dict[Key, Fraction]] = {}
-        if estimates and summed(question):
+        if estimates and columns_of_sums(question):
             asking = SubdomainQueries(question, rows)
             keys = self._keys(asking)
             sums = self._sums(*self._selected(asking, len(keys)), self.floats)
@@ -99,7 +99,7 @@ class Subdomains:
 
     def starts(self, name: str) -> list[Any]:
         """The published values of an ordered column, ascending, without NaN."""
-        return Grouped(self.connection, self.declared).starts(name)
+        return RowsEngine(self.connection, self.declared).starts(name)
 
     def _counted(self, question: Question, asking: SubdomainQueries, estimates: bool) -> _Found:
         """The bounds by what each cell may count of its groups."""

@@ -11,7 +11,7 @@ from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Matching, Question
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.query.question.ways.way import Bundles
-from sfumato.tasks.sql.parse import shown
+from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.sql.predicate import check_predicate
 
 
@@ -80,12 +80,12 @@ def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
     if names - hidden:
         raise QueryError(
             "a condition on a sensitive column and on others can only be joined by AND: "
-            f"{', '.join(map(shown, sorted(names)))}"
+            f"{', '.join(map(quote_name, sorted(names)))}"
         )
     if len({found[name] for name in hidden}) > 1:
         raise QueryError(
             "a condition on several columns whose association is not published can only be joined "
-            f"by AND: {', '.join(map(shown, sorted(hidden)))}"
+            f"by AND: {', '.join(map(quote_name, sorted(hidden)))}"
         )
     return found[hidden.pop()]
 

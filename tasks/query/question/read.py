@@ -27,7 +27,7 @@ from sfumato.tasks.query.question.conditions import read_condition
 from sfumato.tasks.query.question.having import Having, read_having
 from sfumato.tasks.query.question.question import TABLE, GroupColumn, Question
 from sfumato.tasks.query.question.ways.registry import WAYS
-from sfumato.tasks.sql.parse import construct, parse, shown
+from sfumato.tasks.sql.parse import construct, parse, quote_name
 from sfumato.tasks.sql.predicate import column_named
 
 _CLAUSES = frozenset({"expressions", "from_", "where", "group", "having"})
@@ -90,7 +90,7 @@ def _usable_column(node: exp.Expr, declared: Terms, clause: str) -> str:
     name = column_named(node, declared.columns)
     if declared.columns[name].role == "sensitive" and not _groups_by_sensitive(declared):
         raise QueryError(
-            f"column {shown(name)} is sensitive: {clause} cannot use it, aggregates can"
+            f"column {quote_name(name)} is sensitive: {clause} cannot use it, aggregates can"
         )
     return name
 
@@ -131,7 +131,7 @@ def _shown(node: exp.Expr, declared: Terms, group_by: tuple[str, ...]) -> GroupC
     if isinstance(inner, exp.Column):
         name = _usable_column(inner, declared, "SELECT")
         if name not in group_by:
-            raise QueryError(f"column {shown(name)} is selected but not grouped by")
+            raise QueryError(f"column {quote_name(name)} is selected but not grouped by")
         return GroupColumn(name, alias or name)
     return _aggregated(declared, inner, alias)
 
@@ -162,7 +162,7 @@ def _aggregate(
     found = WAYS[declared.form.shows].aggregated(kind, name, declared)
     type_ = declared.columns[name].type
     if found is not None and type_ not in kind.takes:
-        raise QueryError(f"{kind.called} takes numbers, and {shown(name)} is of type {type_}")
+        raise QueryError(f"{kind.called} takes numbers, and {quote_name(name)} is of type {type_}")
     return Aggregate(kind.name, found, label)
 
 
@@ -177,4 +177,4 @@ def _require_distinct(question: Question, sides: Sequence[str]) -> None:
         counted = Counter(name.casefold() for name in names)
         for name in names:
             if counted[name.casefold()] > 1:
-                raise QueryError(f"two columns of the answer are called {shown(name)}: use AS")
+                raise QueryError(f"two columns of the answer are called {quote_name(name)}: use AS")

@@ -9,7 +9,7 @@ from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.having import Comparison, Having, Joined, Reading
 from sfumato.tasks.query.question.question import GroupColumn, Question, sides
 from sfumato.tasks.query.sql.bounds_query import bounds_query
-from sfumato.tasks.query.sql.conditions.trees import named
+from sfumato.tasks.query.sql.conditions.trees import alias
 
 _COMPARISONS: Mapping[str, type[exp.Expr]] = {
     "<": exp.LT,
@@ -57,11 +57,11 @@ class AnswerColumns:
         for item in question.shown:
             if isinstance(item, GroupColumn):
                 key = exp.column(f"k{question.group_by.index(item.name)}")
-                columns.append(named(key, item.label, quoted=True))
+                columns.append(alias(key, item.label, quoted=True))
             else:
                 ends = zip(self._columns(item), self.shown_as, strict=True)
                 columns += [
-                    named(column, f"{item.label}_{end}", quoted=True) for column, end in ends
+                    alias(column, f"{item.label}_{end}", quoted=True) for column, end in ends
                 ]
         query = exp.select(*columns).from_(self.tree.subquery("answer"))
         return query.where(self._kept(question.having, reading)) if question.having else query

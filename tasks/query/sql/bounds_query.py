@@ -6,7 +6,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, GroupColumn, Question, sides
-from sfumato.tasks.query.sql.conditions.trees import named
+from sfumato.tasks.query.sql.conditions.trees import alias
 
 _SELECTED, _GROUP_ID, _HITS = "selected", "group_id", "hits"
 
@@ -25,11 +25,11 @@ def bounds_query(question: Question, rows: str = TABLE, *, divided: bool = True)
     keys, columns = _keys(question), []
     for item in question.shown:
         if isinstance(item, GroupColumn):
-            columns.append(named(keys[item.name], item.label, quoted=True))
+            columns.append(alias(keys[item.name], item.label, quoted=True))
         else:
             lower, upper = sides(item.label)
             low, high = _bounds(item, bool(keys), divided)
-            columns += [named(low, lower, quoted=True), named(high, upper, quoted=True)]
+            columns += [alias(low, lower, quoted=True), alias(high, upper, quoted=True)]
     query = exp.select(*columns).from_(_SELECTED)
     for name in question.helped_by:
         query = query.join(help_name(name), using=[_GROUP_ID, _HITS])
@@ -44,8 +44,8 @@ def totals_query(question: Question, sensitive: str, rows: str = TABLE) -> exp.S
     groups = (
         exp.select(
             _column(_GROUP_ID, helping),
-            named(exp.Max(this=hits.copy()), size),
-            named(total, "total"),
+            alias(exp.Max(this=hits.copy()), size),
+            alias(total, "total"),
         )
         .from_(helping)
         .group_by(_column(_GROUP_ID, helping))
@@ -65,10 +65,10 @@ def _selected(question: Question, rows: str) -> exp.Select:
     """How many rows of each group are selected, for each combination of the group columns."""
     keys = [_column(name, rows) for name in (*question.group_by, _GROUP_ID)]
     renamed = [
-        key if key.name == inner.name else named(key, inner.name, quoted=True)
+        key if key.name == inner.name else alias(key, inner.name, quoted=True)
         for key, inner in zip(keys[:-1], _keys(question).values(), strict=True)
     ]
-    count = named(exp.Count(this=exp.Star()), _HITS)
+    count = alias(exp.Count(this=exp.Star()), _HITS)
     query = exp.select(*renamed, keys[-1], count).from_(rows).group_by(*keys)
     return query.where(question.condition) if question.condition is not None else query
 

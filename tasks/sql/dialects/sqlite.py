@@ -23,14 +23,14 @@ from sfumato.tasks.sql.dialects.misfits import (
     misfitting_zeros,
 )
 from sfumato.tasks.sql.dialects.rows import insert_rows, kind_of
-from sfumato.tasks.sql.patterns import globbed
+from sfumato.tasks.sql.patterns import glob_of
 
 REAL_DIGITS = 15
 """Of a number that is held exactly."""
 
 
 def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
-    glob = exp.Literal.string(globbed(pattern, any_case=any_case))
+    glob = exp.Literal.string(glob_of(pattern, any_case=any_case))
     return exp.Glob(this=text, expression=glob)
 
 

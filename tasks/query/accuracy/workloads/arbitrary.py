@@ -12,7 +12,7 @@ from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.query.accuracy.random_query import Outcome
 from sfumato.tasks.query.accuracy.truth import read_help, truth_of
 from sfumato.tasks.query.accuracy.workloads.parameters import ArbitraryWorkload
-from sfumato.tasks.query.ask import published
+from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
@@ -39,7 +39,7 @@ class ArbitraryQueries:
         self._vector, self._original = _vectors(rows, columns, original)
         self._size = np.bincount(self._vector)
         sensitive = aggregate.sensitive or declared.named("sensitive")[0]
-        helping = published(release, [sensitive])[help_name(sensitive)]
+        helping = files_of_tables(release, [sensitive])[help_name(sensitive)]
         self._helped = read_help(pq.read_table(helping), self._kind)
         self._truth = truth_of(original[sensitive], self._kind)
 

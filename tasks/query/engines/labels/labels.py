@@ -30,12 +30,12 @@ from sfumato.tasks.query.bounds.counted_values import CountedValues, estimate_of
 from sfumato.tasks.query.bounds.extremes import Counting
 from sfumato.tasks.query.bounds.spread import Choices
 from sfumato.tasks.query.engines.engine import Files, read_table
-from sfumato.tasks.query.engines.labels.three_valued import Outcomes, Rows
-from sfumato.tasks.query.engines.labels.values_behind_labels import is_listed, listed_of
+from sfumato.tasks.query.engines.labels.three_valued import Rows, ThreeValued
+from sfumato.tasks.query.engines.labels.values_behind_labels import is_listed, values_of_label
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, Key, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
-from sfumato.tasks.sql.parse import literal, shown
+from sfumato.tasks.sql.parse import literal, quote_name
 from sfumato.tasks.sql.session import session
 
 _ANY: Mapping[str, Any] = {"date": date(1970, 1, 1), "string": "", "boolean": False}
@@ -45,19 +45,19 @@ _CELLS = 2_000  # of a GROUP BY over recoded columns
 @contextmanager
 def open_labels(
     tables: Files, declared: Declared, _estimator: Estimator = "weighted"
-) -> Iterator["Recoded"]:
+) -> Iterator["LabelsEngine"]:
     """An engine that answers questions on a table of labels."""
     microdata = read_table(tables[TABLE])
-    labels = read_labels(microdata, declared.columns, reader_for(declared.form.method))
+    labels = read_labels(microdata, declared.columns, reader_for(declared.form))
     plain = microdata.drop_columns(list(labels))
     if not plain.num_columns:
         raise QueryError("nothing is published but labels")
     with session({}) as connection:
-        yield Recoded(Rows(connection, declared.columns, labels, plain), {})
+        yield LabelsEngine(Rows(connection, declared.columns, labels, plain), {})
 
 
 @dataclass(frozen=True, eq=False)
-class Recoded:
+class LabelsEngine:
     """Published rows to be asked; `known` keeps the columns that were encoded."""
 
     rows: Rows
@@ -106,13 +106,13 @@ class Recoded:
         column = self.rows.schema[name]
         if not all(is_listed(label, column) for label in labels):
             raise QueryError(
-                f"GROUP BY cannot use {shown(name)}: its labels stand for any number of values"
+                f"GROUP BY cannot use {quote_name(name)}: its labels stand for any number of values"
             )
-        values = (value for label in labels for value in listed_of(label, column))
+        values = (value for label in labels for value in values_of_label(label, column))
         return list(dict.fromkeys(values))
 
     def _split(
-        self, plain: Sequence[str], outcomes: Outcomes
+        self, plain: Sequence[str], outcomes: ThreeValued
     ) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
         """The rows that may be meant, by their values in some columns published as they are."""
         rows = np.flatnonzero(outcomes.may)

@@ -50,7 +50,7 @@ class _Piece:
     last: int
 
 
-def by_pieces(
+def decide_on_number_line(
     labels: Sequence[Admitted],
     wide: Sequence[int],
     constants: Sequence[Any],

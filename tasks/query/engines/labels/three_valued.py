@@ -20,7 +20,11 @@ from sqlglot import exp
 from sfumato.expectations.arrow import as_numpy
 from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.query.engines.labels.values_behind_labels import Behind, is_single, listed_of
+from sfumato.tasks.query.engines.labels.values_behind_labels import (
+    ValuesBehindLabels,
+    is_single,
+    values_of_label,
+)
 from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.sql.session import fetch, fetch_table
 
@@ -30,7 +34,7 @@ _FAILED = 3  # what cannot be evaluated: it would not be answered on the origina
 
 
 @dataclass(frozen=True, eq=False)
-class Outcomes:
+class ThreeValued:
     """For each row (or label) which outcomes are possible (bool), and the chances of two (float).
 
     `chance` is that of true and `against` that of false, NaN where nothing is known.
@@ -53,10 +57,10 @@ class Outcomes:
         """Where it possibly holds."""
         return self.true
 
-    def take(self, codes: np.ndarray) -> "Outcomes":
+    def take(self, codes: np.ndarray) -> "ThreeValued":
         """The outcomes at some positions."""
         parts = (self.true, self.false, self.null, self.chance, self.against)
-        return Outcomes(*(part[codes] for part in parts))
+        return ThreeValued(*(part[codes] for part in parts))
 
 
 class Rows:
@@ -78,15 +82,15 @@ class Rows:
         self.number = exact.num_rows
         self._exact = exact
         self._connection = connection
-        self._behind: dict[str, Behind] = {}
+        self._behind: dict[str, ValuesBehindLabels] = {}
         self._encoded: dict[str, Column] = {}
-        self._known: dict[tuple[str, str], Outcomes] = {}
+        self._known: dict[tuple[str, str], ThreeValued] = {}
 
     def forget(self) -> None:
         """Keep no outcomes of parts of earlier conditions any longer."""
         self._known.clear()
 
-    def outcomes(self, condition: exp.Expr | None) -> Outcomes:
+    def outcomes(self, condition: exp.Expr | None) -> ThreeValued:
         """What a condition can come to on every row; without one, every row is meant."""
         if condition is None:
             return _certain(np.ones(self.number, dtype=np.int8))
@@ -98,7 +102,7 @@ class Rows:
             self._encoded[name] = encode(name, "sensitive", self._exact[name])
         return self._encoded[name]
 
-    def _of(self, node: exp.Expr) -> Outcomes:
+    def _of(self, node: exp.Expr) -> ThreeValued:
         asked = _columns(node)
         if len(asked) == 1:
             return self._of_one(asked[0], node)
@@ -111,12 +115,12 @@ class Rows:
             return reduce(join, (self._of(part) for part in _by_column(node)))
         return self._of_several(asked, node) if asked else self._of_none(node)
 
-    def _of_none(self, node: exp.Expr) -> Outcomes:
+    def _of_none(self, node: exp.Expr) -> ThreeValued:
         """Without columns a condition is the same for all rows."""
         found = self._decided(pa.table({_CONSTANT: [0]}), node)
         return _certain(np.repeat(found, self.number))
 
-    def _of_one(self, name: str, node: exp.Expr) -> Outcomes:
+    def _of_one(self, name: str, node: exp.Expr) -> ThreeValued:
         """What is on one column is decided once per value or label."""
         known = (name, node.sql("duckdb"))
         is_label = name in self.labels
@@ -126,16 +130,16 @@ class Rows:
         codes = self.labels[name][1] if is_label else self.column(name).codes
         return self._known[known].take(codes)
 
-    def _of_values(self, name: str, node: exp.Expr) -> Outcomes:
+    def _of_values(self, name: str, node: exp.Expr) -> ThreeValued:
         """On each value of a column that is published as it is, and on null."""
         values = self.column(name).values
         table = pa.table({name: pa.concat_arrays([values, pa.nulls(1, values.type)])})
         return _certain(self._decided(table, node))
 
-    def _of_labels(self, name: str, node: exp.Expr) -> Outcomes:
+    def _of_labels(self, name: str, node: exp.Expr) -> ThreeValued:
         """On each label of a recoded column."""
         if name not in self._behind:
-            self._behind[name] = Behind(self.labels[name][0], self.schema[name])
+            self._behind[name] = ValuesBehindLabels(self.labels[name][0], self.schema[name])
         type_ = self.schema[name].arrow_type
 
         def decide(values: pa.Array | Sequence[Any]) -> np.ndarray:
@@ -146,9 +150,9 @@ class Rows:
         whole = tally.weight.sum(axis=0)
         shares = tally.weight / np.where(whole > 0, whole, np.nan)
         false, true, null = tally.possible
-        return Outcomes(true, false, null, shares[1], shares[0])
+        return ThreeValued(true, false, null, shares[1], shares[0])
 
-    def _of_several(self, asked: Sequence[str], node: exp.Expr) -> Outcomes:
+    def _of_several(self, asked: Sequence[str], node: exp.Expr) -> ThreeValued:
         """A test on several columns is decided on the rows whose labels are single values."""
         certain = np.ones(self.number, dtype=bool)
         columns = {}
@@ -159,7 +163,7 @@ class Rows:
             labels, codes = self.labels[name]
             alone = [is_single(label) for label in labels]
             values = [
-                next(listed_of(label, self.schema[name])) if one else None
+                next(values_of_label(label, self.schema[name])) if one else None
                 for label, one in zip(labels, alone, strict=True)
             ]
             columns[name] = pa.array(values, self.schema[name].arrow_type).take(pa.array(codes))
@@ -189,9 +193,9 @@ class Rows:
         return found
 
 
-def conjunction(left: Outcomes, right: Outcomes) -> Outcomes:
+def conjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
     """What AND can come to: null with true or null is null, false with anything is false."""
-    return Outcomes(
+    return ThreeValued(
         left.true & right.true,
         left.false | right.false,
         (left.null & (right.true | right.null)) | (right.null & (left.true | left.null)),
@@ -200,12 +204,12 @@ def conjunction(left: Outcomes, right: Outcomes) -> Outcomes:
     )
 
 
-def negation(of: Outcomes) -> Outcomes:
+def negation(of: ThreeValued) -> ThreeValued:
     """What NOT can come to."""
-    return Outcomes(of.false, of.true, of.null, of.against, of.chance)
+    return ThreeValued(of.false, of.true, of.null, of.against, of.chance)
 
 
-def disjunction(left: Outcomes, right: Outcomes) -> Outcomes:
+def disjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
     """What OR can come to."""
     return negation(conjunction(negation(left), negation(right)))
 
@@ -236,9 +240,9 @@ def _number(value: int) -> exp.Expr:
     return exp.Literal.number(value)
 
 
-def _certain(found: np.ndarray) -> Outcomes:
+def _certain(found: np.ndarray) -> ThreeValued:
     """One outcome on each row, and any where the condition could not be evaluated."""
     failed = found == _FAILED
     true, false, null = (found == one for one in (1, 0, 2))
     chance, against = (np.where(failed, np.nan, one) for one in (true, false))
-    return Outcomes(true | failed, false | failed, null | failed, chance, against)
+    return ThreeValued(true | failed, false | failed, null | failed, chance, against)

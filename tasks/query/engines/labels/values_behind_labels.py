@@ -16,7 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.forms.recoded.labels import Admitted, Anything, Between, ListedValues, Prefixed
-from sfumato.tasks.query.engines.labels.number_line import Scale, by_pieces, scale_of
+from sfumato.tasks.query.engines.labels.number_line import Scale, decide_on_number_line, scale_of
 from sfumato.tasks.schema.published import DeclaredColumn
 
 MOST = 200_000  # values of all labels that are tried one by one
@@ -55,14 +55,14 @@ class _Tried(NamedTuple):
     weight: float
 
 
-class Behind:
+class ValuesBehindLabels:
     """What is behind the labels of a column; those that have few values are listed once."""
 
     def __init__(self, labels: Sequence[Admitted], column: DeclaredColumn) -> None:
         self._labels = labels
         self._scale = scale_of(column)
         listed = _listed(labels, self._scale, column)
-        pairs = [(n, value) for n in sorted(listed) for value in listed_of(labels[n], column)]
+        pairs = [(n, value) for n in sorted(listed) for value in values_of_label(labels[n], column)]
         pairs += [(n, None) for n, one in enumerate(labels) if one.null and n not in listed]
         places = {value: place for place, value in enumerate(dict.fromkeys(v for _, v in pairs))}
         self._told = [value for value in places if value is not None]
@@ -86,7 +86,7 @@ class Behind:
             return _undecided(self._wide, len(self._labels))
         named = [value for value in fold(nodes) if value is not None]
         if self._scale is not None:
-            found = by_pieces(self._labels, self._wide, named, self._scale, decide)
+            found = decide_on_number_line(self._labels, self._wide, named, self._scale, decide)
             return _undecided(self._wide, len(self._labels)) if found is None else Tally(*found)
         return self._of_texts([str(text) for text in named], condition, decide)
 
@@ -170,7 +170,7 @@ def is_single(label: Admitted) -> bool:
     return isinstance(label, ListedValues) and len(label.values) + label.null == 1
 
 
-def listed_of(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
+def values_of_label(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
     """All values of a label that has few, the null first where it is one."""
     if label.null:
         yield None

@@ -4,7 +4,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
 from sfumato.tasks.query.question.ways.way import Bundles, Way, require_never_null
-from sfumato.tasks.sql.parse import shown
+from sfumato.tasks.sql.parse import quote_name
 
 
 def _nothing_apart(_: Terms) -> Bundles:
@@ -16,7 +16,7 @@ def _beside_labels(kind: AggregateKind, name: str, declared: Terms) -> str | Non
         return name
     if not kind.counts_rows:
         raise QueryError(
-            f"column {shown(name)} is recoded: {kind.called} is of columns that are not"
+            f"column {quote_name(name)} is recoded: {kind.called} is of columns that are not"
         )
     require_never_null(name, declared)
     return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
-from sfumato.tasks.sql.parse import shown
+from sfumato.tasks.sql.parse import quote_name
 
 Bundles = Mapping[str, tuple[str, ...]]
 """For each column apart from rows those that keep their association with it, itself included."""
@@ -49,7 +49,7 @@ def of_sensitive(kind: AggregateKind, name: str, declared: Terms) -> str | None:
         return name
     if not kind.counts_rows:
         raise QueryError(
-            f"column {shown(name)} is published as it is: {kind.called} of it is exact "
+            f"column {quote_name(name)} is published as it is: {kind.called} of it is exact "
             f"in plain SQL on the published table"
         )
     require_never_null(name, declared)
@@ -64,5 +64,5 @@ def require_never_null(name: str, declared: Terms) -> None:
     """
     if declared.columns[name].nulls:
         raise QueryError(
-            f"column {shown(name)} can be null: count with COUNT(*) and WHERE … IS NOT NULL"
+            f"column {quote_name(name)} can be null: count with COUNT(*) and WHERE … IS NOT NULL"
         )

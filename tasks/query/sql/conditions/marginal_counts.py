@@ -26,13 +26,13 @@ from sfumato.tasks.query.question.question import Matching, Question
 from sfumato.tasks.query.question.relations import GROUP_ID, tables_of_counts
 from sfumato.tasks.query.sql.conditions.trees import (
     Part,
+    alias,
     key_names,
     keys_of,
-    named,
     own,
-    published,
+    published_column,
     same,
-    summed,
+    total_of,
     tree,
     trees,
     with_parts,
@@ -55,7 +55,7 @@ class MarginalCounts:
         columns: list[exp.Expr] = [*keys_of(self.question)]
         for number in range(len(self.question.aggregates)):
             shown = zip(("least", "most", "expected"), "lue", strict=True)
-            columns += [named(own(of), f"{side}{number}") for of, side in shown]
+            columns += [alias(own(of), f"{side}{number}") for of, side in shown]
         return with_parts(self._parts(), exp.select(*columns).from_("counted"))
 
     def counts(self) -> exp.Select:
@@ -94,7 +94,7 @@ class MarginalCounts:
     def _ranged(self, terms: list["_Term"]) -> exp.Select:
         """The bounds of each group in each cell, and what is expected of it."""
         lows = [term.low for term in terms]
-        low = summed(lows) if lows else own("size")
+        low = total_of(lows) if lows else own("size")
         if len(terms) > 1:
             spare = exp.Mul(this=exp.Literal.number(len(terms) - 1), expression=own("size"))
             low = exp.Sub(this=low, expression=spare)
@@ -106,7 +106,7 @@ class MarginalCounts:
         for term in terms:
             expected = term.shared(expected, self.estimator)
         keys = [own(key, f"meant_{key}") for key in key_names(self.question)]
-        shown = [named(low, "low"), named(high, "high"), named(expected, "expected")]
+        shown = [alias(low, "low"), alias(high, "high"), alias(expected, "expected")]
         query = exp.select(*keys, *shown).from_("sizes")
         for table in (table for term in terms for table in term.joined):
             query = query.join(table, on=same(GROUP_ID, table, "sizes"))
@@ -153,11 +153,11 @@ class _Term:
         admitted = exp.select(own(GROUP_ID), tree("COUNT(*) AS m")).from_(table)
         yield self._admitted, admitted.group_by(own(GROUP_ID))
         if self.key.startswith("k"):
-            key = named(published(self.name), self.key)
-            columns = [own(GROUP_ID), key, tree("1 AS l"), named(expected, "n")]
+            key = alias(published_column(self.name), self.key)
+            columns = [own(GROUP_ID), key, tree("1 AS l"), alias(expected, "n")]
             yield self._meant, self._where(exp.select(*columns).from_(table))
         else:
-            sums = tree("COUNT(*) AS l"), named(exp.Sum(this=expected), "n")
+            sums = tree("COUNT(*) AS l"), alias(exp.Sum(this=expected), "n")
             yield self._meant, self._grouped(*sums, table=table)
 
     def _grouped(self, *columns: exp.Expr, table: str) -> exp.Select:

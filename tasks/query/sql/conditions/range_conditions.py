@@ -24,10 +24,10 @@ from sfumato.tasks.query.sql.conditions.trees import (
     BOUNDS_OF,
     VALUED,
     Part,
-    celled,
+    alias,
+    cell_parts,
     key_names,
     keys_of,
-    named,
     own,
     same,
     tree,
@@ -55,10 +55,10 @@ class RangeConditions:
         kinds = self._kinds()
         self._require_order()
         keys = zip(keys_of(self.question, "counted"), key_names(self.question), strict=True)
-        columns: list[exp.Expr] = [named(of, key) for of, key in keys]
+        columns: list[exp.Expr] = [alias(of, key) for of, key in keys]
         for number, aggregate in enumerate(self.question.aggregates):
             sides = zip(_sides(aggregate), ("l", "u"), strict=True)
-            columns += [named(of, f"{side}{number}") for of, side in sides]
+            columns += [alias(of, f"{side}{number}") for of, side in sides]
         query = exp.select(*columns, tree("counted.count_l AS least")).from_("counted")
         parts = self._counted()
         for end in _SIDES if kinds else ():
@@ -97,7 +97,7 @@ class RangeConditions:
         if keys:
             counted = counted.group_by(own("cell"), *keys_of(self.question))
         return [
-            *celled(self.question, self.relations.rows),
+            *cell_parts(self.question, self.relations.rows),
             *self._narrowed(),
             *((name, tree(text)) for name, text in _PARTS.items()),
             ("counted", counted),
@@ -160,7 +160,7 @@ def _bounds(end: str, kinds: Sequence[AggregateKind]) -> exp.Select:
     side, place = _SIDES[end]
     columns: list[exp.Expr] = [own("cell", "r")]
     bounds = ((kind.name, kind.over_ranges) for kind in kinds)
-    columns += [named(of[place].copy(), f"{name}_{side}") for name, of in bounds if of]
+    columns += [alias(of[place].copy(), f"{name}_{side}") for name, of in bounds if of]
     query = exp.select(*columns).from_(exp.table_("ranged", alias="r"))
     query = query.join(exp.table_(f"{VALUED}{end}", alias="w"), on=same(GROUP_ID, "w", "r"))
     return query.group_by(own("cell", "r"))

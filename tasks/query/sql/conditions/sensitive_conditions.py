@@ -27,19 +27,19 @@ from sfumato.tasks.query.sql.conditions.sensitive_values import (
     ENDS,
     count_of,
     items,
+    matching_values,
     of_value,
-    ranged,
+    rows_meant,
     runs,
-    valued,
 )
 from sfumato.tasks.query.sql.conditions.trees import (
     BOUNDS_OF,
     VALUED,
     Part,
-    celled,
+    alias,
+    cell_parts,
     key_names,
     keys_of,
-    named,
     own,
     same,
     tree,
@@ -72,7 +72,7 @@ class SensitiveConditions:
         columns: list[exp.Expr] = list(self._named_keys())
         for number, aggregate in enumerate(self.question.aggregates):
             sides = zip(self._sides(aggregate), ("l", "u"), strict=True)
-            columns += [named(of, f"{side}{number}") for of, side in sides]
+            columns += [alias(of, f"{side}{number}") for of, side in sides]
         query = exp.select(*columns, tree("counted.count_l AS least")).from_("counted")
         parts = [*self._counted(), *self._of_values(), *self._bounds_of_columns()]
         for number in range(len(self.aggregated)):
@@ -117,7 +117,7 @@ class SensitiveConditions:
 
     def _named_keys(self) -> list[exp.Alias]:
         return [
-            named(of, key) for of, key in zip(self._keys, key_names(self.question), strict=True)
+            alias(of, key) for of, key in zip(self._keys, key_names(self.question), strict=True)
         ]
 
     def _counted(self) -> list[Part]:
@@ -129,9 +129,9 @@ class SensitiveConditions:
         counted = exp.select(cell, *keys, *trees(*_SUMMED)).from_("ranged")
         if keys:
             counted = counted.group_by(own("cell"), *keys_of(question))
-        whole = ranged(self._matched())
+        whole = rows_meant(self._matched())
         return [
-            *celled(question, rows),
+            *cell_parts(question, rows),
             ("sizes", sizes),
             *self._matching(),
             ("ranged", whole),
@@ -148,7 +148,7 @@ class SensitiveConditions:
         parts = []
         for number, matching in enumerate(self.question.matching):
             table = self.relations.tables[matching.columns]
-            counted = exp.select(own(GROUP_ID), named(count_of(table, self.relations), "m"))
+            counted = exp.select(own(GROUP_ID), alias(count_of(table, self.relations), "m"))
             counted = counted.from_(table).where(matching.condition)
             parts.append((f"matching_{number}", counted.group_by(own(GROUP_ID))))
         return parts
@@ -168,8 +168,8 @@ class SensitiveConditions:
         """The rows of each group that other conditions mean, and the values that match."""
         conditions = [m.condition for m in self.question.matching if m.columns == columns]
         return [
-            (f"ranged_{number}", ranged(self._matched(without=columns))),
-            (f"{VALUED}{number}", valued(name, columns, conditions, self.relations)),
+            (f"ranged_{number}", rows_meant(self._matched(without=columns))),
+            (f"{VALUED}{number}", matching_values(name, columns, conditions, self.relations)),
         ]
 
     def _bounds_of_columns(self) -> list[Part]:
@@ -183,7 +183,7 @@ class SensitiveConditions:
             columns: list[exp.Expr] = [own("cell")]
             for kind in sorted(kinds, key=lambda kind: kind.name):
                 for of, end in zip(kind.over_counts or (), ("l", "u"), strict=False):
-                    columns.append(named(of.copy(), f"{kind.name}_{end}"))
+                    columns.append(alias(of.copy(), f"{kind.name}_{end}"))
             bounds = exp.select(*columns).from_(source).group_by(own("cell"))
             parts.append((f"{BOUNDS_OF}{number}", bounds))
         return parts

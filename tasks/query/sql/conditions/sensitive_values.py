@@ -7,9 +7,9 @@ from sqlglot import exp
 from sfumato.tasks.query.question.relations import GROUP_ID, Relations
 from sfumato.tasks.query.sql.conditions.trees import (
     VALUED,
-    named,
+    alias,
     own,
-    published,
+    published_column,
     same,
     tree,
     trees,
@@ -28,7 +28,7 @@ def count_of(table: str, relations: Relations) -> exp.Expr:
     return count
 
 
-def ranged(matched: Sequence[str]) -> exp.Select:
+def rows_meant(matched: Sequence[str]) -> exp.Select:
     """How many rows of each group are meant at least and at most, and as expected.
 
     Args:
@@ -43,7 +43,7 @@ def ranged(matched: Sequence[str]) -> exp.Select:
         expected = tree("x * y / size").transform(_put, {"x": expected, "y": m})
         query = query.join(name, on=same(GROUP_ID, name, "celled"), join_type="LEFT")
     least: exp.Expr = tree("CASE WHEN x > 0 THEN x ELSE 0 END").transform(_put, {"x": low})
-    columns = [named(least, "lo"), named(high, "hi"), named(expected, "expected")]
+    columns = [alias(least, "lo"), alias(high, "hi"), alias(expected, "expected")]
     return query.select(*trees("celled.*", "size"), *columns)
 
 
@@ -53,16 +53,16 @@ def _put(node: exp.Expr, values: dict[str, exp.Expr]) -> exp.Expr:
     return values[node.name].copy() if known and node.name in values else node
 
 
-def valued(
+def matching_values(
     name: str, columns: tuple[str, ...], conditions: Sequence[exp.Expr], relations: Relations
 ) -> exp.Select:
     """The matching values of each group, how often they occur, and how many are below them."""
     table = relations.tables[columns]
-    times = named(count_of(table, relations), "times")
-    grouped = exp.select(own(GROUP_ID), named(published(name), "v"), times).from_(table)
+    times = alias(count_of(table, relations), "times")
+    grouped = exp.select(own(GROUP_ID), alias(published_column(name), "v"), times).from_(table)
     for condition in conditions:
         grouped = grouped.where(condition)
-    grouped = grouped.group_by(own(GROUP_ID), published(name))
+    grouped = grouped.group_by(own(GROUP_ID), published_column(name))
     shown = trees(
         "group_id",
         "v",

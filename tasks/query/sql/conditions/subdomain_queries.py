@@ -7,11 +7,11 @@ from sqlglot import exp
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.sql.conditions.trees import (
     CELLED,
-    celled,
+    alias,
+    cell_parts,
     keys_of,
-    named,
     own,
-    published,
+    published_column,
     tree,
     trees,
     with_parts,
@@ -46,10 +46,10 @@ class SubdomainQueries:
     def wanted(self, name: str) -> exp.Select:
         """The values of the domain on which the condition on the sensitive column holds."""
         (matching,) = self.question.matching
-        values = exp.select(named(exp.column("lower", quoted=True), name, quoted=True)).distinct()
+        values = exp.select(alias(exp.column("lower", quoted=True), name, quoted=True)).distinct()
         values = values.from_("targets").where(tree('"lower" = "upper"'))
-        query = exp.select(published(name)).from_("domain").where(matching.condition)
+        query = exp.select(published_column(name)).from_("domain").where(matching.condition)
         return with_parts([("domain", values)], query)
 
     def _query(self, query: exp.Select) -> exp.Select:
-        return with_parts(celled(self.question, self.rows), query)
+        return with_parts(cell_parts(self.question, self.rows), query)

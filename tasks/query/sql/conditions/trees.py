@@ -35,7 +35,7 @@ def trees(*texts: str) -> list[Any]:
     return [tree(text) for text in texts]
 
 
-def named(expression: exp.Expr, name: str, *, quoted: bool = False) -> exp.Alias:
+def alias(expression: exp.Expr, name: str, *, quoted: bool = False) -> exp.Alias:
     """An expression under a name."""
     return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=quoted))
 
@@ -45,7 +45,7 @@ def own(name: str, table: str | None = None) -> exp.Column:
     return exp.column(exp.to_identifier(name), table=table)
 
 
-def published(name: str) -> exp.Column:
+def published_column(name: str) -> exp.Column:
     """A published column, which can have any name."""
     return exp.column(exp.to_identifier(name, quoted=True))
 
@@ -55,7 +55,7 @@ def same(name: str, first: str, second: str) -> exp.EQ:
     return exp.EQ(this=own(name, first), expression=own(name, second))
 
 
-def summed(terms: Sequence[exp.Expr]) -> exp.Expr:
+def total_of(terms: Sequence[exp.Expr]) -> exp.Expr:
     """The sum of some terms."""
     total, *others = terms
     for other in others:
@@ -73,10 +73,10 @@ def keys_of(question: Question, table: str | None = None) -> list[exp.Column]:
     return [own(key, table) for key in key_names(question)]
 
 
-def celled(question: Question, rows: str) -> list[Part]:
+def cell_parts(question: Question, rows: str) -> list[Part]:
     """How many rows of each group are selected, for each cell: k0, k1, …, group_id, hits, cell."""
-    by = [published(name) for name in question.group_by]
-    keys = [named(of.copy(), key) for of, key in zip(by, key_names(question), strict=True)]
+    by = [published_column(name) for name in question.group_by]
+    keys = [alias(of.copy(), key) for of, key in zip(by, key_names(question), strict=True)]
     selected = exp.select(*keys, own(GROUP_ID), tree("COUNT(*) AS hits")).from_(rows)
     if question.condition is not None:
         selected = selected.where(question.condition)
@@ -84,7 +84,7 @@ def celled(question: Question, rows: str) -> list[Part]:
     if keys:
         ranked = exp.Order(expressions=[exp.Ordered(this=key) for key in keys_of(question)])
         cell = exp.Window(this=exp.DenseRank(), order=ranked, over="OVER")
-    numbered = exp.select(tree("selected.*"), named(cell, "cell")).from_("selected")
+    numbered = exp.select(tree("selected.*"), alias(cell, "cell")).from_("selected")
     return [("selected", selected.group_by(*by, own(GROUP_ID))), (CELLED, numbered)]
 
 
