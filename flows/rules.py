@@ -118,8 +118,8 @@ def _partition(spec: SpecParts) -> None:
 
 def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """Why a promise can never be measured on what is published, where it cannot."""
-    if spec.form.shows not in promise.ways:
-        forms = sorted(n for n, kind in FORM_PARAMETERS.items() if kind.shows in promise.ways)
+    if not spec.form.admits(promise):
+        forms = sorted(name for name, kind in FORM_PARAMETERS.items() if kind.admits(promise))
         where = ", ".join(forms)
         return f"{promise.name} means nothing in form {spec.form.method}; it does in {where}"
     column = spec.columns[promise.sensitive] if promise.sensitive else None
@@ -153,7 +153,7 @@ def _workloads(spec: SpecParts) -> None:
 def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     """Why the queries of a workload cannot be asked of what is published, where they cannot."""
     form = spec.form.method
-    if spec.form.shows == "columns" and workload.aggregate != "count":
+    if spec.form.counts_alone and workload.aggregate != "count":
         return f"form {form} answers counts, not {workload.aggregate}"
     if workload.kind == "arbitrary" and spec.form.rows_table is None:
         return f"arbitrary selections of rows mean nothing in form {form}"

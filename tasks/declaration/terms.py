@@ -69,8 +69,8 @@ class Terms(_Frozen):
 
     @property
     def recoded(self) -> bool:
-        """Whether labels stand in the place of quasi-identifiers, and all else is as it was."""
-        return self.form.shows == "labels"
+        """True where labels stand in the place of quasi-identifiers, and all else is as it was."""
+        return self.form.recodes
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:

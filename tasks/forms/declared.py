@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
-from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.model import PrivacyModel, Way
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.columns import ColumnSpec, Role
 from sfumato.tasks.schema.part import Part
@@ -42,13 +42,18 @@ class FormParameters(Part):
 
     `shows` names the way in which a person is shown, by which queries are answered: "labels" beside
     a sensitive value, "rows" of exact values beside grouped ones, or beside "subdomains" of them,
-    or "columns", each by itself. `rows_table` is the table of exact rows, if there is one.
-    `declares` tells that promises are judged by declared distributions, not by the rows' values;
-    `shows_insensitive`, that insensitive columns are published; `shows_hierarchies`, that labels
-    come from the hierarchies of quasi-identifiers.
+    or "columns", each by itself. A form with a way of its own names the one of these on which
+    promises mean the same in `judged_as`. `rows_table` is the table of exact rows, if there is one.
+    `recodes` tells that labels stand in the place of quasi-identifiers; `shows_hierarchies`, that
+    these come from hierarchies; `counts_alone`, that no aggregate but counts can be asked;
+    `declares`, that promises are judged by declared distributions, not by the rows' values;
+    `shows_insensitive`, that insensitive columns are published.
     """
 
     shows: ClassVar[str]
+    judged_as: ClassVar[Way | None] = None
+    recodes: ClassVar[bool] = False
+    counts_alone: ClassVar[bool] = False
     rows_table: ClassVar[str | None] = None
     declares: ClassVar[bool] = False
     shows_insensitive: ClassVar[bool] = True
@@ -56,9 +61,14 @@ class FormParameters(Part):
 
     method: str
 
+    @classmethod
+    def admits(cls, promise: PrivacyModel) -> bool:
+        """Decide whether a promise means something of what the form shows."""
+        return (cls.judged_as or cls.shows) in promise.ways
+
     @property
     def together(self) -> bool:
-        """Whether sensitive values of one person stand in one row."""
+        """True where the sensitive values of one person stand in one row."""
         return True
 
     def fault_in(self, _spec: Companions) -> str | None:
@@ -76,5 +86,5 @@ class SensitiveApart(FormParameters):
 
     @property
     def together(self) -> bool:
-        """Whether sensitive values of one person stand in one row."""
+        """True where the sensitive values of one person stand in one row."""
         return self.sensitive == "together"

@@ -25,7 +25,6 @@ from sfumato.expectations.groups.groups import Counts, Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
-from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
 from sfumato.tasks.report.part_templates import template_loader
 from sfumato.tasks.report.plots.axes import thousands
@@ -39,6 +38,7 @@ from sfumato.tasks.report.promises import (
     widest_e,
     with_sensitive,
 )
+from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.report.utility import utility_lines
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -143,16 +143,12 @@ def _columns(declared: Declared) -> list[_Column]:
             _type(column.type, column.scale),
             column.nulls,
             column.unprotected,
-            _shown_as(name, declared) if column.role == "quasi-identifier" else "",
+            SNIPPETS[declared.form.shows].place_of(name)
+            if column.role == "quasi-identifier"
+            else "",
         )
         for name, column in ordered
     ]
-
-
-def _shown_as(name: str, declared: Declared) -> str:
-    """What stands in the place of a quasi-identifier, where it is not shown in rows as it is."""
-    alone = f"by itself, in {table_of(name)}"
-    return {"labels": "published as labels", "columns": alone}.get(declared.form.shows, "")
 
 
 def _type(name: str, scale: int | None) -> str:

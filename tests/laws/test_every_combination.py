@@ -259,7 +259,7 @@ def represents(microdata, partition, tables, form):
     if SHOWN[form].method == "permuted":
         assert sorted(kept["wage"].to_pylist()) == sorted(table["wage"].to_pylist())
         return
-    labels = read_labels(table, SCHEMA, reader_for(SHOWN[form].method))
+    labels = read_labels(table, SCHEMA, reader_for(SHOWN[form]))
     place = {note: row for row, note in enumerate(table["note"].to_pylist())}
     for row in kept.to_pylist():
         at = place[row["note"]]

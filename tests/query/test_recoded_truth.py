@@ -406,7 +406,7 @@ UNIVERSE = {
 def attainable(release, name, where):
     """How many rows surely and possibly meet a condition on one column, by trying a universe."""
     declared = release.columns[name]
-    read = reader_for(release.declared.form.method)(name, declared)
+    read = reader_for(release.declared.form)(name, declared)
     table = release.tables["microdata"]
     rows, values = [], []
     for row, label in enumerate(table[name].to_pylist()):

@@ -9,6 +9,7 @@ class AmbiguousParameters(SensitiveApart):
     """The values of each quasi-identifier that a group admits, each quasi-identifier by itself."""
 
     shows: ClassVar[str] = "columns"
+    counts_alone: ClassVar[bool] = True
     shows_insensitive: ClassVar[bool] = False
 
     method: Literal["ambiguous"]

@@ -11,6 +11,7 @@ class GeneralizedParameters(FormParameters):
     """Labels that stand for several values in the place of quasi-identifiers."""
 
     shows: ClassVar[str] = "labels"
+    recodes: ClassVar[bool] = True
     shows_hierarchies: ClassVar[bool] = True
 
     method: Literal["generalized"]
@@ -20,6 +21,7 @@ class SuppressedParameters(FormParameters):
     """Quasi-identifiers as they are where a whole group shares them, else a star."""
 
     shows: ClassVar[str] = "labels"
+    recodes: ClassVar[bool] = True
 
     method: Literal["suppressed"]
     linked: Annotated[

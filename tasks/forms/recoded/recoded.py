@@ -17,6 +17,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.structure import ReadableLabels, Rule, rules_of_published
+from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, is_canonical
 from sfumato.tasks.forms.recoded.labels import Admitted, Reader, reader, reader_of_suppressed
@@ -82,9 +83,9 @@ def labels_of(table: pa.Table, name: str) -> tuple[list[str | None], np.ndarray]
     return encoded.dictionary.to_pylist(), as_numpy(encoded.indices)
 
 
-def reader_for(form: str) -> ReaderOf:
-    """How the labels of a form are read."""
-    return reader_of_suppressed if form == "suppressed" else reader
+def reader_for(form: FormParameters) -> ReaderOf:
+    """The reader of a form's labels: those of hierarchies, or values and stars."""
+    return reader if form.shows_hierarchies else reader_of_suppressed
 
 
 def read_labels(

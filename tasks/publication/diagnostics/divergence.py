@@ -48,7 +48,7 @@ def divergence(original: Microdata, tables: Tables, declared: Declared) -> Diver
     if not declared.recoded or not tables[TABLE].num_rows:
         return None
     table = tables[TABLE]
-    published = read_labels(table, declared.columns, reader_for(declared.form.method))
+    published = read_labels(table, declared.columns, reader_for(declared.form))
     fits = {name: _fits(original[name], labels) for name, (labels, _) in published.items()}
     sensitive = declared.named("sensitive")
     kl = _kl(original, published, fits, _jointly(original, table, sensitive))

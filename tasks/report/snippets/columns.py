@@ -4,22 +4,25 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.query.question.relations import tables_of_counts
 from sfumato.tasks.report.snippets.snippet import Snippet
-from sfumato.tasks.report.snippets.text import quoted, reading, words
+from sfumato.tasks.report.snippets.text import line_of_table, quoted_name, words
 
 
 def _counted(declared: Declared) -> list[str]:
     """How often each sensitive value occurs, and in how many rows a quasi-identifier's may."""
     columns, counts = min(tables_of_counts(declared).items())
-    by = quoted(min(columns))
-    lines = [reading(counts, declared), f'{counts}.groupby({by}, dropna=False)["count"].sum()']
+    by = quoted_name(min(columns))
+    lines = [
+        line_of_table(counts, declared),
+        f'{counts}.groupby({by}, dropna=False)["count"].sum()',
+    ]
     for name in words(declared)[:1]:
         admitted = table_of(name)
         sizes = f'{counts}.groupby("group_id")["count"].sum()'
         lines += [
-            reading(admitted, declared),
+            line_of_table(admitted, declared),
             f"sizes = {sizes}",
             f'covering = {admitted}.merge(sizes, on="group_id")',
-            f'covering.groupby({quoted(name)}, dropna=False)["count"].sum()',
+            f'covering.groupby({quoted_name(name)}, dropna=False)["count"].sum()',
         ]
     return lines
 
@@ -28,4 +31,5 @@ columns = Snippet(
     lines=_counted,
     by=lambda declared: words(declared)[:1],
     aggregates=lambda _: ["COUNT(*)"],
+    place_of=lambda name: f"by itself, in {table_of(name)}",
 )

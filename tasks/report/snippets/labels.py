@@ -5,13 +5,13 @@ import json
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.report.snippets.snippet import Snippet
-from sfumato.tasks.report.snippets.text import aggregates, printable, reading
+from sfumato.tasks.report.snippets.text import aggregates, line_of_table, printable
 
 
 def _lines(declared: Declared) -> list[str]:
     """How many rows have each vector of labels."""
     labels = json.dumps([printable(n) for n in sorted(declared.named("quasi-identifier"))])
-    return [reading(TABLE, declared), f"{TABLE}.groupby({labels}, dropna=False).size()"]
+    return [line_of_table(TABLE, declared), f"{TABLE}.groupby({labels}, dropna=False).size()"]
 
 
 def _listed(declared: Declared) -> list[str]:
@@ -21,4 +21,6 @@ def _listed(declared: Declared) -> list[str]:
     return [name for name, rows in known if isinstance(rows, tuple) and name in quasi][:1]
 
 
-labels = Snippet(lines=_lines, by=_listed, aggregates=aggregates)
+labels = Snippet(
+    lines=_lines, by=_listed, aggregates=aggregates, place_of=lambda _: "published as labels"
+)

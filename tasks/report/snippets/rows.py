@@ -6,9 +6,9 @@ from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.report.snippets.text import (
     aggregates,
+    line_of_table,
     ordered_columns,
     per_group,
-    reading,
     words,
 )
 
@@ -16,7 +16,7 @@ from sfumato.tasks.report.snippets.text import (
 def _lines(declared: Declared) -> list[str]:
     """The published rows, and what is exact of the values of a group."""
     if relations(declared).rows == TABLE:
-        return [reading(TABLE, declared), *per_group(TABLE, ["size", "min", "max"], declared)]
+        return [line_of_table(TABLE, declared), *per_group(TABLE, ["size", "min", "max"], declared)]
     return _joined(declared)
 
 
@@ -25,7 +25,7 @@ def _joined(declared: Declared) -> list[str]:
     known = relations(declared)
     first = (ordered_columns(declared) or sorted(declared.named("sensitive")))[0]
     values = next(table for columns, table in known.tables.items() if first in columns)
-    read = [reading(name, declared) for name in (known.rows, values)]
+    read = [line_of_table(name, declared) for name in (known.rows, values)]
     joined = f'{known.rows}.merge({values}, on="group_id")'
     return [*read, joined, *per_group(values, ["min", "max"], declared)]
 

@@ -14,8 +14,10 @@ class Snippet:
         lines: of a program that reads the published tables.
         by: the columns by which the example query groups.
         aggregates: what it selects of each group.
+        place_of: where a quasi-identifier is shown, empty where it is in rows as it is.
     """
 
     lines: Callable[[Declared], Sequence[str]]
     by: Callable[[Declared], Sequence[str]]
     aggregates: Callable[[Declared], Sequence[str]]
+    place_of: Callable[[str], str] = lambda _: ""

@@ -4,12 +4,12 @@ import json
 
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.report.snippets.snippet import Snippet
-from sfumato.tasks.report.snippets.text import aggregates, reading, words
+from sfumato.tasks.report.snippets.text import aggregates, line_of_table, words
 
 
 def _ranged(declared: Declared) -> list[str]:
     """Every row beside the ranges of its group, and between which values those of a group lie."""
-    read = [reading(name, declared) for name in ("qit", "st")]
+    read = [line_of_table(name, declared) for name in ("qit", "st")]
     ends = json.dumps({"lower": "min", "upper": "max", "count": "sum"})
     return [*read, 'qit.merge(st, on="group_id")', f'st.groupby("group_id").agg({ends})']
 

@@ -10,7 +10,7 @@ ORDERED = (*AVERAGED, "date", "timestamp")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
-def reading(table: str, declared: Declared) -> str:
+def line_of_table(table: str, declared: Declared) -> str:
     """The line that reads a published table."""
     format_ = "parquet" if "parquet" in declared.formats else "csv"
     return f'{table} = pd.read_{format_}("data/{table}.{format_}")'
@@ -19,7 +19,7 @@ def reading(table: str, declared: Declared) -> str:
 def per_group(table: str, of_each: list[str], declared: Declared) -> list[str]:
     """What is computed of the first ordered sensitive column in each group."""
     return [
-        f'{table}.groupby("group_id")[{quoted(name)}].agg({json.dumps(of_each)})'
+        f'{table}.groupby("group_id")[{quoted_name(name)}].agg({json.dumps(of_each)})'
         for name in ordered_columns(declared)[:1]
     ]
 
@@ -40,7 +40,7 @@ def type_of(declared: Declared, name: str) -> str:
     return declared.columns[name].type
 
 
-def quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A column's name as a string of a program."""
     return json.dumps(printable(name), ensure_ascii=False)
 
