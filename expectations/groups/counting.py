@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.exact import Exact, exact, is_ordered
+from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_ordered
 from sfumato.expectations.groups.groups import Counts, Cover, Groups, Joint, Population, Subdomains
-
-_INT64 = 2**63 - 1
 
 
 class Coded(NamedTuple):
@@ -38,9 +36,9 @@ def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.
     bound = max(cardinalities[0], 1)
     for column, cardinality in zip(codes[1:], cardinalities[1:], strict=True):
         next_, values = column, max(cardinality, 1)
-        if bound * values > _INT64:
+        if bound * values > INT64_MAX:
             key, bound = dense(key)
-        if bound * values > _INT64:
+        if bound * values > INT64_MAX:
             next_, values = dense(column)
         key *= values
         key += next_
@@ -73,7 +71,7 @@ def count(
         ordered = np.sort(key)
         sizes = np.diff(np.append(_starts(ordered), len(ordered)))
         return Groups(sizes if times is None else _added([key], times)[-1], {})
-    if bound * max(max(coded.values, 1) for coded in sensitive.values()) > _INT64:
+    if bound * max(max(coded.values, 1) for coded in sensitive.values()) > INT64_MAX:
         key, bound = dense(key)
     counted = {name: _counts(key, coded, times) for name, coded in sensitive.items()}
     first = next(iter(counted.values()))

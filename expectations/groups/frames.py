@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import Exact
+from sfumato.expectations.exact import INT64_MAX, Exact
 from sfumato.expectations.groups.groups import (
     Counts,
     Cover,
@@ -25,7 +25,6 @@ from sfumato.expectations.groups.groups import (
     Target,
 )
 
-_INT64 = 2**63 - 1
 _WHOLE = {"group": -1, "value": -1, "detail": -1, "digits": -1, "count": -1}
 _TEXT = {"part": "", "attribute": "", "label": None, "number": None}
 
@@ -141,7 +140,7 @@ def _counts(part: pd.DataFrame, above: pd.DataFrame | None) -> Counts:
         units = np.zeros(values, dtype=object)
         units[occurring] = [int(text) for text in described["number"]]
         largest = max(abs(unit) for unit in units)
-        numbers = Exact(units.astype(np.int64 if 2 * largest <= _INT64 else object), digits)
+        numbers = Exact(units.astype(np.int64 if 2 * largest <= INT64_MAX else object), digits)
     labels = None
     if described["label"].notna().any():
         texts = np.full(values, None, dtype=object)

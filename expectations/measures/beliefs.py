@@ -23,9 +23,9 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.groups import Counts, Joint
 
-_INT64 = 2**63 - 1
 NEAR = 1e-9  # of a threshold: what floats leave open is decided in fractions
 
 
@@ -164,6 +164,6 @@ def _refuse(groups: np.ndarray, why: str) -> None:
 
 def _scaled(numbers: np.ndarray, factor: int, plus: int) -> np.ndarray:
     """Whole numbers times a factor, plus a number, in Python integers where int64 overflows."""
-    if int(numbers.max(initial=1)) * factor + plus > _INT64:
+    if int(numbers.max(initial=1)) * factor + plus > INT64_MAX:
         numbers = numbers.astype(object)
     return numbers * factor + plus

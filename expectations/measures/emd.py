@@ -10,10 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import merge_values
 from sfumato.expectations.groups.groups import Counts
-
-_INT64 = 2**63 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,4 +101,4 @@ def _cumulated(
 
 def _wide(sizes: np.ndarray, factor: int) -> np.ndarray:
     """The sizes, as Python integers where they times `factor` may overflow."""
-    return sizes.astype(object) if int(sizes.max(initial=0)) * factor > _INT64 else sizes
+    return sizes.astype(object) if int(sizes.max(initial=0)) * factor > INT64_MAX else sizes

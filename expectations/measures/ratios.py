@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-_INT64 = 2**63 - 1
+from sfumato.expectations.exact import INT64_MAX
 
 
 def above(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
@@ -39,7 +39,7 @@ def _scaled(
     numerators: np.ndarray, denominators: np.ndarray, bound: Fraction
 ) -> tuple[np.ndarray, np.ndarray]:
     most = max(_most(numerators) * bound.denominator, _most(denominators) * abs(bound.numerator))
-    if most > _INT64:
+    if most > INT64_MAX:
         numerators, denominators = numerators.astype(object), denominators.astype(object)
     return numerators * bound.denominator, denominators * bound.numerator
 

@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.expectations.errors import Fault
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
@@ -69,7 +70,7 @@ def fingerprint(microdata: Microdata, secret: bytes) -> str:
 def _sorted_rows(microdata: Microdata) -> bytes:
     """The rows' codes in ascending order: packed where an integer holds a row, else in parts."""
     sizes = [column.category()[1] for column in microdata.columns]
-    if math.prod(sizes) < 2**63:
+    if math.prod(sizes) <= INT64_MAX:
         return np.sort(key(microdata.columns, microdata.rows)[0]).astype("<i8").tobytes()
     codes = [column.codes for column in microdata.columns]
     order = np.lexsort(codes[::-1])

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.schema.columns import ORDERED, ColumnType
 from sfumato.tasks.schema.hierarchy import ROOT
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
@@ -124,7 +125,7 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-_INTEGERS = range(-(2**63), 2**63)
+_INTEGERS = range(-INT64_MAX - 1, INT64_MAX + 1)
 _PARSERS: Mapping[ColumnType, Callable[[str], Any]] = {
     "integer": _integer,
     "decimal": Decimal,

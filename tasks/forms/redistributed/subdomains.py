@@ -8,6 +8,7 @@ from math import lcm
 import numpy as np
 
 from sfumato.expectations.errors import SpecError
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.groups import Target
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.forms.redistributed.domain import OrderedDomain
@@ -45,7 +46,7 @@ def annotate_trees(
         weights = _weights(distribution)[np.argsort(domain.place)]
         tree = _tree(aims.name, domain, weights.tolist(), parameters)
         with_weights = annotate(tree, weights, parameters.largest)
-        if max(with_weights.target.weight.tolist()) >= 2**63:
+        if max(with_weights.target.weight.tolist()) > INT64_MAX:
             raise SpecError("form: a target's exact ratios are too large: give a denominator")
         found.append((tree, with_weights))
     return found

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-_INT64 = 2**63 - 1
+from sfumato.expectations.exact import INT64_MAX
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def _summable(units: np.ndarray, *countings: Counting) -> np.ndarray:
     """The units as Python's integers where sums over the rows, and their products, overflow."""
     largest = max(abs(int(units[0])), abs(int(units[-1])))
     rows = max(int(counting.all.sum()) for counting in countings)
-    return units if largest * rows <= _INT64 else units.astype(object)
+    return units if largest * rows <= INT64_MAX else units.astype(object)
 
 
 def _first(counts: np.ndarray) -> int:

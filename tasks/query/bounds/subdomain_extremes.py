@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-_INT64 = 2**63 - 1
+from sfumato.expectations.exact import INT64_MAX
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,4 +191,4 @@ class End:
 def _summable(units: np.ndarray, copies: int) -> np.ndarray:
     """The units as Python's integers where sums over so many copies overflow."""
     largest = max(abs(int(units[0])), abs(int(units[-1]))) if len(units) else 0
-    return units if largest * max(copies, 1) <= _INT64 else units.astype(object)
+    return units if largest * max(copies, 1) <= INT64_MAX else units.astype(object)

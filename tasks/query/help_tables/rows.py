@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.errors import InputError
-from sfumato.expectations.exact import Exact, exact, is_number
+from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_number
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.schema.names import safe_name
 
 _GROUP_ID, _COUNT = "group_id", "count"
-_INT64 = 2**63 - 1
 _WORD = 2**64 - 1
 _DIGITS = 38  # what a SQL DECIMAL holds
 
@@ -158,7 +157,7 @@ def _sums(
     largest = max(_largest(low), _largest(high))
     if largest >= 10**_DIGITS:
         raise InputError(f"column {name!r}: a sum in a group needs more than {_DIGITS} digits")
-    if whole and largest <= _INT64:
+    if whole and largest <= INT64_MAX:
         return {"l_sum": pa.array(low.astype(np.int64)), "u_sum": pa.array(high.astype(np.int64))}
     return {"l_sum": _decimals(low, numbers.digits), "u_sum": _decimals(high, numbers.digits)}
 
@@ -168,7 +167,7 @@ def _partial_sums(
 ) -> tuple[np.ndarray, np.ndarray]:
     """In int64 where no group can overflow it: running totals may wrap, differences do not."""
     widest = int((least.end - least.start).max(initial=0))
-    fits = units.dtype == np.int64 and _largest(units) * widest <= _INT64
+    fits = units.dtype == np.int64 and _largest(units) * widest <= INT64_MAX
     below = above = _running(units.astype(np.int64 if fits else object), least)
     if greatest is not least:
         above = _running(units.astype(np.int64 if fits else object), greatest)

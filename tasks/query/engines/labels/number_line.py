@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
 from sfumato.tasks.schema.published import DeclaredColumn
 
@@ -199,7 +200,7 @@ def _microseconds(moment: date) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-_INTEGERS = _steps(int, int, Fraction, (-(2**63), 2**63 - 1))
+_INTEGERS = _steps(int, int, Fraction, (-INT64_MAX - 1, INT64_MAX))
 _DATES = _steps(
     lambda day: (day - _EPOCH.date()).days,
     lambda number: _EPOCH.date() + timedelta(days=number),
@@ -217,7 +218,7 @@ _TIMESTAMPS = _steps(
 def _ordinal(value: float) -> int:
     """The place of a float among all floats."""
     bits = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
-    return int(bits if bits >= 0 else -(bits & (2**63 - 1)))
+    return int(bits if bits >= 0 else -(bits & INT64_MAX))
 
 
 def _float(ordinal: int) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import sqlglot
 from sqlglot import exp
 
-from sfumato.expectations.exact import Exact
+from sfumato.expectations.exact import INT64_MAX, Exact
 from sfumato.tasks.query.bounds.bounds import Bounds, within
 from sfumato.tasks.query.bounds.counted_values import CountedValues
 from sfumato.tasks.query.bounds.spread import Choices
@@ -25,7 +25,6 @@ ANY_TYPE: frozenset[ColumnType] = frozenset(
     {"integer", "decimal", "float", "date", "timestamp", "string", "boolean"}
 )
 NUMBERS: frozenset[ColumnType] = frozenset({"integer", "decimal", "float"})
-_INT64 = 2**63 - 1
 
 Ends = tuple[exp.Expr, exp.Expr]
 """The lower and the upper bound in SQL."""
@@ -129,6 +128,6 @@ def whole_sum(units: np.ndarray) -> int:
     """The sum of integers (int64 or object), in int64 where it cannot overflow."""
     if units.dtype == np.int64:
         largest = max(-int(units.min(initial=0)), int(units.max(initial=0)))
-        if largest * len(units) <= _INT64:
+        if largest * len(units) <= INT64_MAX:
             return int(units.sum())
     return int(units.astype(object).sum())
