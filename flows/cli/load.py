@@ -12,8 +12,8 @@ import click
 def load(directory: Path, url: str, replace: bool) -> None:
     """Fill a database with the tables that rewritten queries read.
 
-    URL is duckdb:///FILE, sqlite:///FILE, postgresql://… or mariadb://…; ${NAME} in it comes from
-    the environment.
+    URL is an address such as duckdb:///FILE, sqlite:///FILE, postgresql://… or mariadb://…; ${NAME}
+    in it comes from the environment.
     """
     from sfumato.tasks.declaration.opened import open_release
     from sfumato.tasks.query.load import load as load_into

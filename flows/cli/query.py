@@ -9,6 +9,26 @@ from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli import show
 
 
+class DialectName(click.ParamType):  # type: ignore[type-arg] # generic in some versions alone
+    """The name of a dialect; their registry is imported where one is given, or help is shown."""
+
+    name = "dialect"
+
+    def get_metavar(self, *_: Any, **_more: Any) -> str:
+        """All names, as help shows them."""
+        return f"[{'|'.join(_dialects())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name itself, where there is such a dialect."""
+        return click.Choice(_dialects()).convert(value, param, ctx)
+
+
+def _dialects() -> list[str]:
+    from sfumato.tasks.sql.dialects.registry import DIALECTS
+
+    return list(DIALECTS)
+
+
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.argument("sql", required=False)
@@ -21,7 +41,7 @@ from sfumato.flows.cli import show
 @click.option(
     "--rewrite",
     "dialect",
-    type=click.Choice(["duckdb", "postgres", "sqlite", "mariadb"]),
+    type=DialectName(),
     help="print the SQL for a database instead",
 )
 @click.option(

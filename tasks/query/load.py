@@ -72,7 +72,7 @@ def load(
         loaded = _ready(release.declared, tables, database)
         for name, table in tables.items():
             require_fitting(database, name, table, exact=not name.startswith("help_"))
-        with translate_refusals(f"{database.place}: the database refuses"):
+        with translate_refusals(f"{database.place}: the database refuses", database.dialect):
             _require_ready(database)
             _require_free(database, loaded, replace)
             fill_all = _in_one if database.dialect.access.exchanges is None else _exchange

@@ -6,16 +6,12 @@ says: that may quote values.
 
 import os
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-import duckdb
-import psycopg
-import pymysql
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -24,7 +20,6 @@ from sfumato.tasks.sql.dialects.dialect import Dialect
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-_ERRORS = (duckdb.Error, sqlite3.Error, psycopg.Error, pymysql.Error, SQLAlchemyError, OSError)
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,7 @@ def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target
     """
     address = read_url(url, environ)
     place, dialect = shown_place(address), _schemes()[address.drivername]
-    with translate_refusals(f"{place}: cannot connect"):
+    with translate_refusals(f"{place}: cannot connect", dialect):
         connection, close = dialect.access.connect(address)
     try:
         yield TargetDatabase(dialect, place, connection)
@@ -70,24 +65,23 @@ def target(url: str, environ: Mapping[str, str] = os.environ) -> Iterator[Target
 
 
 @contextmanager
-def translate_refusals(what: str) -> Iterator[None]:
+def translate_refusals(what: str, dialect: Dialect) -> Iterator[None]:
     """Say in one line what a database refused, with the kind of its error alone.
 
     Raises:
         InputError: where it refuses.
     """
+    errors: tuple[type[Exception], ...] = (*dialect.access.errors(), SQLAlchemyError, OSError)
     try:
         yield
-    except _ERRORS as error:
-        raise InputError(f"{what} ({_kind(error)})") from None
+    except errors as error:
+        raise InputError(f"{what} ({_kind(error, dialect)})") from None
 
 
-def _kind(error: Exception) -> str:
+def _kind(error: Exception, dialect: Dialect) -> str:
     inner = getattr(error, "orig", None) or error
-    state = getattr(inner, "sqlstate", None)
-    if isinstance(inner, pymysql.Error) and inner.args and isinstance(inner.args[0], int):
-        state = inner.args[0]
-    return f"{type(inner).__name__} {state}" if state else type(inner).__name__
+    code = dialect.access.code(inner)
+    return f"{type(inner).__name__} {code}" if code else type(inner).__name__
 
 
 def read_url(url: str, environ: Mapping[str, str]) -> URL:

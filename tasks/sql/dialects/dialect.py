@@ -107,12 +107,16 @@ class Access:
         require: a check before anything is made, of what a query returns.
         exchanges: the query for tables that are exchanged by name, where a transaction has none.
         execute: runs a statement, and returns the rows that it gives.
+        errors: those of its driver, which is imported no earlier.
+        code: by which its manual knows an error, if there is one.
     """
 
     scheme: str
     in_file: bool
     connect: Callable[[URL], tuple[Any, Callable[[], None]]]
     existing: str
+    errors: Callable[[], tuple[type[Exception], ...]]
+    code: Callable[[BaseException], object] = lambda error: getattr(error, "sqlstate", None)
     begins: bool = False
     analyzes: bool = False
     in_transaction: Callable[[Any], bool] = lambda _: True

@@ -67,6 +67,7 @@ duckdb = Dialect(
         in_file=True,
         connect=_connect,
         execute=_execute,
+        errors=lambda: (driver.Error,),
         begins=True,
         existing="SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
         "AND schema_name = current_schema() UNION ALL SELECT view_name FROM duckdb_views() "

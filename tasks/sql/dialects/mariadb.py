@@ -28,6 +28,17 @@ _COLLATION = exp.Var(this="utf8mb4_nopad_bin")
 _TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
 
 
+def _errors() -> tuple[type[Exception], ...]:
+    import pymysql
+
+    return (pymysql.Error,)
+
+
+def _code(error: BaseException) -> int | None:
+    code = error.args[0] if isinstance(error, _errors()) and error.args else None
+    return code if isinstance(code, int) else None
+
+
 def _collated(text: str) -> exp.Expr:
     return exp.Collate(this=exp.Literal.string(text), expression=_COLLATION.copy())
 
@@ -119,6 +130,8 @@ mariadb = Dialect(
         scheme="mariadb",
         in_file=False,
         connect=_connect,
+        errors=_errors,
+        code=_code,
         existing=_TABLES,
         exchanges=f"{_TABLES} AND table_type = 'BASE TABLE'",
     ),

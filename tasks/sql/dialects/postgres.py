@@ -37,6 +37,12 @@ _RETURNED: dict[ColumnType, str] = {
 }
 
 
+def _errors() -> tuple[type[Exception], ...]:
+    import psycopg
+
+    return (psycopg.Error,)
+
+
 def _collated(text: str) -> exp.Expr:
     return exp.Collate(this=exp.Literal.string(text), expression=_COLLATION.copy())
 
@@ -109,6 +115,7 @@ postgres = Dialect(
         scheme="postgresql",
         in_file=False,
         connect=_connect,
+        errors=_errors,
         existing="SELECT relname FROM pg_catalog.pg_class WHERE relkind <> 'i' AND relnamespace = "
         "pg_catalog.to_regnamespace(pg_catalog.quote_ident(current_schema()))",
         analyzes=True,

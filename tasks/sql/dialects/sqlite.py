@@ -1,5 +1,6 @@
 """SQLite, which has neither moments nor decimals: texts and floats stand for them."""
 
+import sqlite3
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -100,6 +101,7 @@ sqlite = Dialect(
         scheme="sqlite",
         in_file=True,
         connect=_connect,
+        errors=lambda: (sqlite3.Error,),
         existing="SELECT name FROM sqlite_master WHERE type IN ('table', 'view')",
         begins=True,
         analyzes=True,
