@@ -21,18 +21,22 @@ class PartitionParameters(Part):
 
     `needs` are the promises that it reads its targets from; `gives_targets` tells that each group
     gets the distribution that its sensitive values are to follow; `small_groups` tells that there
-    may be as many groups as combinations of quasi-identifiers.
+    may be as many groups as combinations of quasi-identifiers; `distinct_values`, that a group's
+    values of the column whose promise is read all differ; `disjoint_covers`, that no two groups
+    admit the same combination of quasi-identifiers.
     """
 
     needs: ClassVar[Need | None] = None
     gives_targets: ClassVar[bool] = False
     small_groups: ClassVar[bool] = False
+    distinct_values: ClassVar[bool] = False
+    disjoint_covers: ClassVar[bool] = False
 
     method: str
 
     @property
     def may_suppress(self) -> bool:
-        """Whether rows may be suppressed, so that promises are kept that all rows would break."""
+        """True where rows may be suppressed to keep promises that all rows would break."""
         return False
 
     def fault_of(self, _promise: PrivacyModel) -> str | None:

@@ -17,5 +17,6 @@ class AnatomyParameters(PartitionParameters):
         (DistinctLDiversity, EntropyLDiversity, RecursiveLDiversity),
         "an l-diversity promise to read l from",
     )
+    distinct_values: ClassVar[bool] = True
 
     method: Literal["anatomy"]

@@ -12,6 +12,7 @@ class DisjointCoverParameters(PartitionParameters):
     """Groups no two of which cover the same combination of quasi-identifiers."""
 
     needs: ClassVar[Need] = Need((AlphaBeta,), "an alpha-beta promise to read alpha and beta from")
+    disjoint_covers: ClassVar[bool] = True
 
     method: Literal["disjoint-cover"]
     residue: Annotated[
@@ -21,5 +22,5 @@ class DisjointCoverParameters(PartitionParameters):
 
     @property
     def may_suppress(self) -> bool:
-        """Whether rows of too frequent values are suppressed."""
+        """True where rows of too frequent values are suppressed."""
         return self.residue == "suppress"
