@@ -26,7 +26,9 @@ from tests.house.turned import turned
 from tests.house.turned.parameters import TurnedParameters
 from tests.laws.form_laws import FormCase, FormLaws
 from tests.laws.partition_laws import PartitionCase, PartitionLaws
+from tests.laws.reader_laws import ReaderCase, ReaderLaws, text_of
 from tests.laws.tables import QUASI
+from tests.microdata.sources import CANARY
 
 K2 = KAnonymity(k=2, quasi_identifiers=QUASI)
 L2 = DistinctLDiversity(l=2, quasi_identifiers=QUASI, sensitive="wage")
@@ -54,6 +56,30 @@ class TestPartition(PartitionLaws):
 )
 class TestForm(FormLaws):
     """The toy form."""
+
+
+def lines_of(table):
+    """A table as the toy reader's format has it."""
+    rows = ({name: text_of(value) for name, value in row.items()} for row in table.to_pylist())
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+READER = ReaderCase(
+    "json-lines",
+    lines_of,
+    {
+        "unreadable": f'{{"n": "1", "m": {CANARY}x}}'.encode(),
+        "no object": f'["{CANARY}"]'.encode(),
+        "no text": f'{{"n": {CANARY}, "m": "1"}}'.encode(),
+        "ragged": f'{{"n": "1", "m": "2"}}\n{{"n": "{CANARY}"}}'.encode(),
+        "repeated": f'{{"n": "1", "n": "{CANARY}"}}'.encode(),
+    },
+)
+
+
+@pytest.mark.parametrize("case", [READER], ids=["json-lines"])
+class TestReader(ReaderLaws):
+    """The toy reader."""
 
 
 def changed(part):
