@@ -121,7 +121,7 @@ def assess(
 
 
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:
-    """What must hold of each published table besides the promises; none of `withheld` is in it."""
+    """The rules of each published table besides the promises; none of `withheld` is in it."""
     form, rows = FORMS[declared.form.method], declared.rows.published
     return form.rules(declared.columns, declared.form, rows, withheld)
 

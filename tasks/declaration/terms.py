@@ -27,7 +27,7 @@ class _Frozen(BaseModel):
 
 
 class RowCounts(_Frozen):
-    """How many rows were read, and what became of them."""
+    """The number of rows read, and what became of them."""
 
     read: int
     dropped_by_filter: int
@@ -83,7 +83,7 @@ class Terms(_Frozen):
         return names_with_roles(self.columns, *roles)
 
     def digest(self) -> str:
-        """What tells these terms from others."""
+        """The SHA-256 that tells these terms from others."""
         terms = self.model_dump(mode="json", by_alias=True, include=set(Terms.model_fields))
         return hashlib.sha256(canonical_json(terms)).hexdigest()
 

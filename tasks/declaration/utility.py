@@ -149,7 +149,7 @@ def _penalty(admitted: Admitted, span: Fraction, leaves: int) -> Fraction:
 
 
 def _length(low: Any, high: Any) -> Fraction:
-    """What lies between two ordered values: numbers, or days and seconds."""
+    """The difference of two ordered values: a number, or days and seconds."""
     difference = high - low
     if hasattr(difference, "total_seconds"):
         return Fraction(difference.days * 86_400 + difference.seconds) + Fraction(

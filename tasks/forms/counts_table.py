@@ -24,7 +24,7 @@ ST = "st"
 
 
 def names_of_tables(sensitive: Sequence[str], together: bool) -> dict[str, list[str]]:
-    """Which sensitive attributes stand in which table."""
+    """The sensitive attributes of each table by its name."""
     if len(sensitive) == 1 or together:
         return {ST: list(sensitive)}
     return {f"{ST}_{safe_name(name)}": [name] for name in sensitive}
@@ -87,7 +87,7 @@ def groups(
 def _groups(
     table: pa.Table, schema: Schema, known: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
-    """What an adversary tells apart in one table."""
+    """The groups that an adversary tells apart in one table."""
     by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
     by += [encode(name, "sensitive", table[name]) for name in known]
     keys, bound = dense(key(by, table.num_rows)[0])
@@ -101,7 +101,7 @@ def _table_with(tables: Tables, columns: Sequence[str]) -> pa.Table:
 
 
 def totals(table: pa.Table, groups: int) -> np.ndarray | None:
-    """How many rows the counts say that each of the groups 0, 1, … has; None where they cannot."""
+    """Rows of each of the groups 0, 1, … by the counts (int64), None where these are unsound."""
     of, times = table[GROUP_ID].to_numpy(), table[COUNT].to_numpy()
     rows = np.zeros(groups, dtype=np.int64)
     if not len(of) or of.min() < 0 or of.max() >= groups or times.min() < 1:
@@ -126,7 +126,7 @@ def rules(
 
 
 def _is_counted(table: pa.Table) -> bool:
-    """Whether the rows are sorted, and every combination of values stands once in a group."""
+    """Decide whether rows are sorted, and a group has every combination of values once."""
     by = [encode(name, "sensitive", table[name]) for name in table.column_names if name != COUNT]
     keys, _ = key(by, table.num_rows)
     return is_sorted(table) and len(np.unique(keys)) == table.num_rows

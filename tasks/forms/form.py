@@ -39,7 +39,7 @@ class Form(Protocol):
         adversary_columns: Sequence[str],
         sensitive: Sequence[str],
     ) -> Groups:
-        """What an adversary sees of each group, from the published tables alone.
+        """Count what an adversary sees of each group, from the published tables alone.
 
         Args:
             tables: as published.
@@ -52,7 +52,7 @@ class Form(Protocol):
     def rules(
         self, schema: Schema, parameters: Any, rows: int, withheld: Sequence[str]
     ) -> Mapping[str, tuple[Rule, ...]]:
-        """What must hold of each table besides promises, where so many rows are published.
+        """The rules of each table besides promises, where so many rows are published.
 
         No column may be called as one of `withheld`.
         """

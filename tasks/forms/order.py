@@ -46,12 +46,12 @@ def canonical_apart(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
 
 
 def is_canonical(table: pa.Table) -> bool:
-    """Whether the rows and group ids are as `canonical_table` would have them."""
+    """Decide whether the rows and group ids are as `canonical_table` would have them."""
     return bool(canonical_table(table).equals(table))
 
 
 def is_sorted(table: pa.Table) -> bool:
-    """Whether rows are sorted by group id and value, and group ids are 0, 1, …."""
+    """Decide whether rows are sorted by group id and value, and group ids are 0, 1, …."""
     ids = table[GROUP_ID].to_numpy()
     dense = np.arange(int(dense_ranks(ids).max(initial=-1)) + 1)
     return np.array_equal(np.unique(ids), dense) and bool(_sorted(table, dense).equals(table))

@@ -28,7 +28,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True)
 class Written:
-    """How CSV files are written: names of columns for files without a header, texts for null.
+    """The dialect of CSV files: names of columns for files without a header, texts for null.
 
     `types` are those of columns, which must fit those that Parquet has; `of_text` are those of
     columns that are text in the files, where `types` has none.
@@ -114,7 +114,7 @@ def _partitions(
 def _present(wanted: Sequence[str], names: Sequence[str], place: str) -> list[str]:
     for name in wanted:
         if list(names).count(name) != 1:
-            raise InputError(f"{place}: column {name!r} is not there once")
+            raise InputError(f"{place}: column {name!r} does not occur exactly once")
     return list(wanted)
 
 
@@ -130,12 +130,12 @@ def _files(place: str) -> list[str]:
     else:
         return [place]
     if not visible:
-        raise InputError(f"{place}: no file is there")
+        raise InputError(f"{place}: has no data file")
     return sorted(visible)
 
 
 def _hidden(path: str) -> bool:
-    """Whether it is what writers leave beside the data, such as _SUCCESS or .crc files."""
+    """Decide whether it is what writers leave beside the data, such as _SUCCESS or .crc files."""
     return any(part.startswith((".", "_")) for part in Path(path).parts)
 
 

@@ -95,7 +95,7 @@ def _larger(sets: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
 
 
 def _alone(key: np.ndarray, bound: int, rows: np.ndarray) -> int:
-    """How many keys stand for a single row, where each occurrence stands for so many `rows`."""
+    """Count the keys of a single row, where each occurrence stands for so many `rows`."""
     if bound <= 4 * len(key) + 1024:
         return int((np.bincount(key, rows, bound) == 1).sum())
     order = np.argsort(key)

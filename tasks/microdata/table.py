@@ -33,7 +33,7 @@ class Column:
 
     @property
     def has_null(self) -> bool:
-        """Whether some row has no value."""
+        """True where some row has no value."""
         return bool(len(self.codes)) and int(self.codes.min()) < 0
 
     def array(self) -> pa.Array:
@@ -111,7 +111,7 @@ class Microdata:
         return next(column for column in self.columns if column.name == name)
 
     def has(self, name: str) -> bool:
-        """Whether there is such a column."""
+        """Decide whether there is such a column."""
         return any(column.name == name for column in self.columns)
 
     def with_roles(self, *roles: Role) -> tuple[Column, ...]:

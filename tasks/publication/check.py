@@ -1,4 +1,4 @@
-"""Whether a published release keeps its word, from its files alone.
+"""Checking that a published release keeps its word, from its files alone.
 
 Everything in a release but its tables and its declaration is a function of those two. So a check
 reads them back strictly, measures every promise again, makes the whole release anew beside it, and

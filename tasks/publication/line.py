@@ -18,7 +18,7 @@ class Line:
     private: Path
 
     def reports(self, version: str) -> Path:
-        """Where a version's private reports are."""
+        """The folder of a version's private reports."""
         return private_directory(private_directory(self.private / "reports") / version)
 
 

@@ -228,7 +228,7 @@ def test_files_that_are_none(tmp_path, patients):
         with pytest.raises(InputError, match=reason) as caught:
             read_inferred(str(tmp_path / place), ["q"], Written())
         assert "SECRET" not in str(caught.value)
-    with pytest.raises(InputError, match="column 'height' is not there once"):
+    with pytest.raises(InputError, match="column 'height' does not occur exactly once"):
         read_inferred(str(patients), ["height"], Written())
 
 

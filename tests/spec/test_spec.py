@@ -217,7 +217,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {"form": {"method": "suppressed", "linked": [["age", "town"], ["town", "age"]]}},
             "form",
-            "a column stands twice",
+            "a column is listed twice",
         ),
         (
             {

@@ -30,7 +30,7 @@ from sfumato.tasks.schema.published import Schema, names_with_roles
 
 
 def table_of(name: str) -> str:
-    """What the table of a quasi-identifier is called.
+    """The name of the table of a quasi-identifier.
 
     >>> table_of("native-country")
     'at_native_country'
@@ -112,7 +112,7 @@ def groups(
 
 
 def _rows(tables: Tables, schema: Schema) -> np.ndarray:
-    """How many rows each group has, by all tables of counts alike; groups are 0, 1, … in all."""
+    """The rows of each group, by all tables of counts alike; groups are 0, 1, … in all."""
     number = max(int(table[GROUP_ID].to_numpy().max(initial=-1)) for table in tables.values()) + 1
     if number > min(table.num_rows for table in tables.values()):
         raise PromiseError("group_id: not every table has every group, 0, 1, …")
@@ -135,5 +135,5 @@ def rules(
 
 
 def _is_once(table: pa.Table) -> bool:
-    """Whether the rows are sorted, and every value stands once in a group."""
+    """Decide whether the rows are sorted, and every value stands once in a group."""
     return is_sorted(table) and len(np.unique(_keys(table))) == table.num_rows

@@ -74,6 +74,6 @@ def groups(
 def rules(
     schema: Schema, parameters: PermutedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """What must hold of any published table."""
+    """The rules of any published table."""
     arrow = schemas(schema, parameters)["microdata"]
     return {"microdata": rules_of_published(arrow, rows, is_canonical, withheld)}

@@ -68,7 +68,7 @@ Reader = Callable[[str | None], Admitted]
 
 
 def admits(label: Admitted, value: Any) -> bool:
-    """Whether a value (of the column's type, None for null) may be behind a label."""
+    """Decide whether a value (of the column's type, None for null) may be behind a label."""
     if value is None:
         return label.null
     match label:
@@ -138,7 +138,7 @@ _PARSERS: Mapping[ColumnType, Callable[[str], Any]] = {
 
 
 def reader(name: str, column: DeclaredColumn) -> Reader:
-    """How the labels of a generalized column are read: null is a label, too.
+    """The reader of a generalized column's labels: null is a label, too.
 
     The reader raises PromiseError for a text that is no label of this column.
     """
@@ -158,7 +158,7 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
 
 
 def reader_of_suppressed(name: str, column: DeclaredColumn) -> Reader:
-    """How the cells of a column are read that shows its values as they are, or a star."""
+    """The reader of a column that shows its values as they are, or a star."""
     read = _strict(name, lambda text: ListedValues((value_of(text, column.type),)))
     return _with_null(read, _anything(column), name, column)
 
@@ -177,7 +177,7 @@ def _with_null(
             return replace(whole, null=column.nulls)
         found = ListedValues((), null=True) if text is None else read(text)
         if found.null and not column.nulls:
-            raise PromiseError(f"column {name!r}: a label admits null, which is not declared")
+            raise PromiseError(f"column {name!r}: a label admits null, but nulls are not declared")
         return found
 
     return admitted
@@ -188,7 +188,7 @@ def _strict(name: str, read: Callable[[str], Admitted]) -> Callable[[str], Admit
         try:
             return read(text)
         except (ValueError, KeyError, OverflowError, InvalidOperation):
-            raise PromiseError(f"column {name!r}: a text that is none of its labels") from None
+            raise PromiseError(f"column {name!r}: a text that is not one of its labels") from None
 
     return strictly
 

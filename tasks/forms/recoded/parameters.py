@@ -33,7 +33,7 @@ class SuppressedParameters(FormParameters):
     def _each_is_linked_once(self) -> Self:
         names = [name for linked in self.linked for name in linked]
         if len(set(names)) < len(names):
-            raise ValueError("linked: a column stands twice")
+            raise ValueError("linked: a column is listed twice")
         return self
 
     def fault_in(self, spec: Companions) -> str | None:

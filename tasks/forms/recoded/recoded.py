@@ -91,7 +91,7 @@ def reader_for(form: FormParameters) -> ReaderOf:
 def read_labels(
     table: pa.Table, schema: Schema, reader_of: ReaderOf
 ) -> dict[str, tuple[list[Admitted], np.ndarray]]:
-    """What the labels of each quasi-identifier admit, and for each row which of them it has.
+    """Read what each quasi-identifier's labels admit, and which of them each row has.
 
     Raises:
         PromiseError: naming the column that has a label without meaning.
@@ -107,7 +107,7 @@ def read_labels(
 def rules_of_labels(
     schema: Schema, reader_of: ReaderOf, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
-    """What must hold of any table, and every label of every quasi-identifier means something."""
+    """The rules of any table, and that every label of every quasi-identifier means something."""
 
     def unreadable(table: pa.Table, name: str) -> int:
         read = reader_of(name, schema[name])

@@ -89,7 +89,7 @@ def _aims(partition: Partition) -> TargetDistributions:
 def rounding_distances(
     microdata: Microdata, partition: Partition, parameters: RedistributedParameters
 ) -> list[Fraction]:
-    """How far each declared distribution is from the one asked for: their total variation."""
+    """The total variation between each declared distribution and the one asked for."""
     aims = _aims(partition)
     trees = annotate_trees(aims, domain_of(microdata[aims.name]), parameters)
     return [of.distance for _, of in trees]
@@ -214,7 +214,7 @@ def rules(
 
 
 def _once(*names: str) -> Callable[[pa.Table], bool]:
-    """Whether rows are sorted, and have different values in these columns."""
+    """Decide whether rows are sorted, and have different values in these columns."""
 
     def holds(table: pa.Table) -> bool:
         keys, _ = key([encode(n, "insensitive", table[n]) for n in names], table.num_rows)
@@ -224,14 +224,14 @@ def _once(*names: str) -> Callable[[pa.Table], bool]:
 
 
 def fakes(tables: Tables) -> int:
-    """How many values are made up: subdomains of this form without a row; none in other forms."""
+    """The number of values made up: subdomains of this form without a row; 0 in other forms."""
     if TARGETS not in tables:
         return 0
     return int(tables[st.ST][COUNT].to_numpy().sum()) - int(tables[QIT].num_rows)
 
 
 def facts(tables: Tables, schema: Schema) -> dict[str, Number | str]:
-    """What tables tell of their accuracy, exactly: ranges, what stands at the root, fakes.
+    """Measure the tables' accuracy exactly: ranges, what stands at the root, fakes.
 
     `sum_of_ranges` is in the attribute's units; where values have no distance, a range is the
     number of its values, less one.

@@ -74,7 +74,7 @@ def renumber(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
 
 
 def are_numbered(table: pa.Table) -> bool:
-    """Whether the rows and numbers are as `renumber` would have them, each node once."""
+    """Decide whether the rows and numbers are as `renumber` would have them, each node once."""
     again, old, new = renumber(table)
     keys, _ = key([encode(n, "insensitive", table[n]) for n in _NODE], table.num_rows)
     once = len(np.unique(keys)) == table.num_rows
@@ -111,7 +111,7 @@ def read(table: pa.Table, name: str, declared: DeclaredColumn) -> Told:
     """
     ends = _with_hierarchy(_both(table), declared)
     if ends.has_null or not table.num_rows:
-        raise PromiseError(f"{TARGETS}: there are none of {name!r}, or their bounds have nulls")
+        raise PromiseError(f"{TARGETS}: has no rows of {name!r}, or bounds that are null")
     domain = domain_of(ends)
     number, weight = table[TARGET].to_numpy(), table[WEIGHT].to_numpy()
     place = domain.place[ends.codes]
@@ -135,7 +135,7 @@ def read(table: pa.Table, name: str, declared: DeclaredColumn) -> Told:
 def _are_reduced(
     parent: np.ndarray, weight: np.ndarray, starts: np.ndarray, number: np.ndarray
 ) -> bool:
-    """Whether no siblings' weights have a common divisor: there is one way to write them."""
+    """Decide whether no siblings' weights have a common divisor: there is one way to write them."""
     below = parent >= 0
     siblings = (parent + starts[number])[below]
     order = np.argsort(siblings, kind="stable")
@@ -149,12 +149,12 @@ def _with_hierarchy(column: Column, declared: DeclaredColumn) -> Column:
     known = hierarchy_of(column, declared.hierarchy)
     texts = pc.cast(column.values, pa.string()).to_pylist()
     if any(text not in known for text in texts):
-        raise PromiseError(f"{TARGETS}: a bound is no leaf of the hierarchy")
+        raise PromiseError(f"{TARGETS}: a bound is not a leaf of the hierarchy")
     return with_ancestors(column, known)
 
 
 def _dense(number: np.ndarray) -> bool:
-    """Whether ascending numbers are 0, 1, … without a gap."""
+    """Decide whether ascending numbers are 0, 1, … without a gap."""
     return bool(number[0] == 0) and bool((np.diff(number) <= 1).all())
 
 
@@ -173,7 +173,7 @@ def _parents(number: list[int], first: list[int], last: list[int]) -> list[int]:
             above.pop()
         twice = (first[row - 1], last[row - 1]) == (low, high)
         if low > high or twice or not above or high > last[above[-1]]:
-            raise PromiseError(f"{TARGETS}: subdomains of one target overlap, or stand in none")
+            raise PromiseError(f"{TARGETS}: subdomains of a target overlap, or have no parent")
         parent.append(above[-1] - start)
         above.append(row)
     return parent
@@ -193,7 +193,7 @@ def locate(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) -> 
     order = np.argsort(known)
     at = np.minimum(np.searchsorted(known[order], asked), len(known) - 1)
     if (known[order][at] != asked).any():
-        raise PromiseError("a subdomain of a group is none of its target's")
+        raise PromiseError("a group has a subdomain that its target lacks")
     found: np.ndarray = order[at]
     return found
 
@@ -201,6 +201,6 @@ def locate(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) -> 
 def _places(domain: OrderedDomain, values: pa.ChunkedArray) -> np.ndarray:
     found = pc.index_in(values, value_set=domain.values)
     if found.null_count or values.null_count:
-        raise PromiseError("a bound of a group's subdomain is no value of its target")
+        raise PromiseError("a bound of a group's subdomain is not a value of its target")
     places: np.ndarray = found.to_numpy().astype(np.int64)
     return places

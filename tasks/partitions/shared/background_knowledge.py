@@ -47,7 +47,7 @@ class WithKnownValues:
         )
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups break the promise for some known value."""
+        """Mark the groups that break the promise for some known value."""
         pairs = groups.of(self.name)
         part, parts = dense(pairs.group * (int(self.known.max()) + 1) + self.known[pairs.value])
         sizes = np.bincount(part, pairs.count, parts).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Which parts of a table break a promise.
+"""Judging the parts of a table by promises.
 
 A part is judged by its own rows. Where a promise is about fewer quasi-identifiers than are cut, or
 where parts look alike when published, the groups of the release are unions of parts; parts that
@@ -59,7 +59,7 @@ class PartJudge:
                 )
 
     def broken(self, rows: np.ndarray, part: np.ndarray, parts: int) -> np.ndarray:
-        """Which parts (0, 1, …, each occurring) of some rows break a promise."""
+        """Mark the parts (0, 1, …, each occurring) of some rows that break a promise (bool)."""
         broken = np.zeros(parts, dtype=bool)
         for promise in self.promises:
             groups, owner = self._groups(promise, rows, part, parts)

@@ -14,15 +14,15 @@ from sfumato.expectations.groups.groups import Groups
 
 
 class GroupJudge(Protocol):
-    """What says which groups may not stay: a promise, or one for those who know more."""
+    """A judge of which groups may not stay: a promise, or one for those who know more."""
 
     @property
     def name(self) -> str:
-        """What it is called in errors."""
+        """Its name in errors."""
         ...
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups may not (bool, one per group)."""
+        """Mark the groups that may not (bool, one per group)."""
         ...
 
 
@@ -54,7 +54,7 @@ def merge_until_kept(
 
 
 def _with_next(failing: np.ndarray, stratum: np.ndarray) -> np.ndarray:
-    """Which groups to join with the one after them: of a run of failing ones every other.
+    """Choose groups to join with the one after them: of a run of failing ones every other.
 
     The last of a stratum has none after it, and is joined with the one before.
     """

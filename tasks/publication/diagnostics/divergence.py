@@ -56,7 +56,7 @@ def divergence(original: Microdata, tables: Tables, declared: Declared) -> Diver
 
 
 def _fits(column: Column, labels: Sequence[Admitted]) -> np.ndarray:
-    """Which categories of a column each label admits (bool, labels x categories)."""
+    """Mark the categories of a column that each label admits (bool, labels x categories)."""
     values = [None] * column.has_null + column.values.to_pylist()
     return np.array([[admits(label, value) for value in values] for label in labels], dtype=bool)
 
@@ -112,7 +112,7 @@ def _kl(
 def _expected(
     vectors: np.ndarray, classes: np.ndarray, fits: Sequence[np.ndarray], told: np.ndarray
 ) -> np.ndarray:
-    """How many rows the published classes tell at each vector, by sensitive values."""
+    """The rows that published classes put at each vector, by sensitive values."""
     found = np.empty((vectors.shape[1], told.shape[1]))
     step = max(_CELLS // classes.shape[1], 1)
     for start in range(0, vectors.shape[1], step):

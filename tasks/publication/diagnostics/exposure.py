@@ -88,7 +88,7 @@ def exposure(
     alpha: Fraction,
     quasi_identifiers: Sequence[str] | None = None,
 ) -> Exposure | None:
-    """How exposed the people of a table are, None where it has no row.
+    """Measure how exposed the people of a table are, None where it has no row.
 
     Sums that rounding cannot tell from α are not above it, unless one group alone is.
 
@@ -136,7 +136,7 @@ def _distinct(
 
 
 def _admitting(cover: Cover, codes: np.ndarray) -> np.ndarray:
-    """How many groups admit the value of each row."""
+    """Count the groups that admit the value of each row."""
     groups = np.append(np.bincount(cover.value, minlength=cover.values), 0)
     return groups[np.where((codes >= 0) & (codes < cover.values), codes, cover.values)]
 
