@@ -23,7 +23,8 @@ from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.session import fetch, session
 from sfumato.tasks.sql.target import target
 from tests.query import asked
-from tests.query.test_dialects import LOCAL, SERVERS, address, agree, agree_on_groups
+from tests.query.dialect_laws import LOCAL, SERVERS, address, agree
+from tests.query.test_dialects import agree_on_groups
 from tests.query.worlds import HAVINGS, column, declare, in_every_world
 
 PATIENTS = declare(

@@ -17,8 +17,9 @@ from sfumato.tasks.sql import fill
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
 from tests.query.asked import FORMS, SENSITIVE, declare, in_form, microdata, on_disk
+from tests.query.dialect_laws import LOCAL, SERVERS, address, comparable
 from tests.query.releases import write
-from tests.query.test_dialects import LOCAL, SERVERS, address, comparable, release
+from tests.query.test_dialects import release
 from tests.query.worlds import column
 from tests.query.worlds import declare as plain
 

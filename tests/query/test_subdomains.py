@@ -28,7 +28,8 @@ from sfumato.tasks.sql.target import target
 from sfumato.tasks.targets.annotated import annotate
 from sfumato.tasks.targets.tree import balanced_tree
 from tests.query import asked
-from tests.query.test_dialects import LOCAL, SERVERS, address, agree, agree_on_groups, answered
+from tests.query.dialect_laws import LOCAL, SERVERS, address, agree, answered
+from tests.query.test_dialects import agree_on_groups
 from tests.query.worlds import HAVINGS, aggregate, column, declare, in_every_world, shape
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")

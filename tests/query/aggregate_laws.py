@@ -1,0 +1,106 @@
+"""What every aggregate keeps to: what it is in any world is within its bounds."""
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.tasks.query.ask import answer_on
+from tests.query.test_matched import declare, in_form, random_rows, worlds
+from tests.query.test_recoded import PETS, TIGHT, random_table
+from tests.query.test_subdomains import SMALL, outcomes, small
+from tests.query.worlds import aggregate
+
+
+def squared_deviation(values):
+    """The sample variance, None of fewer than two values."""
+    if len(values) < 2:
+        return None
+    mean = Fraction(sum(values), len(values))
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _of(function):
+    return lambda values: aggregate(function, values)
+
+
+ORACLES = {name: _of(name) for name in ("count", "sum", "avg", "min", "max")}
+ORACLES["stddev"] = squared_deviation
+"""What an aggregate is of some values; of STDDEV its square, which is rational."""
+
+
+def within(name, bounds, truths):
+    """Hold bounds against the answers of all worlds; the ends of those that are not null."""
+    known = [truth for truth in truths if truth is not None]
+    assert bounds.may_be_empty or None not in truths or bounds.lower is None
+    if not known:
+        return None
+    squared = name == "stddev"
+    low, high = (end**2 if squared else end for end in (bounds.lower, bounds.upper))
+    assert low <= min(known), (name, bounds, min(known))
+    assert max(known) <= high, (name, bounds, max(known))
+    return min(known), low
+
+
+CONDITIONS = [
+    ("TRUE", lambda r: True),
+    ("age < 2", lambda r: r["age"] < 2),
+    ("loss > 0", lambda r: r["loss"] > 0),
+    ("loss <> 0 AND age < 2", lambda r: r["loss"] != 0 and r["age"] < 2),
+    ("gain > 0", lambda r: r["gain"] > 0),
+]
+
+
+class AggregateLaws:
+    """The laws, of the aggregate `name`, whose truth is in `ORACLES`."""
+
+    @pytest.mark.parametrize("where", CONDITIONS, ids=lambda where: where[0])
+    @pytest.mark.parametrize("form", ["permuted", "split"])
+    def test_the_truth_of_every_world_is_within_the_bounds(self, name, form, where):
+        condition, holds = where
+        declared, generator = declare(form), np.random.default_rng(5)
+        for _ in range(6):
+            table = random_rows(generator, generator.integers(1, 4, 2))
+            query = f"SELECT {name}(loss) AS x FROM microdata WHERE {condition}"
+            (row,) = answer_on(in_form(table, declared), declared, query).rows
+            chosen = [
+                [row["loss"] for row in world if holds(row)]
+                for world in worlds(table, together=False)
+            ]
+            within(name, row["x"], [ORACLES[name](values) for values in chosen])
+
+    @pytest.mark.parametrize("where", ["", " WHERE loss > 0", " WHERE age < 2 AND loss <> 1"])
+    def test_the_truth_is_within_the_bounds_where_subdomains_stand_for_values(self, name, where):
+        checked = 0
+        for seed in range(25):
+            tables, _, copies = small(seed)
+            rows = tables["qit"].to_pylist()
+            chosen = [row for row in rows if "age" not in where or row["age"] < 2]
+            hits = Counter(row["group_id"] for row in chosen)
+            wanted = {"": lambda _: True, " WHERE loss > 0": lambda v: v > 0}.get(
+                where, lambda v: v != 1
+            )
+            query = f"SELECT {name}(loss) AS x FROM microdata{where}"
+            (row,) = answer_on(tables, SMALL, query).rows
+            truths = [ORACLES[name](values) for values in outcomes(copies, hits, wanted)]
+            checked += within(name, row["x"], truths) is not None
+        assert checked > 5
+
+    def test_the_truth_is_within_the_bounds_where_labels_stand_for_values(self, name):
+        generator, checked = np.random.default_rng(3), 0
+        for where, holds in TIGHT:
+            table, hidden = random_table(generator, 5)
+            query = f"SELECT {name}(loss) AS x FROM microdata WHERE {where}"
+            (row,) = answer_on({"microdata": table}, PETS, query).rows
+            statuses = [sorted({bool(holds(row)) for row in rows}) for rows in hidden]
+            losses = [rows[0][4] for rows in hidden]
+            chosen = [
+                [loss for loss, meant in zip(losses, world, strict=True) if meant]
+                for world in itertools.product(*statuses)
+            ]
+            checked += (
+                within(name, row["x"], [ORACLES[name](values) for values in chosen]) is not None
+            )
+        assert checked > 5
