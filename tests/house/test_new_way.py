@@ -3,6 +3,7 @@
 import json
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
@@ -22,6 +23,8 @@ from tests.house.unaided.parameters import UnaidedParameters
 from tests.laws.form_laws import FormCase, FormLaws
 from tests.laws.partition_laws import PartitionCase
 from tests.laws.tables import QUASI
+from tests.query.test_matched import declare, random_rows
+from tests.query.way_laws import WayCase, WayLaws
 from tests.release.small import people
 
 BY_WAY = [
@@ -49,6 +52,15 @@ def entered(monkeypatch):
 )
 class TestForm(FormLaws):
     """The toy form."""
+
+
+ROWS = random_rows(np.random.default_rng(1), [3, 4, 2])
+SMALL = declare("permuted").model_copy(update={"form": UnaidedParameters(method="unaided")})
+
+
+@pytest.mark.parametrize("case", [WayCase(SMALL, {"microdata": ROWS}, 9)], ids=["unaided"])
+class TestWay(WayLaws):
+    """The toy way."""
 
 
 def test_promises_mean_on_it_what_they_mean_on_the_way_it_names():
