@@ -63,7 +63,7 @@ def utility_lines(utility: Utility) -> list[UtilityLine]:
 def four_decimals(number: Fraction) -> str:
     """To four decimals, halves up: the same on every machine.
 
-    >>> rounded(Fraction(1, 3)), rounded(Fraction(24693, 2)), rounded(Fraction(2))
+    >>> four_decimals(Fraction(1, 3)), four_decimals(Fraction(24693, 2)), four_decimals(Fraction(2))
     ('0.3333', '12,346.5', '2')
     """
     return thousands(Fraction((number * 10_000 + Fraction(1, 2)).__floor__(), 10_000))

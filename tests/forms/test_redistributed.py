@@ -371,14 +371,19 @@ CONTRADICTIONS = [
     ("targets", {"lower": 40, "upper": 40}, {"target": -1}, "every value"),
     ("targets", {"lower": 30, "upper": 60}, {"weight": 2}, "root's is not 1"),
     ("targets", {"lower": 30, "upper": 30}, {"weight": -1}, "negative"),
-    ("targets", {"lower": 30, "upper": 60}, None, "overlap, or stand in none"),
+    ("targets", {"lower": 30, "upper": 60}, None, "overlap, or have no parent"),
     ("targets", {"lower": 30, "upper": 30}, None, "every value"),
-    ("targets", {}, None, "there are none"),
+    ("targets", {}, None, "has no rows of"),
     ("aims", {"group_id": 1}, None, "not every group"),
     ("aims", {"group_id": 1}, {"group_id": 2}, "not every group"),
     ("aims", {"group_id": 1}, {"target": 1}, "not those of targets"),
-    ("st", {"group_id": 0, "lower": 30}, {"upper": 50}, "none of its target's"),
-    ("st", {"group_id": 0, "lower": 30}, {"lower": 35, "upper": 35}, "no value of its target"),
+    ("st", {"group_id": 0, "lower": 30}, {"upper": 50}, "a subdomain that its target lacks"),
+    (
+        "st",
+        {"group_id": 0, "lower": 30},
+        {"lower": 35, "upper": 35},
+        "is not a value of its target",
+    ),
     ("st", {"group_id": 0, "lower": 30}, {"count": 0}, "count nothing"),
     ("st", {"group_id": 0, "lower": 30}, {"count": -4}, "count nothing"),
     ("st", {"group_id": 0, "lower": 30}, {"count": 2**62}, "count nothing"),
@@ -412,7 +417,7 @@ def test_nulls_and_values_without_a_leaf_are_refused():
         ends = pa.array([value if text == "b" else text for text in "abab"][:3], pa.string())
         targets = tables["targets"].set_column(2, "upper", ends)
         targets = targets.set_column(1, "lower", ends)
-        with pytest.raises(PromiseError, match=r"nulls|no leaf"):
+        with pytest.raises(PromiseError, match=r"are null|is not a leaf"):
             seen(tables | {"targets": targets}, "hierarchy")
 
 

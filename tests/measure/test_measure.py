@@ -221,8 +221,8 @@ def test_files_that_are_none(tmp_path, patients):
     for place, reason in [
         ("none.csv", "No such file"),
         ("bad.parquet", "cannot be read as a table"),
-        ("empty", "no file is there"),
-        ("*.txt", "no file is there"),
+        ("empty", "has no data file"),
+        ("*.txt", "has no data file"),
         ("*t*", "Parquet and other files together"),
     ]:
         with pytest.raises(InputError, match=reason) as caught:

@@ -97,7 +97,7 @@ def nice_step(raw: Fraction) -> Fraction:
 def thousands(number: Fraction | int) -> str:
     """A number with separators between thousands.
 
-    >>> grouped(1427), grouped(Fraction(-24693, 2)), grouped(Fraction(1, 3))
+    >>> thousands(1427), thousands(Fraction(-24693, 2)), thousands(Fraction(1, 3))
     ('1,427', '-12,346.5', '1/3')
     """
     text = str(plain(Fraction(number)))

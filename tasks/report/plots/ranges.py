@@ -50,7 +50,7 @@ def ranges_plot(name: str, kind: str, counts: Counts, numbers: Exact, e: Fractio
 def distance_text(distance: Fraction, kind: str) -> str:
     """A difference of two values of a column type, with its unit where it has one.
 
-    >>> measured(Fraction(500), "integer"), measured(Fraction(1), "date")
+    >>> distance_text(Fraction(500), "integer"), distance_text(Fraction(1), "date")
     ('500', '1 day')
     """
     unit = {"date": "day", "timestamp": "second"}.get(kind)
