@@ -73,11 +73,12 @@ def query(
     """
     from sfumato.tasks.declaration.opened import open_release
     from sfumato.tasks.query.ask import answers
-    from sfumato.tasks.query.sql.rewrite import rewrite
 
     opened = open_release(directory)
     asked = _queries(sql, file)
     if dialect is not None:
+        from sfumato.tasks.query.sql.rewrite import rewrite
+
         for one in asked:
             rewritten = rewrite(one, opened.declared, reading, estimator)
             click.echo(rewritten.sql(dialect) + ";" * (file is not None))

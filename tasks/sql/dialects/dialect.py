@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
-from sqlalchemy import URL
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
 
 Types = Mapping[str, ColumnType]
 """The types of published columns by their names."""
@@ -113,7 +115,7 @@ class Access:
 
     scheme: str
     in_file: bool
-    connect: Callable[[URL], tuple[Any, Callable[[], None]]]
+    connect: Callable[["URL"], tuple[Any, Callable[[], None]]]
     existing: str
     errors: Callable[[], tuple[type[Exception], ...]]
     code: Callable[[BaseException], object] = lambda error: getattr(error, "sqlstate", None)
@@ -183,7 +185,7 @@ def execute_by_cursor(connection: Any, statement: str) -> list[tuple[Any, ...]]:
 
 
 def connect_by_sqlalchemy(
-    address: URL, driver: str, query: Mapping[str, str]
+    address: "URL", driver: str, query: Mapping[str, str]
 ) -> tuple[Any, Callable[[], None]]:
     """A driver's own connection that SQLAlchemy makes, and what closes it."""
     from sqlalchemy import create_engine

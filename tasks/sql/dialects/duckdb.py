@@ -1,18 +1,20 @@
 """DuckDB, whose SQL is the meaning of every query."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb as driver
 import pyarrow as pa
-from sqlalchemy import URL
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
 
+if TYPE_CHECKING:
+    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
 
-def _connect(address: URL) -> tuple[Any, Callable[[], None]]:
+
+def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
     own = driver.connect(str(address.database))
     own.execute("SET enable_progress_bar = false")
     return own, own.close

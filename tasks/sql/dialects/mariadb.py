@@ -1,11 +1,10 @@
 """MariaDB: texts in a binary collation, tables filled under other names and then exchanged."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlalchemy import URL
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
@@ -22,6 +21,9 @@ from sfumato.tasks.sql.dialects.dialect import (
 from sfumato.tasks.sql.dialects.misfits import misfitting_floats, misfitting_moments
 from sfumato.tasks.sql.dialects.rows import insert_rows
 from sfumato.tasks.sql.patterns import regular
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
 
 _SORTED = 255  # characters of a text: MariaDB sorts by 1,024 bytes (max_sort_length)
 _COLLATION = exp.Var(this="utf8mb4_nopad_bin")
@@ -86,7 +88,7 @@ def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
     return misfitting_floats(column, kind) or misfitting_moments(column, kind)
 
 
-def _connect(address: URL) -> tuple[Any, Callable[[], None]]:
+def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
     return connect_by_sqlalchemy(address, "mariadb+pymysql", {"charset": "utf8mb4"})
 
 

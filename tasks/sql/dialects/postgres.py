@@ -2,11 +2,10 @@
 
 import io
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
-from sqlalchemy import URL
 from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
@@ -23,6 +22,9 @@ from sfumato.tasks.sql.dialects.dialect import (
 from sfumato.tasks.sql.dialects.duckdb import text
 from sfumato.tasks.sql.dialects.misfits import misfitting_moments, misfitting_zeros
 from sfumato.tasks.sql.patterns import regular
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
 
 _CHUNK = 20_000
 _COLLATION = exp.to_identifier("C", quoted=True)
@@ -61,7 +63,7 @@ def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
     return misfitting_zeros(column, kind) or misfitting_moments(column, kind)
 
 
-def _connect(address: URL) -> tuple[Any, Callable[[], None]]:
+def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
     return connect_by_sqlalchemy(address, "postgresql+psycopg", {})
 
 

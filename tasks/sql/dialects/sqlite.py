@@ -3,11 +3,10 @@
 import sqlite3
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlalchemy import URL
 from sqlglot import exp
 
 from sfumato.tasks.sql.dialects.dialect import (
@@ -25,6 +24,9 @@ from sfumato.tasks.sql.dialects.misfits import (
 )
 from sfumato.tasks.sql.dialects.rows import insert_rows, kind_of
 from sfumato.tasks.sql.patterns import glob_of
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
 
 REAL_DIGITS = 15
 """Of a number that is held exactly."""
@@ -59,7 +61,7 @@ def _shown(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string()).cast(pa.float64()) if kind == "decimal" else column
 
 
-def _connect(address: URL) -> tuple[Any, Callable[[], None]]:
+def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
     own, close = connect_by_sqlalchemy(address, "sqlite", {})
     own.isolation_level = None
     return own, close
