@@ -121,7 +121,7 @@ def test_the_wheel_has_one_import_package_and_everything_in_it(wheel):
         f"sfumato/{path.relative_to(ROOT)}"
         for name in (*PACKAGES, "deployments")
         for path in (ROOT / name).rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
+        if path.is_file() and "__pycache__" not in path.parts
     }
     assert set(names) == expected
 
