@@ -17,9 +17,8 @@ def validate(candidate: Path, withheld: tuple[str, ...], name: str) -> Path:
 
     Whatever fails is refused.
     """
-    from sfumato.expectations.suites.gate import (
-        judge,  # imports Great Expectations, which takes seconds
-    )
+    # Great Expectations takes seconds to import.
+    from sfumato.expectations.suites.gate import judge
 
     documents = private_directory(candidate.parent / "great-expectations")
     assessment = assess_candidate(candidate, withheld, partial(judge, name, documents=documents))

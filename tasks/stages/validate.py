@@ -12,11 +12,12 @@ from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, docu
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate
-from sfumato.tasks.publication.seal import seal, sha256_of
+from sfumato.tasks.publication.seal import require_sealed, seal, sha256_of
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
 from sfumato.tasks.stages.stage import read_note, write_note
 
 _ASSESSMENT = "assessment"
+_JUDGED = "judged"  # the SHA-256 of the data files, from before they were read
 
 
 def assess_candidate(
@@ -24,8 +25,9 @@ def assess_candidate(
 ) -> Assessment:
     """Judge a candidate by its data files, as they are read back; an earlier seal is void."""
     (candidate / f"{_ASSESSMENT}.json").unlink(missing_ok=True)
-    declared = declaration(candidate)
-    tables = read_tables(declared, candidate / RELEASE / "data")
+    declared, data = declaration(candidate), candidate / RELEASE / "data"
+    write_note(candidate, _JUDGED, seal(data))
+    tables = read_tables(declared, data)
     return assess(declared, tables, judge, withheld)
 
 
@@ -33,15 +35,18 @@ def seal_candidate(candidate: Path, assessment: Assessment) -> None:
     """Write all else of the release beside its data, and which files were assessed.
 
     Raises:
-        PromiseError: where the assessment found that anything is broken.
+        PromiseError: where the assessment found that anything is broken, or a data file is not as
+            it was read.
     """
     require(assessment.findings)
     release = candidate / RELEASE
+    judged = read_note(candidate, _JUDGED)
+    require_sealed(release / "data", judged)
     _keep_only_data(release)
     complete_release(release, assessment)
     document = {
         "versions": assessment.declared.versions,
-        "sha256": seal(release),
+        "sha256": {**seal(release), **{f"data/{name}": judged[name] for name in judged}},
         "suppressed": _suppressed_sha256(candidate),
         "findings": documents(assessment.findings),
     }

@@ -55,6 +55,19 @@ def test_what_was_not_validated_is_not_published(prepared):
     assert nothing_is_published(plan)
 
 
+@pytest.mark.parametrize("format_", ["parquet", "csv"])
+def test_a_change_of_data_before_they_are_sealed_is_refused(prepared, format_):
+    plan, candidate = prepared
+    assessment = assess_candidate(candidate, plan.withheld)
+    (table,) = (candidate / "release" / "data").glob(f"*.{format_}")
+    table.write_bytes(table.read_bytes() + b"\n")
+    with pytest.raises(PromiseError, match=f"{table.name}: was changed after validation"):
+        seal_candidate(candidate, assessment)
+    with pytest.raises(PromiseError, match="was not validated"):
+        publish_candidate(plan, candidate)
+    assert nothing_is_published(plan)
+
+
 def test_a_change_of_any_file_after_validation_is_refused(sealed):
     plan, candidate = sealed
     assert len(files(candidate)) >= 6
