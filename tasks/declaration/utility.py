@@ -16,13 +16,13 @@ import numpy as np
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.recoded.label_levels import levels
 from sfumato.tasks.forms.recoded.labels import (
     STAR,
     Admitted,
     Between,
     ListedValues,
     Prefixed,
-    levels,
 )
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of, reader_for
 from sfumato.tasks.schema.published import DeclaredColumn

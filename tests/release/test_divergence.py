@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.forms.recoded.labels import admits, reader
+from sfumato.tasks.forms.recoded.label_readers import reader
+from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode

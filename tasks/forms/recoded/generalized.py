@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.rules.structure import Rule
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.recoded.labels import STAR, interval, reader, value_set
+from sfumato.tasks.forms.recoded.label_readers import reader
+from sfumato.tasks.forms.recoded.labels import STAR, interval, value_set
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
 from sfumato.tasks.forms.recoded.recoded import (
     by_group,

@@ -20,7 +20,8 @@ from sfumato.expectations.rules.structure import ReadableLabels, Rule, rules_of_
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, is_canonical
-from sfumato.tasks.forms.recoded.labels import Admitted, Reader, reader, reader_of_suppressed
+from sfumato.tasks.forms.recoded.label_readers import Reader, reader, reader_of_suppressed
+from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition

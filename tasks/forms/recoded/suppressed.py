@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.structure import Rule
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.recoded.labels import STAR, reader_of_suppressed
+from sfumato.tasks.forms.recoded.label_readers import reader_of_suppressed
+from sfumato.tasks.forms.recoded.labels import STAR
 from sfumato.tasks.forms.recoded.parameters import SuppressedParameters
 from sfumato.tasks.forms.recoded.recoded import (
     by_group,
