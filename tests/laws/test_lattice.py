@@ -29,10 +29,12 @@ from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.partitions.full_domain import lattice
+from sfumato.tasks.partitions.full_domain import counterexamples
+from sfumato.tasks.partitions.full_domain import rows as lattice_rows
 from sfumato.tasks.partitions.full_domain.full_domain import partition
 from sfumato.tasks.partitions.full_domain.metrics import METRICS
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
+from sfumato.tasks.partitions.full_domain.scope import Scope
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_intervals
 from tests.benchmarks.lattice import FIVE, adult
 
@@ -415,7 +417,7 @@ def best_with_a_budget(promises, tried):
 
 
 def test_a_histogram_that_would_be_too_large_is_thinned(monkeypatch):
-    monkeypatch.setattr(lattice, "_ENTRIES", 12)
+    monkeypatch.setattr(counterexamples, "_ENTRIES", 12)
     tried = Counter()
 
     @given(ROWS, st.sampled_from(PROMISES), st.sampled_from([(), ("a",)]))
@@ -429,7 +431,7 @@ def test_a_histogram_that_would_be_too_large_is_thinned(monkeypatch):
 
 
 def test_large_keys_are_counted_by_sorting(monkeypatch):
-    monkeypatch.setattr(lattice, "_DIRECT", 0)
+    monkeypatch.setattr(lattice_rows, "_DIRECT", 0)
     tried = Counter()
 
     @given(ROWS, st.sampled_from(PROMISES), st.sampled_from(["0", "0.2"]))
@@ -530,9 +532,11 @@ def test_counterexamples_rule_out_exactly_where_their_group_fails():
             np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0] * 4]),
             np.array([[0, 1, 2, 3], [0] * 4]),
         ]
-        scope = lattice.Scope(DistinctLDiversity(l=2 + l), (0, 1), (2,), 3, Coded(codes[3], 4))
-        table = lattice.LatticeRows(tuple(codes), (4, 4, 2, 4), np.ones(len(rows), dtype=np.int64))
-        judge = lattice.NodeJudge(scope, table, levels)
+        scope = Scope(DistinctLDiversity(l=2 + l), (0, 1), (2,), 3, Coded(codes[3], 4))
+        table = lattice_rows.LatticeRows(
+            tuple(codes), (4, 4, 2, 4), np.ones(len(rows), dtype=np.int64)
+        )
+        judge = counterexamples.NodeJudge(scope, table, levels)
         row = judge.counterexample((0, 0))
         if row is None:
             return

@@ -1,0 +1,177 @@
+"""A table and its promises as a search over a lattice: collapsed rows, levels, scopes, costs."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import floor, prod
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import exact, is_ordered
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.partitions.full_domain.metrics import (
+    METRICS,
+    Cost,
+    Generalized,
+    MetricDomain,
+    Original,
+    domain,
+)
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters, Metric
+from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node, number_keys
+from sfumato.tasks.partitions.full_domain.scope import Scope
+from sfumato.tasks.partitions.shared.thresholds import largest_k
+
+_MOST_NODES = 2**21
+
+
+class LatticeProblem:
+    """The best node of a lattice is wanted: one that keeps the promises and costs the least.
+
+    Columns of `rows`: the quasi-identifiers, the stratum, the vector of all other attributes that
+    the metric depends on, and the attributes of promises. `row_of` is the distinct row of each row
+    of the table (int64), `levels` the node above each value at each level, by quasi-identifier
+    (int64, levels x values), `tops` their highest levels, and `budget` the number of rows that may
+    be suppressed.
+
+    Raises:
+        PromiseError: where there is nothing to generalize, where a promise cannot be judged from
+            groups alone, or where there are more than 2,097,152 nodes.
+    """
+
+    def __init__(
+        self,
+        microdata: Microdata,
+        strata: Sequence[str],
+        promises: Sequence[PrivacyModel],
+        parameters: FullDomainParameters,
+    ) -> None:
+        columns = microdata.with_roles("quasi-identifier")
+        _require_judged(promises, columns, microdata.rows)
+        self.metric: Metric = parameters.metric
+        self.starred = parameters.suppressed == "star"
+        self.budget = floor(Fraction(parameters.suppression) * microdata.rows)
+        self.promises = promises
+        self.names = [column.name for column in columns]
+        self.levels = [_levels(column, strata) for column in columns]
+        self.tops = tuple(len(nodes) - 1 for nodes in self.levels)
+        self.nodes = prod(map(len, self.levels))
+        if self.nodes > _MOST_NODES:
+            raise PromiseError(
+                f"full-domain: the hierarchies have {self.nodes} combinations of levels, "
+                f"of which at most {_MOST_NODES} can be searched"
+            )
+        self.rows, self.row_of, place = _collapsed(
+            microdata, columns, strata, promises, self.metric
+        )
+        self.scopes = [self._scope(promise, microdata, place) for promise in promises]
+        domains = tuple(map(_domain, columns, self.levels))
+        self.original = Original(domains, self.rows.counts)
+        self.k = largest_k(promises)
+
+    def _scope(self, promise: PrivacyModel, microdata: Microdata, place: dict[str, int]) -> Scope:
+        """A promise on the columns of `rows`, given the place of each attribute of a promise."""
+        told = promise.adversary_columns if promise.quasi_identifiers else self.names
+        known = {*promise.adversary_columns} - {*self.names}
+        fixed = (len(self.names), *sorted(place[name] for name in known))
+        axes = tuple(axis for axis, name in enumerate(self.names) if name in told)
+        if not promise.protects:
+            return Scope(promise, axes, fixed)
+        column = _sensitive(promise, microdata)
+        return Scope(promise, axes, fixed, place[column.name], column.coded())
+
+    def cost(self, node: Node, rows: LatticeRows, suppressed: np.ndarray) -> Cost:
+        """The cost of a node.
+
+        Args:
+            node: the level of each quasi-identifier.
+            rows: the distinct rows at the node.
+            suppressed: which of them are suppressed (bool, one per distinct row).
+        """
+        axes, told = len(self.levels), len(self.levels) + 1
+        kept = rows.take(~suppressed) if suppressed.any() else rows
+        group, first = number_keys(*kept.key(range(axes + 1)))
+        withheld = np.bincount(
+            rows.codes[told][suppressed], rows.counts[suppressed], rows.bounds[told]
+        )
+        table = Generalized(
+            original=self.original,
+            node=node,
+            nodes=[codes[first] for codes in kept.codes[:axes]],
+            sizes=np.bincount(group, kept.counts).astype(np.int64),
+            group=group,
+            value=kept.codes[told],
+            count=kept.counts,
+            suppressed=withheld.astype(np.int64),
+            k=self.k,
+        )
+        return METRICS[self.metric](table)
+
+
+def _require_judged(promises: Sequence[PrivacyModel], columns: Sequence[Column], rows: int) -> None:
+    if not columns or not rows:
+        what = "rows" if columns else "quasi-identifiers"
+        raise PromiseError(f"full-domain: there are no {what} to generalize")
+    for promise in promises:
+        if promise.reference_uri is not None or promise.needs_covers:
+            raise PromiseError(
+                f"full-domain: {promise.name} cannot be aimed at, "
+                "for it is not judged from the table's groups alone"
+            )
+
+
+def _sensitive(promise: PrivacyModel, microdata: Microdata) -> Column:
+    """The attribute that a promise protects; the only one, where it names none."""
+    if promise.sensitive is not None:
+        return microdata[promise.sensitive]
+    return microdata.with_roles("sensitive")[0]
+
+
+def _levels(column: Column, strata: Sequence[str]) -> np.ndarray:
+    """The node above each category at each level that is allowed: a stratum is kept as it is."""
+    levels = column.levels()
+    return levels[:1] if column.name in strata else levels
+
+
+def _domain(column: Column, levels: np.ndarray) -> MetricDomain:
+    """The domain of a column; a null, which is alone below the root, has no influence on ranges."""
+    units = None
+    if is_ordered(column.values.type) and len(column.values):
+        units = exact(column.values, column.name).units
+        units = np.concatenate([units[:1], units]) if column.has_null else units
+    return domain(column.category()[0], levels, units)
+
+
+def _collapsed(
+    microdata: Microdata,
+    columns: Sequence[Column],
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    metric: Metric,
+) -> tuple[LatticeRows, np.ndarray, dict[str, int]]:
+    """The distinct rows, the one of each row, and the place of each attribute of a promise."""
+    categories = [column.category() for column in columns]
+    categories.append(_joint([microdata[name] for name in strata], microdata.rows))
+    beside = [microdata[name] for name in strata if microdata[name] not in columns]
+    told = [*beside, *microdata.with_roles("sensitive")] if metric == "kl" else []
+    categories.append(_joint(told, microdata.rows))
+    place: dict[str, int] = {}
+    names = {column.name for column in columns}
+    for promise in promises:
+        own = [_sensitive(promise, microdata).name] if promise.protects else []
+        for name in sorted({*own, *promise.adversary_columns} - names - {*place}):
+            place[name] = len(categories)
+            categories.append(microdata[name].category())
+    codes, bounds = zip(*categories, strict=True)
+    codes = tuple(np.asarray(column, dtype=np.int64) for column in codes)
+    rows = LatticeRows(codes, bounds, np.ones(microdata.rows, dtype=np.int64))
+    return *rows.collapse(), place
+
+
+def _joint(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:
+    """One code per row for the vector of some columns."""
+    if not columns:
+        return np.zeros(rows, dtype=np.int64), 1
+    different, codes = np.unique(key(columns, rows)[0], return_inverse=True)
+    return codes, len(different)

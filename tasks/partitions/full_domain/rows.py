@@ -1,0 +1,108 @@
+"""Rows as the nodes of a lattice see them: generalized, and equal ones collapsed to a count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.expectations.groups.counting import pack
+
+Node = tuple[int, ...]
+"""The level of each quasi-identifier."""
+
+_DIRECT = 2**18  # keys below this are counted without sorting
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeRows:
+    """Rows as codes by column, in [0, bound), and how often each row occurs.
+
+    The quasi-identifiers come first, one column per axis of the lattice.
+    """
+
+    codes: tuple[np.ndarray, ...]
+    bounds: tuple[int, ...]
+    counts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def key(self, columns: Sequence[int]) -> tuple[np.ndarray, int]:
+        """One int64 per row that tells rows apart by some columns, and its bound."""
+        telling = [c for c in columns if self.bounds[c] > 1]
+        if not telling:
+            return np.zeros(len(self), dtype=np.int64), 1
+        return pack([self.codes[c] for c in telling], [self.bounds[c] for c in telling])
+
+    def take(self, rows: np.ndarray) -> "LatticeRows":
+        """Some rows."""
+        return LatticeRows(
+            tuple(codes[rows] for codes in self.codes), self.bounds, self.counts[rows]
+        )
+
+    def only(self, columns: Sequence[int]) -> "LatticeRows":
+        """Some columns, equal rows once."""
+        codes, bounds = zip(*((self.codes[c], self.bounds[c]) for c in columns), strict=True)
+        return LatticeRows(codes, bounds, self.counts).collapse()[0]
+
+    def collapse(self) -> tuple["LatticeRows", np.ndarray]:
+        """Equal rows once, in ascending order, and which of these each row has become."""
+        into, first = number_keys(*self.key(range(len(self.codes))))
+        codes = tuple(codes[first] for codes in self.codes)
+        counts = np.bincount(into, self.counts, len(first)).astype(np.int64)
+        return LatticeRows(codes, self.bounds, counts), into
+
+    def generalize(self, axis: int, nodes: np.ndarray) -> "LatticeRows":
+        """One quasi-identifier generalized (`nodes`: the node of each value); rows stay apart."""
+        codes, bounds = list(self.codes), list(self.bounds)
+        bounds[axis] = int(nodes.max(initial=-1)) + 1
+        # a column of one value alone tells nothing apart, and is not read
+        codes[axis] = nodes[codes[axis]] if bounds[axis] > 1 else np.broadcast_to(0, len(self))
+        return LatticeRows(tuple(codes), tuple(bounds), self.counts)
+
+    def at(self, levels: Sequence[np.ndarray], node: Node) -> "LatticeRows":
+        """All quasi-identifiers generalized to a node; rows stay apart."""
+        rows = self
+        for axis, (nodes, level) in enumerate(zip(levels, node, strict=True)):
+            rows = rows.generalize(axis, nodes[level]) if level else rows
+        return rows
+
+
+def shown_rows(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -> LatticeRows:
+    """Rows at a node, some of them with all quasi-identifiers at their highest levels instead."""
+    if not starred.any():
+        return rows
+    codes, bounds = list(rows.codes), list(rows.bounds)
+    for axis, (level, top) in enumerate(zip(node, tops, strict=True)):
+        if level < top:
+            codes[axis] = np.where(starred, bounds[axis], codes[axis])
+            bounds[axis] += 1
+    return replace(rows, codes=tuple(codes), bounds=tuple(bounds))
+
+
+def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the different keys each is, in ascending order, and a place where each stands."""
+    if bound > max(_DIRECT, 32 * len(key)):
+        _, first, number = np.unique(key, return_index=True, return_inverse=True)
+        return number, first
+    occurs = np.zeros(bound, dtype=bool)
+    occurs[key] = True
+    different = np.flatnonzero(occurs)
+    rank = np.empty(bound, dtype=np.int64)
+    rank[different] = np.arange(len(different))
+    number = rank[key]
+    first = np.empty(len(different), dtype=np.int64)
+    first[number] = np.arange(len(key))
+    return number, first
+
+
+def tally(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different keys in ascending order, and the sum of the counts of each (int64)."""
+    if bound <= max(_DIRECT, 2 * len(key)):
+        sums = np.bincount(key, counts, bound)  # exact: whole numbers below 2^53
+        keys = np.flatnonzero(sums)
+        return keys, sums[keys].astype(np.int64)
+    order = np.argsort(key)
+    ordered = key[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    return ordered[starts], np.add.reduceat(counts[order], starts)

@@ -1,0 +1,52 @@
+"""A promise as a lattice judges it: on the columns of collapsed rows that it is about."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.expectations.groups.counting import Coded
+from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.partitions.full_domain.rows import LatticeRows, number_keys, tally
+
+
+class Scope(NamedTuple):
+    """A promise and what it is about, as columns of `LatticeRows`.
+
+    Its groups are the rows that are equal on the axes `axes` (ascending), generalized, and on the
+    columns `fixed`; `sensitive` is the column of the attribute that `coded` describes, where it
+    needs one.
+    """
+
+    promise: PrivacyModel
+    axes: tuple[int, ...]
+    fixed: tuple[int, ...]
+    sensitive: int | None = None
+    coded: Coded | None = None
+
+    def failing(self, rows: LatticeRows) -> np.ndarray:
+        """Which rows are in groups that break the promise (bool, one per row)."""
+        group, groups = self.seen(rows)
+        return np.asarray(self.promise.failing(groups)[group])
+
+    def seen(self, rows: LatticeRows) -> tuple[np.ndarray, Groups]:
+        """The group of each row, and the groups."""
+        group, first = number_keys(*rows.key([*self.axes, *self.fixed]))
+        sizes = np.bincount(group, rows.counts, len(first)).astype(np.int64)
+        if self.sensitive is None or self.coded is None:
+            return group, Groups(sizes, {})
+        values = max(self.coded.values, 1)
+        pairs, counts = tally(
+            group * values + rows.codes[self.sensitive], len(first) * values, rows.counts
+        )
+        return group, self.groups(sizes, *np.divmod(pairs, values), counts)
+
+    def groups(
+        self, sizes: np.ndarray, group: np.ndarray, value: np.ndarray, count: np.ndarray
+    ) -> Groups:
+        """Groups of these sizes, with counts (see `Counts`) of the sensitive attribute, if any."""
+        if self.coded is None:
+            return Groups(sizes, {})
+        _, values, numbers, labels, ancestors = self.coded
+        counts = Counts(group, value, count, values, numbers, labels, ancestors)
+        return Groups(sizes, {self.promise.sensitive or "": counts})

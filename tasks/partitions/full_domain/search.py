@@ -1,0 +1,116 @@
+"""The search for the node of least cost that keeps every promise within the budget."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.tasks.partitions.full_domain.lattice import minimal, suppress_failing, walk
+from sfumato.tasks.partitions.full_domain.metrics import Cost
+from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
+from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node
+
+
+@dataclass(frozen=True, eq=False)
+class FoundNode:
+    """The best node, its cost, and which distinct rows it suppresses (bool, one per row).
+
+    `judged` counts the nodes that were judged in full; `minimal` has all minimal nodes with their
+    costs, the best first, where no row may be suppressed.
+    """
+
+    node: Node
+    cost: Cost
+    suppressed: np.ndarray
+    judged: int
+    minimal: tuple[tuple[Node, Cost], ...] = field(default=())
+
+    def facts(self, problem: LatticeProblem) -> dict[str, Any]:
+        """The outcome of the search, for the data steward."""
+        facts: dict[str, Any] = {
+            "nodes": problem.nodes,
+            "nodes_judged": self.judged,
+            "levels": dict(zip(problem.names, self.node, strict=True)),
+            "metric": problem.metric,
+            "cost": float(self.cost),
+            "rows_suppressed": int(problem.rows.counts[self.suppressed].sum()),
+        }
+        if self.minimal:
+            facts["minimal_nodes"] = [
+                {"levels": list(node), "cost": float(cost)} for node, cost in self.minimal
+            ]
+        return facts
+
+
+def best_node(problem: LatticeProblem) -> FoundNode:
+    """The node of least cost; of several the lowest, then the lexicographically first.
+
+    Raises:
+        PromiseError: where no node keeps the promises within the budget.
+    """
+    if not problem.budget:
+        _require_feasible(problem)
+    if problem.budget or not all(promise.monotone for promise in problem.promises):
+        return _best_of_all(problem)
+    return _best_of_minimal(problem)
+
+
+def _require_feasible(problem: LatticeProblem) -> None:
+    """Without suppression, whatever merging cannot break holds at the root if anywhere."""
+    top = problem.rows.at(problem.levels, problem.tops)
+    for scope in problem.scopes:
+        if scope.promise.monotone and scope.failing(top).any():
+            raise PromiseError(
+                f"{scope.promise.name} cannot be kept by full-domain generalization: "
+                "it is broken with all quasi-identifiers at the root"
+            )
+
+
+def _best_of_minimal(problem: LatticeProblem) -> FoundNode:
+    """The best of the minimal nodes: without suppression, no metric improves above them."""
+    found = minimal(problem.rows, problem.levels, problem.scopes)
+    costs = []
+    for node in found.nodes:
+        rows = problem.rows.at(problem.levels, node)
+        rows = rows.collapse()[0] if problem.metric == "kl" else rows
+        cost = problem.cost(node, rows, np.zeros(len(rows), dtype=bool))
+        costs.append((cost, sum(node), node))
+    costs.sort()
+    cost, _, node = costs[0]
+    none = np.zeros(len(problem.rows), dtype=bool)
+    return FoundNode(node, cost, none, found.judged, tuple((n, c) for c, _, n in costs))
+
+
+def _best_of_all(problem: LatticeProblem) -> FoundNode:
+    """The best of all nodes, each judged and evaluated.
+
+    For k-anonymity alone, a node must suppress at least the rows that any node above it does.
+    """
+    skipped = np.zeros([len(nodes) for nodes in problem.levels], dtype=bool)
+    prunes = all(isinstance(promise, KAnonymity) for promise in problem.promises)
+    best: tuple[Cost, int, Node] | None = None
+    judged = 0
+    for node, rows in walk(problem.rows, problem.levels, skipped):
+        judged += 1
+        suppressed, kept = _suppressed(problem, node, rows)
+        if kept:
+            offered = (problem.cost(node, rows, suppressed), sum(node), node)
+            best = offered if best is None else min(best, offered)
+        elif prunes and int(rows.counts[suppressed].sum()) > problem.budget:
+            skipped[tuple(slice(level + 1) for level in node)] = True
+    if best is None:
+        names = ", ".join(dict.fromkeys(promise.name for promise in problem.promises))
+        raise PromiseError(
+            f"{names} cannot be kept by full-domain generalization "
+            f"with at most {problem.budget} of {problem.original.rows} rows suppressed"
+        )
+    cost, _, node = best
+    suppressed, _ = _suppressed(problem, node, problem.rows.at(problem.levels, node))
+    return FoundNode(node, cost, suppressed, judged)
+
+
+def _suppressed(problem: LatticeProblem, node: Node, rows: LatticeRows) -> tuple[np.ndarray, bool]:
+    tops, scopes = problem.tops, problem.scopes
+    return suppress_failing(rows, node, tops, scopes, problem.budget, problem.starred)
