@@ -203,7 +203,7 @@ def test_exact_rows_hide_no_presence(patients, capsys):
         ("k-anonymity", "promise: "),
         (
             "{model: l-diversity, variant: distinct, l: 2}",
-            "promise: distinct-l-diversity: say which",
+            "promise: distinct-l-diversity: name the",
         ),
     ],
 )
@@ -377,7 +377,7 @@ def test_a_column_that_is_sensitive_and_tells_groups_apart(tmp_path):
 @pytest.mark.parametrize(
     ("types", "reason"),
     [
-        ("height=integer", "--types height: is no column that is measured"),
+        ("height=integer", "--types height: the column is not measured"),
         ("age=number", "--types age: 'number' is none of integer, decimal, float, date, "),
         ("age", "--types age: not of the form key=value"),
         ("age=string,age=integer", "--types: a column is named twice"),
@@ -401,7 +401,7 @@ def test_each_type_is_named_in_the_help(capsys):
 
 
 def test_a_column_that_is_not_measured_has_no_type(patients):
-    with pytest.raises(SpecError, match="--types condition: is no column that is measured"):
+    with pytest.raises(SpecError, match="--types condition: the column is not measured"):
         measure(str(patients), ["zip"], written=Written(types={"condition": "string"}))
 
 

@@ -9,14 +9,13 @@ Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymizatio
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.groups import Groups, Subdomains
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import Number, plain
 from sfumato.expectations.rules.structure import Rule, TotalCount, rules_of_published
 from sfumato.tasks.forms import counts_table as st
@@ -24,16 +23,14 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted
 from sfumato.tasks.forms.redistributed.domain import domain_of
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
+from sfumato.tasks.forms.redistributed.shown_groups import AIMS, QIT, sensitive_name, shown_groups
 from sfumato.tasks.forms.redistributed.subdomains import annotate_trees, choose_subdomains
 from sfumato.tasks.forms.redistributed.targets import (
     LOWER,
     TARGET,
     TARGETS,
     UPPER,
-    Told,
     are_numbered,
-    locate,
-    read,
     renumber,
     runs,
     schema_of,
@@ -44,8 +41,6 @@ from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
 from sfumato.tasks.schema.published import Schema, names_with_roles
-
-QIT, AIMS = "qit", "aims"
 
 
 def publish(
@@ -116,7 +111,7 @@ def canonical(tables: Tables) -> Tables:
 def schemas(schema: Schema, parameters: RedistributedParameters) -> Mapping[str, pa.Schema]:
     """Quasi-identifiers and bounds of their own types, numbers of groups and targets, counts."""
     group = pa.field(GROUP_ID, pa.int64(), nullable=False)
-    targets = schema_of(schema[_sensitive(schema)].arrow_type)
+    targets = schema_of(schema[sensitive_name(schema)].arrow_type)
     bounds = [targets.field(LOWER), targets.field(UPPER)]
     exact = [st.field(name, schema) for name in names_with_roles(schema, "quasi-identifier")]
     return {
@@ -127,11 +122,6 @@ def schemas(schema: Schema, parameters: RedistributedParameters) -> Mapping[str,
     }
 
 
-def _sensitive(schema: Schema) -> str:
-    """The one sensitive column; a spec with others is refused."""
-    return names_with_roles(schema, "sensitive")[0]
-
-
 def groups(
     tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
 ) -> Groups:
@@ -140,54 +130,9 @@ def groups(
     Raises:
         PromiseError: where the tables contradict each other.
     """
-    seen = _seen(tables, schema)
-    name = _sensitive(schema)
+    seen = shown_groups(tables, schema)
+    name = sensitive_name(schema)
     return Groups(seen.sizes, {}, subdomains={name: seen.shown} if name in sensitive else {})
-
-
-@dataclass(frozen=True, eq=False)
-class _Seen:
-    """The rows of groups, the targets, and the node among theirs that each row of `st` shows."""
-
-    sizes: np.ndarray
-    told: Told
-    row: np.ndarray
-    shown: Subdomains
-
-
-def _seen(tables: Tables, schema: Schema) -> _Seen:
-    name = _sensitive(schema)
-    told = read(tables[TARGETS], name, schema[name])
-    sizes = _sizes(tables)
-    aim = _aim(tables[AIMS], len(sizes), len(told.targets))
-    table = tables[st.ST]
-    group, count = table[GROUP_ID].to_numpy(), table[COUNT].to_numpy()
-    row = locate(told, aim[group], table[LOWER], table[UPPER])
-    ordered, ancestors = told.domain.numbers is not None, told.domain.ancestors
-    shown = Subdomains(group, told.node[row], count, aim, told.targets, ordered, ancestors)
-    return _Seen(sizes, told, row, shown)
-
-
-def _sizes(tables: Tables) -> np.ndarray:
-    """The rows of each group, none of which has fewer subdomains."""
-    known, sizes = np.unique(tables[QIT][GROUP_ID].to_numpy(), return_counts=True)
-    subdomains = st.totals(tables[st.ST], len(known))
-    if not np.array_equal(known, np.arange(len(known))) or subdomains is None:
-        raise PromiseError(f"{st.ST}: its groups are not those of {QIT}, 0, 1, …, or count nothing")
-    if (subdomains < sizes).any():
-        raise PromiseError(f"{st.ST}: a group has fewer subdomains than rows in {QIT}")
-    return sizes
-
-
-def _aim(table: pa.Table, groups: int, targets: int) -> np.ndarray:
-    """The target of each group, where every target is some group's."""
-    order = np.argsort(table[GROUP_ID].to_numpy(), kind="stable")
-    target: np.ndarray = table[TARGET].to_numpy()[order]
-    if not np.array_equal(table[GROUP_ID].to_numpy()[order], np.arange(groups)):
-        raise PromiseError(f"{AIMS}: not every group of {QIT} has one target")
-    if not np.array_equal(np.unique(target), np.arange(targets)):
-        raise PromiseError(f"{AIMS}: its targets are not those of {TARGETS}")
-    return target
 
 
 def rules(
@@ -239,7 +184,7 @@ def facts(tables: Tables, schema: Schema) -> dict[str, Number | str]:
     Raises:
         PromiseError: where the tables contradict each other.
     """
-    seen = _seen(tables, schema)
+    seen = shown_groups(tables, schema)
     domain, row, count = seen.told.domain, seen.row, seen.shown.count
     lengths = domain.lengths(seen.told.first[row], seen.told.last[row])
     total = sum(length * n for length, n in zip(lengths.tolist(), count.tolist(), strict=True))
