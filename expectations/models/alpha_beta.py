@@ -19,7 +19,15 @@ from sfumato.expectations.groups.covering import Covering, Presence, covering, s
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.ratios import above, largest
-from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Verdict, Way, plain
+from sfumato.expectations.models.model import (
+    ExactNumber,
+    Number,
+    PrivacyModel,
+    Verdict,
+    Way,
+    Worst,
+    plain,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +78,8 @@ class AlphaBeta(PrivacyModel):
         over = above(groups.of(self.sensitive).largest, groups.sizes, Fraction(self.beta))
         return np.asarray(over | shown.above(Fraction(self.alpha)))
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether presence and association are bounded, decided exactly.
+    def worst(self, groups: Groups) -> Worst:
+        """The largest presence and association over all groups, exactly.
 
         What fails is counted in groups: those of more than β, those of more than α by themselves,
         and those that together cover the vector of largest presence where it is more than α.
@@ -84,15 +92,9 @@ class AlphaBeta(PrivacyModel):
             failing[:] = True
         elif found.largest > Fraction(self.alpha):
             failing[list(found.groups)] = True
-        return Verdict(
-            required=self.required(),
-            observed={
-                "alpha": None if found is None else found.largest,
-                "beta": largest(counts.largest, groups.sizes),
-            },
-            groups=len(groups),
-            failing=int(failing.sum()),
-        )
+        alpha = None if found is None else found.largest
+        beta = largest(counts.largest, groups.sizes)
+        return {"alpha": alpha, "beta": beta}, int(failing.sum())
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
         """What any grouping must show at least in its worst stratum.

@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.l_diversity import entries_of
-from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Verdict, Way, plain
+from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Way, Worst, plain
 from sfumato.expectations.texts import Value
 
 
@@ -59,19 +59,12 @@ class AlphaK(PrivacyModel):
         sizes, most = scores["k"], scores["most"]
         return np.asarray((sizes < self.k) | above(most, sizes, Fraction(self.alpha)))
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether every group has k rows and no value exceeds α, decided in integers."""
+    def worst(self, groups: Groups) -> Worst:
+        """The largest share of a value and the smallest group, decided in integers."""
         scores = self.measure(groups)
         sizes, most = scores["k"], scores["most"]
-        return Verdict(
-            required=self.required(),
-            observed={
-                "alpha": largest(most, sizes),
-                "k": int(sizes.min()) if len(sizes) else None,
-            },
-            groups=len(groups),
-            failing=int(self.failing(groups).sum()),
-        )
+        k = int(sizes.min()) if len(sizes) else None
+        return {"alpha": largest(most, sizes), "k": k}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""

@@ -22,8 +22,8 @@ from sfumato.expectations.models.model import (
     Number,
     PrivacyModel,
     PromisedColumn,
-    Verdict,
     Way,
+    Worst,
     plain,
     why_uncheckable,
 )
@@ -103,10 +103,10 @@ class BayesOptimal(PrivacyModel):
         """Which groups have a breach."""
         return self._judged(groups)[0]
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether there is no breach; what floats leave open is decided in fractions."""
+    def worst(self, groups: Groups) -> Worst:
+        """The largest surprise; what floats leave open is decided in fractions."""
         failing, worst = self._judged(groups)
-        return Verdict(self.required(), {"rho2": worst}, len(groups), int(failing.sum()))
+        return {"rho2": worst}, int(failing.sum())
 
     def _judged(self, groups: Groups) -> tuple[np.ndarray, Fraction | None]:
         """Which groups have a breach, and the largest belief that a breach would have to exceed."""

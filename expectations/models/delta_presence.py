@@ -20,8 +20,8 @@ from sfumato.expectations.models.model import (
     Number,
     PrivacyModel,
     PromisedColumn,
-    Verdict,
     Way,
+    Worst,
     plain,
     why_uncheckable,
 )
@@ -86,26 +86,19 @@ class DeltaPresence(PrivacyModel):
         rows, people = groups.sizes, drawn.sizes
         return np.asarray(below(rows, people, low) | above(rows, people, high))
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether every class's share of people in the table is between the ends, exactly.
+    def worst(self, groups: Groups) -> Worst:
+        """The smallest and largest share of a class's people who are in the table, exactly.
 
         A class of people who look like no group counts as one group that fails, if `min` is not 0.
         """
         drawn = groups.population
         if not len(groups) or drawn is None or (drawn.sizes < groups.sizes).any():
-            unknown: dict[str, Number] = {"min": None, "max": None}
-            return Verdict(self.required(), unknown, len(groups), len(groups))
+            return {"min": None, "max": None}, len(groups)
         rows, people = groups.sizes, drawn.sizes
         absent = drawn.elsewhere > 0
-        return Verdict(
-            required=self.required(),
-            observed={
-                "min": Fraction(0) if absent else smallest(rows, people),
-                "max": largest(rows, people),
-            },
-            groups=len(groups),
-            failing=int(self.failing(groups).sum()) + int(absent and self.min > 0),
-        )
+        least = Fraction(0) if absent else smallest(rows, people)
+        failing = int(self.failing(groups).sum()) + int(absent and self.min > 0)
+        return {"min": least, "max": largest(rows, people)}, failing
 
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""

@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import Number, PrivacyModel, Verdict, Way
+from sfumato.expectations.models.model import Number, PrivacyModel, Way, Worst
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +38,11 @@ class KAnonymity(PrivacyModel):
         """Which groups have fewer than k rows."""
         return np.asarray(groups.sizes < self.k)
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether the smallest group has k rows."""
+    def worst(self, groups: Groups) -> Worst:
+        """The size of the smallest group."""
         sizes = self.measure(groups)["k"]
-        return Verdict(
-            required=self.required(),
-            observed={"k": int(sizes.min()) if len(sizes) else None},
-            groups=len(groups),
-            failing=int(self.failing(groups).sum()),
-        )
+        k = int(sizes.min()) if len(sizes) else None
+        return {"k": k}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""

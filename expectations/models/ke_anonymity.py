@@ -18,8 +18,8 @@ from sfumato.expectations.models.model import (
     Number,
     PrivacyModel,
     PromisedColumn,
-    Verdict,
     Way,
+    Worst,
     plain,
     why_unordered,
 )
@@ -74,21 +74,14 @@ class KEAnonymity(PrivacyModel):
         short = (scores["k"] < self.k) | (scores["e"] < numbers.at_least(self.e))
         return np.asarray(short, dtype=bool)
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether every group has k distinct values and a range of e."""
+    def worst(self, groups: Groups) -> Worst:
+        """The fewest distinct values and the smallest range of a group."""
         counts = groups.of(self.sensitive)
         if counts.numbers is None or not len(groups):
-            return Verdict(self.required(), {"k": None, "e": None}, len(groups), len(groups))
+            return {"k": None, "e": None}, len(groups)
         scores = self.measure(groups)
-        return Verdict(
-            required=self.required(),
-            observed={
-                "k": int(scores["k"].min()),
-                "e": counts.numbers.fraction(scores["e"].min()),
-            },
-            groups=len(groups),
-            failing=int(self.failing(groups).sum()),
-        )
+        e = counts.numbers.fraction(scores["e"].min())
+        return {"k": int(scores["k"].min()), "e": e}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""

@@ -21,8 +21,8 @@ from sfumato.expectations.models.model import (
     ExactNumber,
     Number,
     PrivacyModel,
-    Verdict,
     Way,
+    Worst,
     plain,
 )
 from sfumato.expectations.texts import Value
@@ -83,15 +83,11 @@ class DistinctLDiversity(_LDiversity):
         """Which groups show fewer than l different values."""
         return np.asarray(self.measure(groups)["l"] < self.l)
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether every group shows l different values."""
+    def worst(self, groups: Groups) -> Worst:
+        """The fewest different values that a group shows."""
         distinct = self.measure(groups)["l"]
-        return Verdict(
-            required=self.required(),
-            observed={"l": int(distinct.min()) if len(distinct) else None},
-            groups=len(groups),
-            failing=int(self.failing(groups).sum()),
-        )
+        least = int(distinct.min()) if len(distinct) else None
+        return {"l": least}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""
@@ -131,15 +127,11 @@ class EntropyLDiversity(_LDiversity):
         """Which groups have an entropy below ln l - 1e-9."""
         return self._below(self._entropy(groups))
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether every group's entropy is at least ln l - 1e-9."""
+    def worst(self, groups: Groups) -> Worst:
+        """The smallest exponential of a group's entropy; short of l is below ln l - 1e-9."""
         found = self._entropy(groups)
-        return Verdict(
-            required=self.required(),
-            observed={"l": _rounded(float(np.exp(found.min()))) if len(found) else None},
-            groups=len(groups),
-            failing=int(self._below(found).sum()),
-        )
+        least = _rounded(float(np.exp(found.min()))) if len(found) else None
+        return {"l": least}, int(self._below(found).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""
@@ -208,10 +200,10 @@ class RecursiveLDiversity(_LDiversity):
         """Which groups break r < c * tail, or show too little of a negative value."""
         return self._broken(self.measure(groups), groups.sizes)
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether every group keeps r < c * tail, and shows enough of each negative value.
+    def worst(self, groups: Groups) -> Worst:
+        """The largest c and the smallest l and percentage that the groups show.
 
-        `c` as observed is the smallest for which r ≤ c * tail in all groups.
+        `c` is the smallest for which r ≤ c * tail in all groups.
         """
         scores = self.measure(groups)
         most, rest = scores["most"], scores["rest"]
@@ -223,8 +215,7 @@ class RecursiveLDiversity(_LDiversity):
         if self.negative is not None:
             seen = smallest(scores["least"], groups.sizes)
             observed["percent"] = None if seen is None else 100 * seen
-        failing = int(self._broken(scores, groups.sizes).sum())
-        return Verdict(self.required(), observed, len(groups), failing)
+        return observed, int(self._broken(scores, groups.sizes).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""

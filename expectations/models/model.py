@@ -58,6 +58,10 @@ def exact(number: int | str | None) -> Number:
 ExactNumber = Annotated[Decimal, PlainSerializer(plain, return_type=int | str)]
 
 
+Worst = tuple[Mapping[str, Number], int]
+"""The worst score of each parameter over a table's groups, and how many groups fall short."""
+
+
 @plain_dataclass(frozen=True)
 class Verdict:
     """What a promise asks for, what the groups show, and how many groups fall short.
@@ -169,9 +173,17 @@ class PrivacyModel:
         """
         raise NotImplementedError
 
+    def worst(self, groups: Groups) -> Worst:
+        """The worst score over all groups by parameter, and how many groups fall short, exactly.
+
+        A score is None, and all groups fall short, where it cannot be measured.
+        """
+        raise NotImplementedError
+
     def check(self, groups: Groups) -> Verdict:
         """Judge whether all groups keep the promise, decided in integers."""
-        raise NotImplementedError
+        observed, failing = self.worst(groups)
+        return Verdict(self.required(), observed, len(groups), failing)
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
         """Judge whether any grouping can keep the promise; None where only trying can tell.

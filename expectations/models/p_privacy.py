@@ -23,6 +23,7 @@ from sfumato.expectations.models.model import (
     PromisedColumn,
     Verdict,
     Way,
+    Worst,
     plain,
 )
 from sfumato.expectations.texts import NUMBERS
@@ -138,20 +139,13 @@ class PPrivacy(PrivacyModel):
             return np.ones(len(groups), dtype=bool)
         return self._over(scores)
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether no group's imbalance exceeds the tolerance, in fractions."""
-        required = self.required()
+    def worst(self, groups: Groups) -> Worst:
+        """The largest imbalance of a group, in fractions."""
         try:
             scores = self.measure(groups)["tolerance"].tolist()
         except PromiseError:
-            return Verdict(required, {"tolerance": None}, len(groups), len(groups))
-        worst = max(scores, default=None)
-        return Verdict(
-            required=required,
-            observed={"tolerance": worst},
-            groups=len(groups),
-            failing=int(self._over(scores).sum()),
-        )
+            return {"tolerance": None}, len(groups)
+        return {"tolerance": max(scores, default=None)}, int(self._over(scores).sum())
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
         """None before subdomains are chosen; the root alone, as often as needed, is balanced."""

@@ -32,8 +32,8 @@ from sfumato.expectations.models.model import (
     Number,
     PrivacyModel,
     PromisedColumn,
-    Verdict,
     Way,
+    Worst,
     plain,
     why_unordered,
 )
@@ -78,18 +78,13 @@ class TCloseness(PrivacyModel):
             return np.ones(len(groups), dtype=bool)
         return self._farther(distances)
 
-    def check(self, groups: Groups) -> Verdict:
-        """Judge whether no group's distance exceeds t, decided in integers."""
-        required = self.required()
+    def worst(self, groups: Groups) -> Worst:
+        """The largest distance of a group, decided in integers."""
         distances = self._measured(groups)
         if distances is None:
-            return Verdict(required, {"t": None}, len(groups), len(groups))
-        return Verdict(
-            required=required,
-            observed={"t": largest(distances.numerators, distances.denominators)},
-            groups=len(groups),
-            failing=int(self._farther(distances).sum()),
-        )
+            return {"t": None}, len(groups)
+        farthest = largest(distances.numerators, distances.denominators)
+        return {"t": farthest}, int(self._farther(distances).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""

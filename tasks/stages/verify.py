@@ -1,7 +1,7 @@
 """Verify: what is at stake in the de-identified table, and whether the promises can be kept."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.risk import Risk, risk
 from sfumato.expectations.models.l_diversity import eligible
-from sfumato.expectations.models.model import PrivacyModel, Verdict, plain
+from sfumato.expectations.models.model import Number, PrivacyModel, plain
 from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.grouping import groups_of, groups_within
@@ -62,21 +62,22 @@ def _stake(
             f"{promise.name} cannot be kept: required {numbers(best.required)}, at best "
             f"{numbers(best.observed)} in {best.failing} of {best.groups} strata"
         )
-    now = promise.check(groups := _seen(promise, microdata, promise.adversary_columns, base))
+    groups = _seen(promise, microdata, promise.adversary_columns, base)
+    today, failing = promise.worst(groups)
     return {
         "promise": promise.name,
         "about": promise.sensitive or "",
-        "groups": now.groups,
-        "failing": now.failing,
-        **{f"required {name}": plain(value) for name, value in now.required.items()},
-        **_prefixed("today", now),
-        **({} if best is None else _prefixed("at best", best)),
+        "groups": len(groups),
+        "failing": failing,
+        **_prefixed("required", promise.required()),
+        **_prefixed("today", today),
+        **({} if best is None else _prefixed("at best", best.observed)),
         **({"eligible l": eligible(groups, promise.sensitive)} if promise.sensitive else {}),
     }
 
 
-def _prefixed(when: str, verdict: Verdict) -> dict[str, Any]:
-    return {f"{when} {name}": plain(value) for name, value in verdict.observed.items()}
+def _prefixed(when: str, scores: Mapping[str, Number]) -> dict[str, Any]:
+    return {f"{when} {name}": plain(value) for name, value in scores.items()}
 
 
 def _seen(promise: PrivacyModel, microdata: Microdata, by: Sequence[str], base: Path) -> Groups:

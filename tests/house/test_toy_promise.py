@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import Number, PrivacyModel, Verdict, Way
+from sfumato.expectations.models.model import Number, PrivacyModel, Way, Worst
 from sfumato.expectations.models.promises import PROMISES
 from sfumato.expectations.suites.gate import judge
 from sfumato.flows.cli.main import run
@@ -47,12 +47,11 @@ class Company(PrivacyModel):
         """Which groups have too few."""
         return np.asarray(self.measure(groups)["others"] < self.others)
 
-    def check(self, groups: Groups) -> Verdict:
-        """Whether all groups have as many."""
+    def worst(self, groups: Groups) -> Worst:
+        """The fewest of a group."""
         found = self.measure(groups)["others"]
-        observed: dict[str, Number] = {"others": int(found.min()) if len(found) else None}
-        failing = int(self.failing(groups).sum())
-        return Verdict(self.required(), observed, len(groups), failing)
+        fewest = int(found.min()) if len(found) else None
+        return {"others": fewest}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The least."""

@@ -86,6 +86,10 @@ def test_a_promise_is_checked_by_the_gate_and_by_the_check_once_each(counts):
     assert counts["publication"]["promise.check"] == 1
 
 
+def test_a_monotone_promise_is_checked_once_before_of_the_coarsest_grouping(counts):
+    assert counts["before"]["promise.check"] == 1
+
+
 def test_groups_are_counted_once_where_every_promise_is_about_them(counts):
     assert counts["gate"]["groups counted"] == 1
     assert counts["publication"]["groups counted"] == 1
