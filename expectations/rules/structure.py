@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.rules.identifiers import ForbiddenColumns, NoRowNumber
 
 
 class Rule(Protocol):
@@ -158,62 +159,6 @@ class ColumnTypes:
 
 
 @dataclass(frozen=True)
-class ForbiddenColumns:
-    """No identifier and no dropped column is published, however its name is capitalized."""
-
-    type: ClassVar[str] = "expect_no_forbidden_columns"
-    columns: tuple[str, ...]
-
-    def parameters(self) -> dict[str, Any]:
-        """The forbidden names; they belong to the source and are not for publication."""
-        return {"columns": sorted(self.columns)}
-
-    def observed(self, table: pa.Table) -> int:
-        """How many columns have such a name."""
-        forbidden = {name.casefold() for name in self.columns}
-        return sum(name.casefold() in forbidden for name in table.column_names)
-
-    def holds(self, table: pa.Table) -> bool:
-        """True where there is none."""
-        return self.observed(table) == 0
-
-
-@dataclass(frozen=True)
-class NoRowNumber:
-    """No column numbers the rows: a number that each person has alone is an identifier.
-
-    A column numbers the rows where its values are whole numbers (as text, too), n different ones
-    for n rows, without a gap, in whatever order: published rows are sorted by their values, so
-    the order of the file says nothing. Tables of up to `more_than` rows pass, because a few
-    values may well be consecutive by chance; n sensitive values of real people, all different and
-    none left out, are not. Quantities with gaps or repetitions pass. `besides` names columns that
-    number something else by design, such as groups or the bounds of subdomains.
-    """
-
-    type: ClassVar[str] = "expect_no_row_number"
-    besides: tuple[str, ...] = ("group_id",)
-    more_than: int = 20
-
-    def parameters(self) -> dict[str, Any]:
-        """The columns that are left out, and the number of rows up to which nothing is said."""
-        return {"besides": list(self.besides), "more_than": self.more_than}
-
-    def observed(self, table: pa.Table) -> int:
-        """How many columns number the rows."""
-        if table.num_rows <= self.more_than:
-            return 0
-        return sum(
-            _enumerates(values)
-            for name, values in zip(table.column_names, table.columns, strict=True)
-            if name not in self.besides
-        )
-
-    def holds(self, table: pa.Table) -> bool:
-        """True where there is none."""
-        return self.observed(table) == 0
-
-
-@dataclass(frozen=True)
 class ReadableLabels:
     """Every label in a recoded column means something; `unreadable` counts those that do not."""
 
@@ -280,25 +225,3 @@ def rules_of_published(
 
 def _plain(type_: pa.DataType) -> pa.DataType:
     return type_.value_type if pa.types.is_dictionary(type_) else type_
-
-
-def _enumerates(values: pa.ChunkedArray) -> bool:
-    """True where n values are n whole numbers without a gap."""
-    integers = _integers(values)
-    if integers is None:
-        return False
-    ends = pc.min_max(integers)
-    span = int(ends["max"].as_py()) - int(ends["min"].as_py()) + 1
-    return span == len(integers) and int(pc.count_distinct(integers).as_py()) == span
-
-
-def _integers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """The values as whole numbers, None where some is not or is missing."""
-    if values.null_count or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
-        return None
-    if pa.types.is_integer(values.type):
-        return values
-    try:
-        return pc.cast(values, pa.int64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return None
