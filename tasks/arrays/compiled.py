@@ -7,23 +7,27 @@ from typing import Any
 Loop = Callable[..., Any]
 
 
-def compile_loop(scope: dict[str, Any], *functions: Loop) -> Loop:
-    """The last of some functions of a module, compiled, with the others it calls.
+def compile_loop(*functions: Loop) -> Loop:
+    """Compile the last of some functions, with the others, which it or one another call.
 
-    They are compiled at the first call, and once for all processes. The module's own functions
-    stay as they are, for data that are too small to be worth it.
+    Callees come first, and no two functions have one name. Each is compiled at its first call, and
+    once for all processes. The functions themselves stay as they are, for data that are too small
+    to be worth it.
+
+    A compiled function is compiled anew when its own module changes, but not when a module that it
+    calls does: whoever edits that deletes the caches.
     """
     from numba import njit  # imported where it pays: compiling takes seconds
 
-    inner = dict(scope)
+    compiled: dict[str, Any] = {}
     for function in functions:
         name = function.__name__
-        plain = FunctionType(function.__code__, inner, name)
-        inner[name] = njit(cache=True)(plain)
-    last: Loop = inner[functions[-1].__name__]
+        plain = FunctionType(function.__code__, {**function.__globals__, **compiled}, name)
+        compiled[name] = njit(cache=True)(plain)
+    last: Loop = compiled[functions[-1].__name__]
     return last
 
 
 def choose_loop(large: bool, function: Loop, compiled_function: Callable[[], Loop]) -> Loop:
-    """A function as it is, or compiled where the data are large enough to pay for it."""
+    """Return a function as it is, or compiled where the data are large enough to pay for it."""
     return compiled_function() if large else function

@@ -78,4 +78,4 @@ def _each(parent: Any, weight: Any, counts: Any, copies: Any) -> None:
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _pass_down, _each)
+    return compile_loop(_pass_down, _each)

@@ -9,6 +9,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.cell_suppression import factors, forest
+from sfumato.tasks.partitions.cell_suppression.decompose import largest
 from sfumato.tasks.partitions.cell_suppression.parameters import FactorsParameters, ForestParameters
 from sfumato.tasks.partitions.cell_suppression.stars import stars
 
@@ -86,7 +87,7 @@ def test_the_forest_weighs_no_more_than_the_fewest_stars(k):
         made = forest.of_codes(codes()[order], k)
         weight = made.facts["forest_weight"]
         assert weight <= made.bound <= OPTIMA[k][0]
-        assert OPTIMA[k][0] <= stars(codes()[order], made.cluster) <= forest.largest(k) * weight
+        assert OPTIMA[k][0] <= stars(codes()[order], made.cluster) <= largest(k) * weight
         assert weight in {2: (6, 8), 3: (9, 10, 11, 12)}[k]
 
 

@@ -223,4 +223,4 @@ def _covers(admitted: Any, combinations: int) -> bool:
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _allowed, _best, _add, _shrink, _covers, _one, _grow)
+    return compile_loop(_allowed, _best, _add, _shrink, _covers, _one, _grow)

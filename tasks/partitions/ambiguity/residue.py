@@ -205,4 +205,4 @@ def _join(one: int, row: Any, value: int, open_: Any, least: Any) -> bool:
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _best, _join, _place)
+    return compile_loop(_best, _join, _place)

@@ -162,4 +162,4 @@ def _rows(
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _last, _take)
+    return compile_loop(_last, _take)

@@ -199,7 +199,7 @@ def may_cut(table: Any, rule: Any, taste: Any, vectors: Any, a: int, room: Any) 
     return 0 < left < rows and _both_keep(rule, left, rows, room)
 
 
-KERNELS = (
+LOOPS = (
     _draw,
     _tally,
     _all_right,

@@ -171,9 +171,9 @@ def _part(queries: Any, query: int, desk: Any) -> float:
 
 @cache
 def _compiled_fit() -> Loop:
-    return compile_loop(globals(), _tally, _weigh, _cover, _fit)
+    return compile_loop(_tally, _weigh, _cover, _fit)
 
 
 @cache
 def _compiled_estimate() -> Loop:
-    return compile_loop(globals(), _tally, _weigh, _share, _part, _estimate)
+    return compile_loop(_tally, _weigh, _share, _part, _estimate)

@@ -103,4 +103,4 @@ def _count(
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _count)
+    return compile_loop(_count)

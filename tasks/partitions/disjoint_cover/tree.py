@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
-from sfumato.tasks.partitions.disjoint_cover import cuts as cover_cuts
-from sfumato.tasks.partitions.disjoint_cover.cuts import may_cut, offers
+from sfumato.tasks.partitions.disjoint_cover.cuts import LOOPS, may_cut, offers
 from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Room, Table, Taste
 
 
@@ -145,5 +144,4 @@ def _parted(table: Any, vectors: Any, a: int, room: Any) -> int:
 
 @cache
 def _compiled() -> Loop:
-    scope = {**vars(cover_cuts), **globals()}
-    return compile_loop(scope, *cover_cuts.KERNELS, _parted, _cut, _grow)
+    return compile_loop(*LOOPS, _parted, _cut, _grow)

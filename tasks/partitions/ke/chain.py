@@ -141,4 +141,4 @@ def pieces(chain: Chain, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _compiled_decide() -> Loop:
-    return compile_loop(globals(), _overlap, _decide)
+    return compile_loop(_overlap, _decide)

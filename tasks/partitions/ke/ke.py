@@ -19,6 +19,7 @@ from sfumato.expectations.exact import Exact, exact
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.ke.largest import minimum_max
@@ -170,8 +171,8 @@ def minimum_sum(
     cost = np.empty(len(points) + 1, dtype=points.dtype)
     cost[0] = 0
     runs, start = np.zeros((2, len(points) + 1), dtype=np.int32)
-    scan = _compiled() if len(points) >= _WORTH_COMPILING and points.dtype != object else _scan
-    scan(points, k, e, cost, runs, start)
+    large = len(points) >= _WORTH_COMPILING and points.dtype != object
+    choose_loop(large, _scan, _compiled)(points, k, e, cost, runs, start)
     return bounds_of(starts_of(start), copies, counts), int(cost[-1])
 
 
@@ -205,10 +206,8 @@ def _scan(
 
 
 @cache
-def _compiled() -> Callable[..., Any]:
-    from numba import njit  # imported where it pays: compiling takes seconds
-
-    return njit(cache=True)(_scan)
+def _compiled() -> Loop:
+    return compile_loop(_scan)
 
 
 def _sum(values: np.ndarray, counts: np.ndarray, k: int, e: int) -> _FoundCuts | None:

@@ -145,9 +145,9 @@ def _put(points: Any, cost: Any, runs: Any, queue: Any, new: int, head: int, tai
 
 @cache
 def _compiled_largest() -> Loop:
-    return compile_loop(globals(), _enter, _advance, _least_largest)
+    return compile_loop(_enter, _advance, _least_largest)
 
 
 @cache
 def _compiled_sum() -> Loop:
-    return compile_loop(globals(), _put, _least_sum)
+    return compile_loop(_put, _least_sum)

@@ -161,4 +161,4 @@ def _ranges(points: np.ndarray, bound: int, apart: int) -> np.ndarray:
 
 @cache
 def _compiled_widest() -> Loop:
-    return compile_loop(globals(), _widest)
+    return compile_loop(_widest)

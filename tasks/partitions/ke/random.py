@@ -70,4 +70,4 @@ def _fill(codes: Any, units: Any, k: int, e: int, seen: Any, group: Any) -> int:
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _fill)
+    return compile_loop(_fill)

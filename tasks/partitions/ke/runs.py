@@ -52,7 +52,7 @@ def _fill(points: Any, k: int, e: int, ends: Any) -> None:
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _fill)
+    return compile_loop(_fill)
 
 
 def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.ndarray:

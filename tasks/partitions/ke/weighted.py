@@ -166,4 +166,4 @@ def _cost(points: Any, before: Any, cost: Any, start: int, end: int) -> tuple[in
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _cost, _no_worse, _first, _enter, _scan)
+    return compile_loop(_cost, _no_worse, _first, _enter, _scan)

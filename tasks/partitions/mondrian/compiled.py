@@ -1,23 +1,24 @@
 """Mondrian, compiled: one part after the other, where counts of one sensitive attribute decide.
 
-Importing this imports Numba, which takes a while: for large tables only.
-
-The rows of an open part are a run of columns that hold the codes of each quasi-identifier, those of
-the sensitive attribute where one is asked for, and the rows' numbers. There are two sets of
-columns, `here` and `there`; a cut writes the rows of the children one after the other into the
-other set, where they are judged and cut on. Rows of a part always stay in their first order.
+For large tables only, because compiling takes seconds; what it finds is what `mondrian` finds.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.tasks.arrays.compiled import Loop, compile_loop
+from sfumato.tasks.partitions.mondrian.columns import LOOPS as COLUMN_LOOPS
+from sfumato.tasks.partitions.mondrian.columns import column_of, move, place_sides
 from sfumato.tasks.partitions.mondrian.cuts import Attribute
+from sfumato.tasks.partitions.mondrian.rule import LOOPS as RULE_LOOPS
+from sfumato.tasks.partitions.mondrian.rule import CountRule, all_keep
+from sfumato.tasks.partitions.mondrian.sides import LOOPS as SIDE_LOOPS
 from sfumato.tasks.partitions.mondrian.sides import (
     Tables,
     above,
-    compile_late,
     down,
     halves,
     median_of,
@@ -25,15 +26,6 @@ from sfumato.tasks.partitions.mondrian.sides import (
     widest,
     width_of,
 )
-
-
-class FastRule(NamedTuple):
-    """What every part keeps: rows, different sensitive values, and a largest share of each."""
-
-    rows: int
-    values: int
-    numerator: int
-    denominator: int
 
 
 class Scratch(NamedTuple):
@@ -59,7 +51,7 @@ def cut_by_part(
     stratum: np.ndarray,
     order: np.ndarray,
     sensitive: np.ndarray | None,
-    rule: FastRule,
+    rule: CountRule,
     strict: bool,
 ) -> np.ndarray:
     """The final part of each row.
@@ -81,7 +73,7 @@ def cut_by_part(
     values = 0 if sensitive is None else int(sensitive.max(initial=0)) + 1
     scratch = _scratch(tables, values, np.bincount(stratum))
     group = np.empty(len(order), dtype=np.int64)
-    _cut_all(columns, int(stratum.max()) + 1, tables, rule, strict, scratch, group)
+    _compiled_cut_all()(columns, int(stratum.max()) + 1, tables, rule, strict, scratch, group)
     return group
 
 
@@ -103,88 +95,12 @@ def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
     )
 
 
-@compile_late
-def _keeps(values: np.ndarray, rule: FastRule, tally: np.ndarray) -> bool:
-    """Whether sensitive values are different and rare enough; `tally` is 0 before and after."""
-    distinct, most, seen = 0, 0, 0
-    for value in values:
-        tally[value] += 1
-        distinct += tally[value] == 1
-        most = max(most, tally[value])
-        seen += 1
-        if distinct >= rule.values and rule.numerator == rule.denominator:
-            break
-    for value in values[:seen]:
-        tally[value] = 0
-    return distinct >= rule.values and most * rule.denominator <= rule.numerator * len(values)
-
-
-@compile_late
-def _placed(side: np.ndarray, sides: int, least: int, place: np.ndarray, ends: np.ndarray) -> bool:
-    """Where each row goes if sides follow each other, and where those end.
-
-    False where a side has fewer rows than `least`.
-    """
-    ends[: sides + 1] = 0
-    for one in side:
-        ends[one + 1] += 1
-    for one in range(sides):
-        if ends[one + 1] < least:
-            return False
-        ends[one + 1] += ends[one]
-    if sides == 2:
-        first, second = 0, ends[1]
-        for i in range(len(side)):
-            place[i] = second if side[i] else first
-            first += 1 - side[i]
-            second += side[i]
-        ends[0], ends[1] = first, second
-        return True
-    for i in range(len(side)):
-        place[i] = ends[side[i]]
-        ends[side[i]] += 1
-    return True
-
-
-@compile_late
-def _kept(values: np.ndarray, ends: np.ndarray, rule: FastRule, tally: np.ndarray) -> bool:
-    """Whether all parts, of which `ends` are given, keep the rule about sensitive values."""
-    begin = 0
-    for end in ends:
-        if not _keeps(values[begin:end], rule, tally):
-            return False
-        begin = end
-    return True
-
-
-@compile_late
-def _column(columns: np.ndarray, run: tuple[int, int, int], column: int) -> np.ndarray:
-    begin, end, here = run
-    return columns[here, column, begin:end]
-
-
-@compile_late
-def _moved(
-    columns: np.ndarray,
-    here: tuple[int, int, int],
-    there: tuple[int, int, int],
-    column: int,
-    place: np.ndarray,
-) -> np.ndarray:
-    """A column written with its rows in their places."""
-    from_, to = _column(columns, here, column), _column(columns, there, column)
-    for i in range(len(place)):
-        to[place[i]] = from_[i]
-    return to
-
-
-@compile_late
 def _cut_along(
     columns: np.ndarray,
     run: tuple[int, int, int],
     tables: Tables,
     a: int,
-    rule: FastRule,
+    rule: CountRule,
     strict: bool,
     scratch: Scratch,
 ) -> int:
@@ -192,7 +108,7 @@ def _cut_along(
     begin, end, here = run
     there, attributes = (begin, end, 1 - here), len(scratch.widths)
     side, place = scratch.side[begin:end], scratch.place[begin:end]
-    codes = _column(columns, run, a)
+    codes = column_of(columns, run, a)
     median = -1 if tables.levels[a] else median_of(codes, scratch.tally, side)
     for lower in range(2 if strict and median >= 0 else 1):
         if median < 0:
@@ -201,32 +117,31 @@ def _cut_along(
             sides = above(codes, median, lower == 1, rule.rows, side)
         else:
             sides = halves(codes, median, side)
-        if sides == 0 or not _placed(side, sides, rule.rows, place, scratch.ends):
+        if sides == 0 or not place_sides(side, sides, rule.rows, place, scratch.ends):
             continue
         kept = True
         if columns.shape[1] > attributes + 1:
-            moved = _moved(columns, run, there, attributes + 1, place)
-            kept = _kept(moved, scratch.ends[:sides], rule, scratch.seen)
+            moved = move(columns, run, there, attributes + 1, place)
+            kept = all_keep(moved, scratch.ends[:sides], rule, scratch.seen)
         if kept:
             for column in range(attributes + 1):
-                _moved(columns, run, there, column, place)
+                move(columns, run, there, column, place)
             return sides
     return 0
 
 
-@compile_late
 def _cut(
     columns: np.ndarray,
     run: tuple[int, int, int],
     tables: Tables,
-    rule: FastRule,
+    rule: CountRule,
     strict: bool,
     scratch: Scratch,
 ) -> int:
     """Cut a part, if any cut is allowable: into how many children, whose `ends` are set."""
     widths = scratch.widths
     for a in range(len(widths)):
-        widths[a] = width_of(tables, a, _column(columns, run, a), strict)
+        widths[a] = width_of(tables, a, column_of(columns, run, a), strict)
     for _ in range(len(widths)):
         a = widest(widths)
         if widths[a] < 0:
@@ -238,17 +153,15 @@ def _cut(
     return 0
 
 
-@compile_late
 def _push(stack: np.ndarray, at: int, begin: int, end: int, here: int) -> None:
     stack[at, 0], stack[at, 1], stack[at, 2] = begin, end, here
 
 
-@compile_late
 def _cut_all(
     columns: np.ndarray,
     strata: int,
     tables: Tables,
-    rule: FastRule,
+    rule: CountRule,
     strict: bool,
     scratch: Scratch,
     group: np.ndarray,
@@ -269,6 +182,12 @@ def _cut_all(
             from_ = ends[child]
             open_ += 1
         if children == 0:
-            for row in _column(columns, run, len(scratch.widths)):
+            for row in column_of(columns, run, len(scratch.widths)):
                 group[row] = groups
             groups += 1
+
+
+@cache
+def _compiled_cut_all() -> Loop:
+    callees = (*COLUMN_LOOPS, *RULE_LOOPS, *SIDE_LOOPS)
+    return compile_loop(*callees, _cut_along, _cut, _push, _cut_all)

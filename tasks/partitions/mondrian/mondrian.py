@@ -8,26 +8,22 @@ rows above it than the median does, and one below the value before leaves fewer 
 """
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 import numpy as np
 
 from sfumato.expectations.errors import Fault
 from sfumato.expectations.groups.counting import dense
-from sfumato.expectations.models.alpha_k import AlphaK
-from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.partitions.mondrian import compiled
 from sfumato.tasks.partitions.mondrian.cuts import Attribute, attribute
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from sfumato.tasks.partitions.mondrian.rule import count_rule
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.judging import PartJudge
-from sfumato.tasks.partitions.shared.thresholds import largest_k, largest_l, smallest_alpha
 
 _WORTH_COMPILING = 200_000
-_INT32 = 2**31 - 1
 
 
 def partition(
@@ -173,30 +169,12 @@ def _cut_compiled(
     strict: bool,
 ) -> np.ndarray | None:
     """What `cut_by_level` does, compiled; None where that cannot be or does not pay."""
-    promises = judge.promises
-    named = {promise.sensitive for promise in promises if promise.sensitive}
-    if not attributes or len(named) > 1 or not all(map(_is_counted, promises)):
+    named = {promise.sensitive for promise in judge.promises if promise.sensitive}
+    rule = count_rule(judge.promises)
+    if rule is None or not attributes or len(named) > 1 or len(order) < _WORTH_COMPILING:
         return None
-    if len(order) < _WORTH_COMPILING:
-        return None
-    from sfumato.tasks.partitions.mondrian.compiled import (  # compiling takes seconds
-        FastRule,
-        cut_by_part,
-    )
-
-    share = Fraction(smallest_alpha(promises))
-    rule = FastRule(largest_k(promises), largest_l(promises), share.numerator, share.denominator)
     sensitive = next((judge.sensitive[name].codes for name in named), None)
-    group = cut_by_part(attributes, stratum, order, sensitive, rule, strict)
+    group = compiled.cut_by_part(attributes, stratum, order, sensitive, rule, strict)
     if judge.broken(np.arange(len(group)), group, int(group.max()) + 1).any():
         raise Fault("compiled Mondrian broke a promise")
     return group
-
-
-def _is_counted(promise: PrivacyModel) -> bool:
-    """Whether a part's rows, different values and most frequent value decide."""
-    if isinstance(promise, AlphaK):
-        return promise.values is None and Fraction(promise.alpha).denominator <= _INT32
-    return isinstance(promise, KAnonymity) or (
-        isinstance(promise, DistinctLDiversity) and not promise.known
-    )

@@ -1,19 +1,16 @@
-"""Where a part of Mondrian may be cut, compiled: widths, medians and sides of one attribute.
+"""Where a part of Mondrian may be cut: widths, medians and sides of one attribute, in loops.
 
-Importing this imports Numba, which takes a while: for large tables only.
+`LOOPS` has the functions that are compiled, in the order in which they call one another.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sfumato.tasks.partitions.mondrian.cuts import Attribute
 
 _FEW = 16  # values that are counted at once
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Tables(NamedTuple):
@@ -47,12 +44,6 @@ def tables_of(attributes: Sequence[Attribute]) -> Tables:
     )
 
 
-def compile_late(function: _F) -> _F:
-    """The function, compiled at its first call and kept for all processes."""
-    return cast(_F, njit(cache=True)(function))
-
-
-@compile_late
 def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
     """The level of the lowest common ancestor of some codes."""
     size, begin, top = tables.sizes[a], tables.begins[a], 0
@@ -63,7 +54,6 @@ def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
     return top
 
 
-@compile_late
 def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
     """The normalized width, -1 where no cut can have two sides."""
     begin = tables.begins[a]
@@ -79,7 +69,6 @@ def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
     return float((tables.spans[begin + high] - tables.spans[begin + low]) / tables.lengths[a])
 
 
-@compile_late
 def widest(widths: np.ndarray) -> int:
     """The attribute of the largest width, the first of equal ones."""
     found = 0
@@ -89,7 +78,6 @@ def widest(widths: np.ndarray) -> int:
     return found
 
 
-@compile_late
 def _select(codes: np.ndarray, rank: int) -> int:
     """The code of this rank, by Hoare's selection, which changes the order of the codes."""
     low, high = 0, len(codes) - 1
@@ -110,7 +98,6 @@ def _select(codes: np.ndarray, rank: int) -> int:
     return int(codes[rank])
 
 
-@compile_late
 def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
     """The lower median; `tally` has room for every code, `copy` for every row."""
     low = high = int(codes[0])
@@ -131,7 +118,6 @@ def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
     return median
 
 
-@compile_late
 def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndarray) -> int:
     """Which codes are above the median, or else above the value before.
 
@@ -153,7 +139,6 @@ def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndar
     return 2
 
 
-@compile_late
 def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
     """Which rows belong to the upper half, those with the median in their order."""
     room = (len(codes) + 1) // 2
@@ -166,7 +151,6 @@ def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
     return 2
 
 
-@compile_late
 def down(tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np.ndarray) -> int:
     """The child of the lowest common ancestor above each code; `number` is -1 before and after."""
     begin = tables.begins[a] + (_top(tables, a, codes) - 1) * tables.sizes[a]
@@ -180,3 +164,6 @@ def down(tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np
     for code in codes:
         number[tables.nodes[begin + code]] = -1
     return children
+
+
+LOOPS = (_top, width_of, widest, _select, median_of, above, halves, down)

@@ -130,4 +130,4 @@ def _has(found: np.ndarray, filled: int, other: int) -> bool:
 
 @cache
 def _loop() -> Loop:
-    return compile_loop(globals(), _has, _scan)
+    return compile_loop(_has, _scan)

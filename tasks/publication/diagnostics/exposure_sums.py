@@ -149,4 +149,4 @@ def _add(kept: np.ndarray, product: np.ndarray, facts: np.ndarray, found: np.nda
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(globals(), _narrow, _add, _scan)
+    return compile_loop(_narrow, _add, _scan)
