@@ -53,3 +53,13 @@ def as_number(text: str, kind: str) -> Decimal:
     if not number.is_finite() or (kind == "integer" and number != number.to_integral_value()):
         raise ValueError("not a finite number of this kind")
     return number
+
+
+def ordinal(rank: int) -> str:
+    """The ordinal number of a rank in figures.
+
+    >>> [ordinal(rank) for rank in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+    """
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    return f"{rank}{'th' if rank % 100 in (11, 12, 13) else endings.get(rank % 10, 'th')}"

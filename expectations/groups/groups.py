@@ -92,6 +92,17 @@ class Counts:
         found = pc.is_in(written, value_set=pa.array(list(texts), pa.string()))
         return np.flatnonzero(found.to_numpy(zero_copy_only=False))
 
+    def entries_of(self, texts: Sequence[str]) -> np.ndarray:
+        """Mark the entries of the values that these texts write (bool, one per entry).
+
+        Raises:
+            PromiseError: where the values themselves are not known.
+        """
+        named = np.zeros(self.values, dtype=bool)
+        if texts:
+            named[self.numbered(texts)] = True
+        return np.asarray(named[self.value])
+
 
 _TEXTS = (pa.string(), pa.large_string())
 

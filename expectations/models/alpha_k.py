@@ -14,7 +14,6 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, largest
-from sfumato.expectations.models.l_diversity import entries_of
 from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Way, Worst, plain
 from sfumato.expectations.texts import Value
 
@@ -49,7 +48,7 @@ class AlphaK(PrivacyModel):
         counts = groups.of(self.sensitive)
         if self.values is None:
             return {"k": groups.sizes, "most": counts.largest}
-        bounded = np.where(entries_of(counts, self.values), counts.count, 0)
+        bounded = np.where(counts.entries_of(self.values), counts.count, 0)
         most = np.maximum.reduceat(bounded, counts.starts) if len(bounded) else bounded
         return {"k": groups.sizes, "most": most}
 

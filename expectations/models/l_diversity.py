@@ -14,18 +14,12 @@ import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.entropy import adjusted_entropy, entropy
 from sfumato.expectations.measures.ratios import below, largest, smallest
-from sfumato.expectations.models.model import (
-    ExactNumber,
-    Number,
-    PrivacyModel,
-    Way,
-    Worst,
-    plain,
-)
-from sfumato.expectations.texts import Value
+from sfumato.expectations.measures.recursive import rarest, recursive_sides
+from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Way, Worst, plain
+from sfumato.expectations.texts import Value, ordinal
 
 _LENIENT = 1e-9  # in entropy: logarithms are not exact
 
@@ -151,15 +145,14 @@ class EntropyLDiversity(_LDiversity):
         counts = groups.of(self.sensitive)
         if self.dont_care is None:
             return entropy(counts, groups.sizes)
-        return adjusted_entropy(counts, entries_of(counts, self.dont_care))
+        return adjusted_entropy(counts, counts.entries_of(self.dont_care))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveLDiversity(_LDiversity):
     """In each group r_1 < c (r_l + … + r_m), where r_1 ≥ … ≥ r_m are its counts of values.
 
-    With don't-care values only the most frequent other value s_y must be so bounded: by
-    c (r_l + … + r_m) where y < l, and else by c (r_{l-1} + … + r_m - r_y). With `negative`, values
+    With don't-care values only the most frequent other value is so bounded. With `negative`, values
     that must not be excluded either are frequent enough in every group.
     """
 
@@ -192,9 +185,10 @@ class RecursiveLDiversity(_LDiversity):
         With `negative`, `least`: how often it shows the rarest of those values.
         """
         counts = groups.of(self.sensitive)
-        most, rest = self._sides(counts)
+        dont_care = None if self.dont_care is None else counts.entries_of(self.dont_care)
+        most, rest = recursive_sides(counts, self.l, dont_care)
         scores = {"most": most, "rest": rest, "l": counts.distinct}
-        return scores | ({"least": _least(counts, self.negative)} if self.negative else {})
+        return scores | ({"least": rarest(counts, self.negative.values)} if self.negative else {})
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Which groups break r < c * tail, or show too little of a negative value."""
@@ -226,14 +220,15 @@ class RecursiveLDiversity(_LDiversity):
         """The promise in words."""
         least = ""
         if self.negative is not None:
+            values = ", ".join(self.negative.values)
             least = (
-                f"; and {_listed(self.negative.values)} cannot be ruled out: each is at least "
+                f"; and {values} cannot be ruled out: each is at least "
                 f"{plain(self.negative.percent)} percent of every group"
             )
         return (
             f"in every group the most frequent value of {self.sensitive}"
             f"{_besides(self.dont_care)} is rarer than {plain(self.c)} times all values from the "
-            f"{_ordinal(self.l)} most frequent on, together{least}"
+            f"{ordinal(self.l)} most frequent on, together{least}"
         )
 
     def _broken(self, scores: Mapping[str, np.ndarray], sizes: np.ndarray) -> np.ndarray:
@@ -242,16 +237,6 @@ class RecursiveLDiversity(_LDiversity):
         if self.negative is not None:
             broken |= below(scores["least"], sizes, Fraction(self.negative.percent) / 100)
         return np.asarray(broken)
-
-    def _sides(self, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
-        if self.dont_care is None:
-            return counts.largest, counts.tail(self.l)
-        ignored = entries_of(counts, self.dont_care)
-        cared_for = np.where(ignored, 0, counts.count)
-        most = np.maximum.reduceat(cared_for, counts.starts) if len(cared_for) else cared_for
-        more_frequent = ignored & (counts.count > np.repeat(most, counts.distinct))
-        rank = np.add.reduceat(more_frequent, counts.starts, dtype=np.int64) + 1
-        return most, np.where(rank < self.l, counts.tail(self.l), counts.tail(self.l - 1) - most)
 
 
 def eligible(groups: Groups, sensitive: str | None) -> int | None:
@@ -263,40 +248,10 @@ def eligible(groups: Groups, sensitive: str | None) -> int | None:
     return groups.rows // int(totals.max()) if groups.rows else None
 
 
-def entries_of(counts: Counts, values: tuple[str, ...]) -> np.ndarray:
-    """Which entries of the counts are of these values."""
-    if not values:
-        return np.zeros(len(counts.value), dtype=bool)
-    named = np.zeros(counts.values, dtype=bool)
-    named[counts.numbered(values)] = True
-    return np.asarray(named[counts.value])
-
-
-def _least(counts: Counts, negative: Negative) -> np.ndarray:
-    """How often each group shows the rarest of the negative values; 0 where one is missing."""
-    groups = len(counts.starts)
-    least = np.full(groups, np.iinfo(np.int64).max)
-    for value in negative.values:
-        shown = np.zeros(groups, dtype=np.int64)
-        of_value = entries_of(counts, (value,))
-        shown[counts.group[of_value]] = counts.count[of_value]
-        least = np.minimum(least, shown)
-    return least
-
-
 def _rounded(number: float) -> Number:
     """To six decimals, so that the same groups give the same number on every machine."""
     return number if np.isinf(number) else Fraction(str(round(number, 6)))
 
 
 def _besides(dont_care: tuple[str, ...] | None) -> str:
-    return f" (other than {_listed(dont_care)}, which may be known)" if dont_care else ""
-
-
-def _listed(values: tuple[str, ...]) -> str:
-    return ", ".join(values)
-
-
-def _ordinal(rank: int) -> str:
-    endings = {1: "st", 2: "nd", 3: "rd"}
-    return f"{rank}{'th' if rank % 100 in (11, 12, 13) else endings.get(rank % 10, 'th')}"
+    return f" (other than {', '.join(dont_care)}, which may be known)" if dont_care else ""
