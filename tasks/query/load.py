@@ -18,8 +18,10 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.question.relations import GROUP_ID
 from sfumato.tasks.query.sql.registry import SQL_WAYS
-from sfumato.tasks.query.sql.views import Ready, bounds_function, groups_view
+from sfumato.tasks.query.sql.views import bounds_function, groups_view
+from sfumato.tasks.sql.dialects.dialect import Made
 from sfumato.tasks.sql.fill import create, fill, index, require_fitting
+from sfumato.tasks.sql.statements import analyze, drop_tables
 from sfumato.tasks.sql.target import TargetDatabase, target, translate_refusals
 
 _KEY = (GROUP_ID, "hits")
@@ -36,8 +38,8 @@ class _Loaded:
     """
 
     tables: Mapping[str, pa.Table]
-    views: Sequence[Ready]
-    functions: Sequence[Ready]
+    views: Sequence[Made]
+    functions: Sequence[Made]
 
     @property
     def names(self) -> list[str]:
@@ -133,7 +135,7 @@ def _in_one(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
             database.execute(ready.create)
         if database.dialect.access.analyzes:
             for name in loaded.tables:
-                database.execute(f"ANALYZE {database.dialect.quoted(name)}")
+                database.run(analyze(name))
         database.end(well=True)
         done = True
     finally:
@@ -145,7 +147,7 @@ def _drop(database: TargetDatabase, loaded: _Loaded) -> None:
     for ready in (*loaded.functions, *loaded.views):
         database.execute(ready.drop)
     for name in loaded.tables:
-        database.execute(f"DROP TABLE IF EXISTS {database.dialect.quoted(name)}")
+        database.run(drop_tables(name))
 
 
 def _make(database: TargetDatabase, name: str, table: pa.Table, called: str) -> None:
@@ -165,7 +167,7 @@ def _exchange(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
     leftovers = [*new.values()]
     try:
         for name, table in loaded.tables.items():
-            database.execute(f"DROP TABLE IF EXISTS {new[name]}, {old[name]}")
+            database.run(drop_tables(new[name], old[name]))
             _make(database, name, table, new[name])
         database.end(well=True)
         there = {name for (name,) in database.execute(str(database.dialect.access.exchanges))}
@@ -179,16 +181,15 @@ def _exchange(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
             raise
         leftovers += [after for _, after in away]
     finally:
-        names = ", ".join(leftovers)
-        database.execute(f"DROP TABLE IF EXISTS {names}")
+        database.run(drop_tables(*leftovers))
 
 
 def _make_ready(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
-    made: list[Ready] = []
+    made: list[Made] = []
     try:
         for ready in (*loaded.views, *loaded.functions):
             if replace:
-                database.execute(ready.create.replace("CREATE", "CREATE OR REPLACE", 1))
+                database.execute(ready.replace)
             else:
                 database.execute(ready.create)
                 made.append(ready)
@@ -199,6 +200,7 @@ def _make_ready(database: TargetDatabase, loaded: _Loaded, replace: bool) -> Non
 
 
 def _rename(database: TargetDatabase, moves: Sequence[tuple[str, str]]) -> None:
+    """Rename tables, all at once: sqlglot knows no statement for several."""
     quoted = database.dialect.quoted
     pairs = (f"{quoted(old)} TO {quoted(new)}" for old, new in moves)
     database.execute(f"RENAME TABLE {', '.join(pairs)}")

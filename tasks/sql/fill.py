@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+from sqlglot import exp
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.sql.dialects.rows import kind_of
+from sfumato.tasks.sql.statements import column_definition, create_index, create_table
 from sfumato.tasks.sql.target import TargetDatabase
 
 _COMMON: Mapping[str, str] = {"integer": "BIGINT", "boolean": "BOOLEAN", "date": "DATE"}
@@ -18,22 +20,22 @@ def create(database: TargetDatabase, name: str, table: pa.Table, key: Sequence[s
         InputError: where a name is too long for the database, or it cannot hold a column.
     """
     _require_names([name, *table.column_names], database)
-    quoted = database.dialect.quoted
+    storage = database.dialect.storage
     columns = [
-        f"{quoted(column)} {sql_type(table[column], database)}"
-        + ("" if table.schema.field(column).nullable and column not in key else " NOT NULL")
+        column_definition(
+            column,
+            sql_type(table[column], database),
+            nullable=table.schema.field(column).nullable and column not in key,
+            collation=storage.collation if kind_of(table[column].type) == "string" else None,
+        )
         for column in table.column_names
     ]
-    if key:
-        columns.append(f"PRIMARY KEY ({', '.join(map(quoted, key))})")
-    options = database.dialect.storage.options
-    database.execute(f"CREATE TABLE {quoted(name)} ({', '.join(columns)}){options}")
+    database.run(create_table(name, columns, key, storage.options))
 
 
 def index(database: TargetDatabase, table: str, column: str, name: str) -> None:
     """Index a table by a column."""
-    parts = [database.dialect.quoted(part) for part in (name, table, column)]
-    database.execute(f"CREATE INDEX {parts[0]} ON {parts[1]} ({parts[2]})")
+    database.run(create_index(name, table, column))
 
 
 def _require_names(names: Sequence[str], database: TargetDatabase) -> None:
@@ -44,15 +46,15 @@ def _require_names(names: Sequence[str], database: TargetDatabase) -> None:
             raise InputError(f"{database.place}: the name {name!r} is longer than {longest}")
 
 
-def sql_type(column: pa.ChunkedArray, database: TargetDatabase) -> str:
+def sql_type(column: pa.ChunkedArray, database: TargetDatabase) -> exp.DataType:
     """The type of a column in a database."""
     kind, storage = kind_of(column.type), database.dialect.storage
     known = {**_COMMON, **storage.types}
     if kind == "decimal":
-        return known.get(kind, f"NUMERIC(38, {column.type.scale})")
+        known.setdefault(kind, f"NUMERIC(38, {column.type.scale})")
     if kind == "string" and storage.text_type is not None:
-        return storage.text_type(column)
-    return known[kind]
+        known[kind] = storage.text_type(column)
+    return exp.DataType.build(known[kind], database.dialect.sqlglot)
 
 
 def require_fitting(database: TargetDatabase, name: str, table: pa.Table, *, exact: bool) -> None:

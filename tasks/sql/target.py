@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
+from sqlglot import exp
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.sql.dialects.dialect import Dialect
@@ -33,6 +34,10 @@ class TargetDatabase:
     def execute(self, statement: str) -> list[tuple[Any, ...]]:
         """Run one statement, and return the rows that it gives."""
         return self.dialect.access.execute(self.connection, statement)
+
+    def run(self, statement: exp.Expr) -> None:
+        """Run one statement that returns no rows."""
+        self.execute(statement.sql(self.dialect.sqlglot))
 
     def begin(self) -> None:
         """Start a transaction, where the driver does not by itself."""

@@ -28,14 +28,18 @@ def write(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
     Raises:
         QueryError: naming what cannot be written for the database.
     """
+    return spell(tree, dialect, types).sql(dialect.sqlglot, pretty=True)
+
+
+def spell(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> exp.Expr:
+    """The tree that `write` writes."""
     if dialect.spelling is None:
-        return tree.sql(dialect.sqlglot, pretty=True)
+        return tree
     changed = tree.copy()
     for clause in list(changed.find_all(exp.Where)):
         known = types if _is_of_published(clause) else _NO_TYPES
         Conditions(dialect, dialect.spelling, known).rewrite(clause)
-    spelled = changed.transform(partial(_spell, spelling=dialect.spelling))
-    return spelled.sql(dialect.sqlglot, pretty=True)
+    return changed.transform(partial(_spell, spelling=dialect.spelling))
 
 
 def _spell(node: exp.Expr, spelling: Spelling) -> exp.Expr:

@@ -159,9 +159,8 @@ def test_what_fails_at_its_end_leaves_all_as_it_was(kind, url, small, tmp_path, 
     ready = loading.groups_view
 
     def broken(declared, name, dialect):
-        return SimpleNamespace(
-            **{**vars(ready(declared, name, dialect)), "create": "CREATE VIEW ("}
-        )
+        wrong = dict.fromkeys(["create", "replace"], "CREATE VIEW (")
+        return SimpleNamespace(**vars(ready(declared, name, dialect)) | wrong)
 
     monkeypatch.setattr(loading, "groups_view", broken)
     with pytest.raises(InputError, match="the database refuses"):
@@ -276,7 +275,7 @@ def test_texts_up_to_the_limit_are_sorted_by_mariadb(tmp_path):
     ("name", "kind", "fits"), [("ä" * 32, "postgres", False), ("n" * 64, "mariadb", True)]
 )
 def test_names_that_would_be_cut_off(name, kind, fits):
-    database = SimpleNamespace(dialect=DIALECTS[kind], place="here", execute=lambda statement: [])
+    database = SimpleNamespace(dialect=DIALECTS[kind], place="here", run=lambda statement: None)
     if fits:
         fill.create(database, "t", pa.table({name: [1]}))
     else:

@@ -12,7 +12,7 @@ from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, VALUED
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.sql.dialects.dialect import Dialect, Types
-from sfumato.tasks.sql.write import write
+from sfumato.tasks.sql.write import spell
 
 _HELP = "help_"
 _INEXACT = ("decimal", "float")
@@ -30,6 +30,11 @@ def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
     Raises:
         QueryError: naming what cannot be written for the database.
     """
+    return spell_bounds(tree, dialect, types).sql(dialect.sqlglot, pretty=True)
+
+
+def spell_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> exp.Expr:
+    """The tree that `write_bounds` writes, which another statement may have as its part."""
     changed, known, spelling = tree.copy(), types or {}, dialect.spelling
     if spelling is not None:
         if not spelling.decimals:
@@ -38,7 +43,7 @@ def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
             _group_windows(changed)
         if not spelling.boolean_extremes and "boolean" in known.values():
             _write_booleans(changed, known)
-    return write(changed, dialect, known)
+    return spell(changed, dialect, known)
 
 
 def _write_booleans(tree: exp.Expr, types: Types) -> None:

@@ -7,8 +7,6 @@ as they are selects, and the bounds of all aggregates over them. The condition i
 own SQL. SQLite has no such functions.
 """
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Terms
@@ -19,26 +17,19 @@ from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.question import BOUNDS, Question, sides
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.query.sql.bounds_query import bounds_query
-from sfumato.tasks.query.sql.dialect_fixes import write_bounds
+from sfumato.tasks.query.sql.conditions.trees import same
+from sfumato.tasks.query.sql.dialect_fixes import spell_bounds, write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.schema.published import DeclaredColumn
-from sfumato.tasks.sql.dialects.dialect import Dialect
+from sfumato.tasks.sql.dialects.dialect import Dialect, Made
+from sfumato.tasks.sql.statements import create_view, drop, replacing
 
 _CONDITION = "sfumato_condition"
 
 
-@dataclass(frozen=True)
-class Ready:
-    """A view or function: its name, and the statements that make it and do away with it."""
-
-    name: str
-    create: str
-    drop: str
-
-
-def groups_view(declared: Terms, name: str, dialect: Dialect) -> Ready:
+def groups_view(declared: Terms, name: str, dialect: Dialect) -> Made:
     """The view of each group's size, and the sum, minimum and maximum of a column in it."""
     helping, called = help_name(name), f"groups_{safe_name(name)}"
     whole = exp.select("group_id", exp.alias_(exp.Max(this=exp.column("hits")), "hits"))
@@ -48,13 +39,11 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Ready:
         exp.alias_(exp.column(source, table=helping), label, quoted=True) for source, label in shown
     ]
     grouped = whole.from_(helping).group_by("group_id").subquery("whole")
-    on = " AND ".join(f"whole.{column} = {helping}.{column}" for column in ("group_id", "hits"))
-    query = exp.select(*columns).from_(helping).join(grouped, on=on)
-    return Ready(
-        called,
-        f"CREATE VIEW {called} AS {write_bounds(query, dialect)}",
-        f"DROP VIEW IF EXISTS {called}",
-    )
+    on = [same(column, "whole", helping) for column in ("group_id", "hits")]
+    query = exp.select(*columns).from_(helping).join(grouped, on=exp.and_(*on))
+    made = create_view(called, spell_bounds(query, dialect))
+    statements = (made, replacing(made), drop("VIEW", exp.table_(called)))
+    return Made(called, *(tree.sql(dialect.sqlglot, pretty=True) for tree in statements))
 
 
 def _of_groups(column: DeclaredColumn, *, exact: bool) -> list[tuple[str, str]]:
@@ -67,14 +56,13 @@ def _of_groups(column: DeclaredColumn, *, exact: bool) -> list[tuple[str, str]]:
     return [(f"{end}_{of}", f"{of}_{side}") for of in functions for end, side in ends]
 
 
-def bounds_function(declared: Terms, name: str, dialect: Dialect) -> Ready | None:
+def bounds_function(declared: Terms, name: str, dialect: Dialect) -> Made | None:
     """What returns the bounds over the rows that a condition selects, if the database has such."""
     if dialect.function is None:
         return None
     called = f"bounds_{safe_name(name)}"
     returned = _returned(declared.columns[name])
-    made = dialect.function(called, _parts(declared, name, dialect), returned)
-    return Ready(called, made.create, made.drop)
+    return dialect.function(called, _parts(declared, name, dialect), returned)
 
 
 def _parts(declared: Terms, name: str, dialect: Dialect) -> tuple[str, str]:

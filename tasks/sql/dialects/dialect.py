@@ -80,17 +80,19 @@ class Storage:
         text_type: the type of a column of texts, where that depends on them.
         longest_name: of how many characters, or bytes, a name may be.
         name_size: how long a name is.
-        options: at the end of CREATE TABLE.
+        collation: of columns of texts, where it must be told.
+        options: of the tables that are made.
         misfit: what the database cannot hold of a column, by its kind, if anything; whether
             decimals must be held exactly is told.
     """
 
-    types: Mapping[str, str]
+    types: Mapping[str, str | exp.DataType]
     fill: Callable[[Any, str, pa.Table], None]
     text_type: Callable[[pa.ChunkedArray], str] | None = None
     longest_name: int | None = None
     name_size: Callable[[str], int] = len
-    options: str = ""
+    collation: exp.Expr | None = None
+    options: Sequence[exp.Property] = ()
     misfit: Callable[[pa.ChunkedArray, str, bool], str | None] = lambda _column, _kind, _exact: None
 
 
@@ -131,9 +133,11 @@ class Access:
 
 @dataclass(frozen=True)
 class Made:
-    """A function of the database: the statements that make it and do away with it."""
+    """A view or function: its name, and the statements that make, replace and drop it."""
 
+    name: str
     create: str
+    replace: str
     drop: str
 
 

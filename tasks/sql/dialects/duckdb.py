@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
+from sfumato.tasks.sql.statements import create_function, drop, named, replacing, returns_table
 
 if TYPE_CHECKING:
     from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
@@ -27,10 +28,7 @@ def _execute(connection: Any, statement: str) -> list[tuple[Any, ...]]:
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
     columns = [exp.column(column, quoted=True) for column in table.column_names]
-    into = exp.Schema(
-        this=exp.table_(name, quoted=True),
-        expressions=[exp.to_identifier(column, quoted=True) for column in table.column_names],
-    )
+    into = named(name, table.column_names)
     rows = exp.select(*columns).from_("sfumato_arrow")
     connection.register("sfumato_arrow", table)
     try:
@@ -39,20 +37,20 @@ def _fill(connection: Any, name: str, table: pa.Table) -> None:
         connection.unregister("sfumato_arrow")
 
 
-def text(value: str) -> str:
-    """A text in DuckDB's SQL, and in that of PostgreSQL."""
-    return exp.Literal.string(value).sql("duckdb")
-
-
 def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnType]]) -> Made:
     before, after = (exp.Literal.string(part) for part in query)
     whole = exp.DPipe(
         this=exp.DPipe(this=before, expression=exp.column("condition")), expression=after
     )
     table = exp.select("*").from_(exp.Anonymous(this="query", expressions=[whole]))
-    body = table.sql("duckdb", normalize_functions=False)
+    parameter = exp.to_identifier("condition")
+    made = create_function("MACRO", name, parameter, [returns_table()], table)
+    dropped = drop("MACRO TABLE", exp.table_(name))
     return Made(
-        f"CREATE MACRO {name}(condition) AS TABLE {body}", f"DROP MACRO TABLE IF EXISTS {name}"
+        name,
+        made.sql("duckdb", normalize_functions=False),
+        replacing(made).sql("duckdb", normalize_functions=False),
+        dropped.sql("duckdb"),
     )
 
 

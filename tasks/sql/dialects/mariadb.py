@@ -21,6 +21,7 @@ from sfumato.tasks.sql.dialects.dialect import (
 from sfumato.tasks.sql.dialects.misfits import misfitting_floats, misfitting_moments
 from sfumato.tasks.sql.dialects.rows import insert_rows
 from sfumato.tasks.sql.patterns import regular
+from sfumato.tasks.sql.statements import drop
 
 if TYPE_CHECKING:
     from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
@@ -93,17 +94,19 @@ def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
 
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
-    insert_rows(connection, mariadb.quoted, name, table, "%s")
+    insert_rows(connection, "mysql", name, table, "%s")
 
 
 def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnType]]) -> Made:
+    """A procedure: texts, since sqlglot writes neither its parameter nor EXECUTE IMMEDIATE."""
     before, after = (exp.Literal.string(part).sql("mysql") for part in query)
-    create = (
-        f"CREATE PROCEDURE {name}(IN selected_by LONGTEXT CHARACTER SET utf8mb4) "
+    made = (
+        f"PROCEDURE {name}(IN selected_by LONGTEXT CHARACTER SET utf8mb4) "
         f"READS SQL DATA SQL SECURITY INVOKER "
         f"EXECUTE IMMEDIATE CONCAT({before}, selected_by, {after})"
     )
-    return Made(create, f"DROP PROCEDURE IF EXISTS {name}")
+    dropped = drop("PROCEDURE", exp.table_(name)).sql("mysql")
+    return Made(name, f"CREATE {made}", f"CREATE OR REPLACE {made}", dropped)
 
 
 mariadb = Dialect(
@@ -125,7 +128,11 @@ mariadb = Dialect(
         fill=_fill,
         text_type=_text_type,
         longest_name=64,
-        options=" ENGINE=InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
+        options=(
+            exp.EngineProperty(this=exp.Var(this="InnoDB")),
+            exp.CharacterSetProperty(this=exp.Var(this="utf8mb4")),
+            exp.CollateProperty(this=_COLLATION.copy()),
+        ),
         misfit=_misfit,
     ),
     access=Access(

@@ -19,9 +19,16 @@ from sfumato.tasks.sql.dialects.dialect import (
     connect_by_sqlalchemy,
     double,
 )
-from sfumato.tasks.sql.dialects.duckdb import text
 from sfumato.tasks.sql.dialects.misfits import misfitting_moments, misfitting_zeros
 from sfumato.tasks.sql.patterns import regular
+from sfumato.tasks.sql.statements import (
+    column_definition,
+    create_function,
+    drop,
+    named,
+    replacing,
+    returns_table,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
@@ -68,10 +75,14 @@ def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
 
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
-    columns = ", ".join(postgres.quoted(column) for column in table.column_names)
-    statement = f"COPY {postgres.quoted(name)} ({columns}) FROM STDIN (FORMAT csv)"
+    statement = exp.Copy(
+        this=named(name, table.column_names),
+        kind=True,
+        files=[exp.Var(this="STDIN")],
+        params=[exp.CopyParameter(this=exp.Var(this="FORMAT"), expression=exp.Var(this="csv"))],
+    )
     options = pa.csv.WriteOptions(include_header=False, quoting_style="all_valid")
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+    with connection.cursor() as cursor, cursor.copy(statement.sql("postgres")) as copy:
         for batch in table.to_batches(_CHUNK):
             rows = io.BytesIO()
             pa.csv.write_csv(batch, rows, options)
@@ -81,14 +92,30 @@ def _fill(connection: Any, name: str, table: pa.Table) -> None:
 def _function(
     name: str, query: tuple[str, str], returned: Sequence[tuple[str, ColumnType]]
 ) -> Made:
-    shown = ", ".join(f'"{label}" {_RETURNED[type_]}' for label, type_ in returned)
-    before, after = map(text, query)
-    body = f"BEGIN RETURN QUERY EXECUTE {before} || $1 || {after}; END"
-    create = (
-        f"CREATE FUNCTION {name}(condition TEXT) RETURNS TABLE ({shown}) "
-        f"LANGUAGE plpgsql STABLE AS {text(body)}"
-    )
-    return Made(create, f"DROP FUNCTION IF EXISTS {name}(TEXT)")
+    text = exp.DataType.build("TEXT")
+    columns = [
+        column_definition(label, exp.DataType.build(_RETURNED[type_], "postgres"), nullable=True)
+        for label, type_ in returned
+    ]
+    properties = [
+        returns_table(columns),
+        exp.LanguageProperty(this=exp.Var(this="plpgsql")),
+        exp.StabilityProperty(this=exp.Literal.string("STABLE")),
+    ]
+    parameter = exp.ColumnDef(this=exp.to_identifier("condition"), kind=text)
+    body = exp.Literal.string(_body(*query))
+    made = create_function("FUNCTION", name, parameter, properties, body)
+    dropped = drop("FUNCTION", exp.table_(name), parameters=[text.copy()])
+    statements = (tree.sql("postgres") for tree in (made, replacing(made), dropped))
+    return Made(name, *statements)
+
+
+def _body(before: str, after: str) -> str:
+    """The function's text in PL/pgSQL, which sqlglot does not write."""
+    start, end = exp.Literal.string(before), exp.Literal.string(after)
+    condition = exp.Parameter(this=exp.Literal.number(1))
+    whole = exp.DPipe(this=exp.DPipe(this=start, expression=condition), expression=end)
+    return f"BEGIN RETURN QUERY EXECUTE {whole.sql('postgres')}; END"
 
 
 postgres = Dialect(
@@ -105,10 +132,11 @@ postgres = Dialect(
     storage=Storage(
         types={
             "float": "DOUBLE PRECISION",
-            "string": 'TEXT COLLATE "C"',
+            "string": "TEXT",
             "timestamp": "TIMESTAMP(6)",
         },
         fill=_fill,
+        collation=_COLLATION,
         longest_name=63,
         name_size=lambda name: len(name.encode()),
         misfit=_misfit,

@@ -1,9 +1,12 @@
 """Arrow tables as rows of Python values, inserted in chunks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.tasks.sql.statements import named
 
 _CHUNK = 20_000
 
@@ -23,18 +26,25 @@ def kind_of(type_: pa.DataType) -> str:
     return "integer" if pa.types.is_integer(type_) else "string"
 
 
-def insert_rows(
-    connection: Any, quoted: Callable[[str], str], name: str, table: pa.Table, mark: str
-) -> None:
-    """Insert all rows by a driver in whose statements `mark` stands for a value."""
-    parts = [quoted(column) for column in table.column_names]
-    names = ", ".join(parts if mark == "?" else [part.replace("%", "%%") for part in parts])
-    values = ", ".join([mark] * len(parts))
-    into = " ".join(["INSERT INTO", quoted(name), f"({names})", "VALUES", f"({values})"])
+def insert_rows(connection: Any, dialect: str, name: str, table: pa.Table, mark: str) -> None:
+    """Insert all rows by a driver in whose statements `mark` stands for a value.
+
+    Args:
+        connection: the driver's own.
+        dialect: its name in sqlglot.
+        name: of the table.
+        table: the rows.
+        mark: `?` or `%s`, beside which a percent sign in a name is written twice.
+    """
+    columns = table.column_names
+    shown = columns if mark == "?" else [column.replace("%", "%%") for column in columns]
+    values = exp.Tuple(expressions=[exp.Var(this=mark) for _ in columns])
+    into = exp.Insert(this=named(name, shown), expression=exp.Values(expressions=[values]))
+    statement = into.sql(dialect)
     cursor = connection.cursor()
     try:
         for rows in _rows(table):
-            cursor.executemany(into, rows)
+            cursor.executemany(statement, rows)
     finally:
         cursor.close()
 

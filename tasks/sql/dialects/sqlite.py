@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 REAL_DIGITS = 15
 """Of a number that is held exactly."""
+_BOOLEAN = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind="BOOLEAN")
+"""A type by its name alone: sqlglot would write INTEGER."""
 
 
 def _matches(text: exp.Expr, pattern: str, any_case: bool) -> exp.Expr:
@@ -69,7 +71,7 @@ def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
     shown = pa.table({column: _shown(table[column]) for column in table.column_names})
-    insert_rows(connection, sqlite.quoted, name, shown, "?")
+    insert_rows(connection, "sqlite", name, shown, "?")
 
 
 sqlite = Dialect(
@@ -91,7 +93,7 @@ sqlite = Dialect(
             "integer": "INTEGER",
             "float": "REAL",
             "decimal": "REAL",
-            "boolean": "BOOLEAN",
+            "boolean": _BOOLEAN,
             "date": "TEXT",
             "timestamp": "TEXT",
             "string": "TEXT",
