@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 
 def as_numpy(array: pa.Array) -> np.ndarray:
-    """The whole numbers of an array without nulls, as they lie in memory (read-only)."""
+    """The whole numbers of an array without nulls, in its own integer type; a read-only view."""
     kind = "u" if pa.types.is_unsigned_integer(array.type) else "i"
     dtype = np.dtype(f"{kind}{array.type.bit_width // 8}")
     if not len(array):
@@ -15,7 +15,7 @@ def as_numpy(array: pa.Array) -> np.ndarray:
 
 
 def as_codes(indices: pa.Array) -> np.ndarray:
-    """Positions in a dictionary as codes (int32), nulls as -1.
+    """Positions in a dictionary as codes (int32, one per position), nulls as -1.
 
     >>> as_codes(pa.array([1, None, 0])).tolist()
     [1, -1, 0]

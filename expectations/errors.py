@@ -1,4 +1,4 @@
-"""What can go wrong, said in one line that names the thing, the rule and the place.
+"""Errors whose messages are one line each, which names the thing, the rule and the place.
 
     SfumatoError
     ├── SpecError         2  the release spec, or an override, is wrong

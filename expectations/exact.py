@@ -32,7 +32,7 @@ class Exact:
     digits: int
 
     def fraction(self, units: int) -> Fraction:
-        """The number that so many units are."""
+        """The number that this many units make."""
         return Fraction(int(units), 10**self.digits)
 
     def at_least(self, bound: Decimal) -> int:
@@ -58,10 +58,11 @@ def is_number(type_: pa.DataType) -> bool:
 
 
 def exact(values: pa.Array, name: str) -> Exact:
-    """The values (one-dimensional, no nulls) of column `name` as exact integers.
+    """The values (no nulls) of column `name` as exact integers, one per value.
 
     Raises:
-        InputError: where a value is not finite, or needs more than 38 digits at the column's scale.
+        InputError: where the values have no order, where one is not finite, or where one needs more
+            than 38 digits at the column's scale.
     """
     units, digits = _units(values, name)
     return Exact(_narrowed(units, name), digits)
@@ -91,7 +92,7 @@ def _scaled(decimals: list[Decimal], name: str) -> tuple[np.ndarray, int]:
 
 
 def _narrowed(units: np.ndarray, name: str) -> np.ndarray:
-    """As int64 where differences cannot overflow, else as Python integers."""
+    """The units as int64 where differences cannot overflow, else as Python integers."""
     if units.dtype == np.int64 and not len(units):
         return units
     low, high = (int(units.min()), int(units.max())) if len(units) else (0, 0)

@@ -1,6 +1,6 @@
-"""A choice that a spec writes: an object that says under one key which entry of a registry it is.
+"""A choice that a spec writes: an object that names an entry of a registry under one key.
 
-The registry is a literal mapping, read at each validation: what is entered in it is a choice.
+The registry is a literal mapping, read at each validation: every entry is a choice.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 @dataclass(frozen=True, eq=False)
 class Registered:
-    """A pydantic annotation: `key` of a mapping names the class in `registry` that it is of.
+    """A pydantic annotation: under `key`, a mapping names its class in `registry`.
 
     Errors are those of a discriminated union, each with the path of its key.
     """

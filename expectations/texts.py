@@ -1,4 +1,4 @@
-"""Values as texts: how a spec names values of a column, whatever the column's type."""
+"""Values as texts, as a spec names the values of a column, whatever the column's type."""
 
 from datetime import date, datetime
 from decimal import Decimal

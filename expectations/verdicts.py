@@ -1,4 +1,4 @@
-"""What was expected of a release and what was seen: the findings of its validation report.
+"""The findings of a validation report: expectations of a release, and what was observed.
 
 `judge` of `expectations.suites.gate` makes them with Great Expectations, when a release is made;
 `examine` makes the same ones without it, from the same rules and models, when it is checked.
@@ -17,14 +17,14 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict, exact, plain
 from sfumato.expectations.rules.structure import Rule
 
-GROUPS = "groups"  # what promises are judged on stands in the report where a table's name does
+GROUPS = "groups"  # stands in the report where a table's name does: promises are judged on groups
 _COUNTS = ("groups", "failing")  # beside the observed parameters of a promise
 Promised = tuple[PrivacyModel, Groups]
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """An expectation by its type, and what it asks for."""
+    """An expectation by its type and its parameters."""
 
     type: str
     parameters: Mapping[str, Any]
@@ -38,7 +38,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What a validator tells of one expectation, believed only once `admitted`."""
+    """A validator's report on one expectation, believed only once `admit` has accepted it."""
 
     expected: Expectation
     raised: bool
@@ -104,7 +104,7 @@ def verdict_of(promise: PrivacyModel, finding: Finding) -> Verdict:
 
 
 def observation(verdict: Verdict) -> dict[str, int | str | None]:
-    """A verdict's observation: the promise's parameters as observed, and how many groups fail."""
+    """A verdict as an observation: the observed parameters, and the number of failing groups."""
     seen = {name: plain(value) for name, value in verdict.observed.items()}
     return seen | {"groups": verdict.groups, "failing": verdict.failing}
 
@@ -177,7 +177,7 @@ def refuse_unexpected(
     structure: Mapping[str, Sequence[Rule]],
     promises: Sequence[Promised],
 ) -> None:
-    """Refuse what nothing is expected of, and expectations of what is not there.
+    """Refuse tables of which nothing is expected, and expectations of tables that are missing.
 
     Raises:
         PromiseError: for a table without rules, rules without a table, or no promise at all.
@@ -193,7 +193,7 @@ def refuse_unexpected(
 
 
 def require(findings: Iterable[Finding]) -> None:
-    """Refuse a release of which any expectation failed, or none was judged.
+    """Refuse a release if any expectation failed, or none was judged.
 
     Raises:
         PromiseError: with each broken expectation, what it requires and what was observed.

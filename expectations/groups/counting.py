@@ -12,7 +12,7 @@ from sfumato.expectations.groups.groups import Counts, Cover, Groups, Joint, Pop
 
 
 class Coded(NamedTuple):
-    """A sensitive attribute's codes (ascending in the value, one per row), and what they stand for.
+    """A sensitive attribute's codes (integers, ascending in the value, one per row) and its values.
 
     See `Counts` for the meaning of the rest.
     """
@@ -25,10 +25,17 @@ class Coded(NamedTuple):
 
 
 def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.ndarray, int]:
-    """One int64 key per row that tells any two different code vectors apart, and its bound.
+    """One key per row (int64) that tells any two different code vectors apart, and its bound.
 
-    `codes` are parallel arrays with values in [0, cardinality). Where the product of the
-    cardinalities exceeds 2^63 the key is made dense between columns: it never wraps.
+    Where the product of the cardinalities exceeds 2^63 the key is made dense between columns: it
+    never wraps.
+
+    Args:
+        codes: at least one column of integers in [0, cardinality), one per row.
+        cardinalities: of each column.
+
+    Raises:
+        ValueError: where there are no columns.
     """
     if not codes:
         raise ValueError("a key needs at least one column")
@@ -47,7 +54,7 @@ def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.
 
 
 def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
-    """Renumber keys as 0, 1, … in ascending order, and say how many there are."""
+    """Renumber integer keys as 0, 1, … in ascending order (int64, one per key), and count them."""
     ordered = np.sort(key)
     distinct = ordered[_starts(ordered)]
     return np.searchsorted(distinct, key).astype(np.int64), len(distinct)
@@ -65,7 +72,7 @@ def count(
         key: one int64 per row in [0, bound): rows with equal keys are one group.
         bound: above every key.
         sensitive: the sensitive attributes by name.
-        times: how many rows each key and value stands for, where that is not one.
+        times: the rows that each key and value stands for (int64), where that is not one.
     """
     if not sensitive:
         ordered = np.sort(key)
@@ -99,7 +106,13 @@ def _starts(ordered: np.ndarray) -> np.ndarray:
 
 
 def cover(group: np.ndarray, codes: np.ndarray, values: int) -> Cover:
-    """The values (codes below `values`) that the rows of each group have, each once."""
+    """The values that the rows of each group have, each once.
+
+    Args:
+        group: the group of each row (integers, one per row).
+        codes: the value of each row (integers from 0).
+        values: above every code.
+    """
     values = max(values, 1)
     pairs = np.sort(group.astype(np.int64) * values + codes)
     groups, admitted = np.divmod(pairs[_starts(pairs)], values)
@@ -107,14 +120,18 @@ def cover(group: np.ndarray, codes: np.ndarray, values: int) -> Cover:
 
 
 def numbers_of(values: pa.Array, has_null: bool, name: str) -> Exact | None:
-    """The distinct values of an attribute as exact numbers, None where they have no order."""
+    """The distinct values of an attribute as exact numbers, None where they have no order.
+
+    Raises:
+        InputError: where a number is not finite, or has too many digits.
+    """
     return None if has_null or not is_ordered(values.type) else exact(values, name)
 
 
 def merge(groups: Groups, into: np.ndarray) -> Groups:
-    """Groups made of groups: `into` numbers for each the one that it becomes part of, from 0.
+    """Groups merged: `into` is the group that each becomes part of (int64, one per group, from 0).
 
-    Every number below the largest occurs. What is admitted of a quasi-identifier is united; a
+    Every number below the largest occurs. The admitted values of a quasi-identifier are united; a
     merged group keeps the target distribution that its parts share.
     """
     number = int(into.max()) + 1 if len(into) else 0
@@ -132,7 +149,7 @@ def merge(groups: Groups, into: np.ndarray) -> Groups:
 
 
 def merge_values(counts: Counts, into: np.ndarray) -> Counts:
-    """The counts of generalized values: `into` numbers for each value the one that it becomes."""
+    """The counts of generalized values: `into` is what each becomes (int64, one per value)."""
     group, value, count = _added([counts.group, into[counts.value]], counts.count)
     return Counts(group, value, count, int(into.max(initial=-1)) + 1, None)
 

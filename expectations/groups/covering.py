@@ -1,4 +1,4 @@
-"""Presence in groups that show of each quasi-identifier only which values they admit.
+"""Presence in groups that show only which values of each quasi-identifier they admit.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss. A group j of |G_j| rows covers every vector of the values that it admits; there are
@@ -20,7 +20,10 @@ from sfumato.expectations.groups.groups import Cover, Groups
 
 @dataclass(frozen=True, eq=False)
 class Covering:
-    """The groups with the admitted values of some quasi-identifiers; each group admits some."""
+    """The groups with the admitted values of some quasi-identifiers; each group admits some.
+
+    `sizes` are the rows of each group (int64, one per group).
+    """
 
     sizes: np.ndarray
     covers: tuple[Cover, ...]
@@ -37,12 +40,12 @@ class Covering:
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """Which of `presences` is that of each group."""
+        """The index in `presences` of each group's presence (int64, one per group)."""
         return self._kinds[1]
 
     @cached_property
     def admitted(self) -> np.ndarray:
-        """m_ij: how many values of each quasi-identifier (rows) each group (columns) admits."""
+        """m_ij: the number of values that each group admits (int64, quasi-identifiers x groups)."""
         return np.array([cover.sizes(len(self.sizes)) for cover in self.covers])
 
     @cached_property
@@ -66,12 +69,12 @@ class Covering:
         return Fraction(g, prod(min(g, m) for m in admitted))
 
     def rounded(self) -> np.ndarray:
-        """p_j of every group, rounded to float64."""
+        """p_j of every group, rounded (float64, one per group)."""
         rounded: np.ndarray = np.array([float(p) for p in self.presences])[self.kinds]
         return rounded
 
     def above(self, alpha: Fraction) -> np.ndarray:
-        """Which groups have a p_j of more than α, decided exactly."""
+        """Mark the groups with a p_j of more than α, exactly (bool, one per group)."""
         over: np.ndarray = np.array([p > alpha for p in self.presences])[self.kinds]
         return over
 

@@ -1,8 +1,8 @@
 """Groups as one long table, so that a tool that validates tables can hold them, and back again.
 
-Columns: `part` says what a row tells of, `attribute` of which column; `group`, `value`, `detail`
-and `count` are whole numbers whose meaning the part gives (-1 where it has none); `label` and
-`number` are a sensitive value as text and as exact units, `digits` the decimals of these.
+Columns: `part` is the kind of a row, `attribute` the column that it is about; `group`, `value`,
+`detail` and `count` are whole numbers whose meaning the part gives (-1 where it has none); `label`
+and `number` are a sensitive value as text and as exact units, `digits` the decimals of these.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is seen of each group: how many rows, which values how often, whom they stand for.
+"""Groups as they are seen: their sizes, the counts of their values, the people they stand for.
 
 Groups hold counts, never rows, and every privacy model is computed from them alone. They are made
 by `expectations.groups.counting` from dictionary codes, or by a form from published tables.
@@ -20,14 +20,14 @@ from sfumato.expectations.exact import Exact
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each group shows each value of one sensitive attribute, sparse.
+    """The counts of each value of one sensitive attribute in each group, sparse.
 
-    `group`, `value` and `count` are parallel, sorted by group and then value, one entry for each
-    pair that occurs; `value` numbers the attribute's `values` distinct values in ascending order,
-    the null first where there is one. `numbers` are those values as exact integers, None where the
-    attribute has no order or holds nulls; `labels` are the values themselves; `ancestors[level]`
-    numbers the node above each value at each level of its hierarchy, from the value itself (level
-    0) to the root, None where it has no hierarchy.
+    `group`, `value` and `count` (int64) are parallel, sorted by group and then value, one entry for
+    each pair that occurs; `value` numbers the attribute's `values` distinct values in ascending
+    order, the null first where there is one. `numbers` are those values as exact integers, None
+    where the attribute has no order or holds nulls; `labels` are the values themselves;
+    `ancestors[level]` numbers the node above each value at each level of its hierarchy, from the
+    value itself (level 0) to the root, None where it has no hierarchy.
     """
 
     group: np.ndarray
@@ -45,16 +45,16 @@ class Counts:
 
     @cached_property
     def distinct(self) -> np.ndarray:
-        """How many different values each group shows."""
+        """The number of different values that each group shows (int64, one per group)."""
         return np.diff(np.append(self.starts, len(self.group)))
 
     @cached_property
     def largest(self) -> np.ndarray:
-        """How often each group shows its most frequent value."""
+        """The count of each group's most frequent value (int64, one per group)."""
         return np.maximum.reduceat(self.count, self.starts) if len(self.group) else self.count
 
     def tail(self, rank: int) -> np.ndarray:
-        """How many rows of each group show its `rank`-th most frequent value or a rarer one."""
+        """The rows of each group with its `rank`-th most frequent value or a rarer one (int64)."""
         before, ends = self._cumulated, self.starts + self.distinct
         sums: np.ndarray = before[ends] - before[np.minimum(self.starts + rank - 1, ends)]
         return sums
@@ -67,11 +67,11 @@ class Counts:
 
     @cached_property
     def totals(self) -> np.ndarray:
-        """How often each value is shown by all groups together (int64, one per value)."""
+        """The count of each value in all groups together (int64, one per value)."""
         return np.bincount(self.value, self.count, self.values).astype(np.int64)
 
     def numbered(self, texts: Sequence[str]) -> np.ndarray:
-        """The numbers of the values that these texts write; a text that none writes has none.
+        """The numbers of the values that these texts write (int64, ascending); others are skipped.
 
         Numbers are compared as numbers, everything else as text.
 
@@ -116,9 +116,9 @@ def _number(text: str) -> Decimal | None:
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """Which values of one quasi-identifier each group admits.
+    """The values of one quasi-identifier that each group admits.
 
-    `group` and `value` are parallel, sorted, each pair once; `value` is below `values`.
+    `group` and `value` (int64) are parallel, sorted, each pair once; `value` is below `values`.
     """
 
     group: np.ndarray
@@ -126,17 +126,17 @@ class Cover:
     values: int
 
     def sizes(self, groups: int) -> np.ndarray:
-        """How many values each of so many groups admits."""
+        """The number of values that each of so many groups admits (int64, one per group)."""
         return np.bincount(self.group, minlength=groups)
 
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """How a population's sensitive values are spread over the exact quasi-identifiers of groups.
+    """The spread of a population's sensitive values over the exact quasi-identifiers of groups.
 
-    Parallel and sorted by group, cell, value: `count` people of the population have the exact
-    quasi-identifiers that are the group's `cell` (numbered anew in each group), and the sensitive
-    value `value` (numbered as in `Counts`, and from there on where no group shows it).
+    Parallel (int64) and sorted by group, cell, value: `count` people of the population have the
+    exact quasi-identifiers that are the group's `cell` (numbered anew in each group), and the
+    sensitive value `value` (numbered as in `Counts`, and from there on where no group shows it).
     """
 
     group: np.ndarray
@@ -147,10 +147,11 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Whom the groups are drawn from.
+    """The population from which the groups are drawn.
 
-    `sizes` are the people of the population that each group could be about, and `elsewhere` counts
-    the people who match no group; `joint` has the sensitive attributes that the population tells.
+    `sizes` are the people whom each group could be about (int64, one per group), and `elsewhere`
+    counts the people who match no group; `joint` has the sensitive attributes that the population
+    tells.
     """
 
     sizes: np.ndarray
@@ -162,8 +163,8 @@ class Population:
 class Target:
     """A hierarchy annotated with a distribution: nodes 0 (the root), 1, …, parents before children.
 
-    `parent[node]` is the node above (-1 for the root); `weight[node]` is the node's whole-number
-    share of what is below its parent.
+    `parent[node]` is the node above (int64, -1 for the root); `weight[node]` is the node's
+    whole-number share of what is below its parent (int64, or Python integers).
     """
 
     parent: np.ndarray
@@ -174,10 +175,10 @@ class Target:
 class Subdomains:
     """The nodes that are published for each group: `count` copies of `node` in `group`.
 
-    `target[group]` says which of the `targets` the group's distribution is to be. All targets have
+    All are int64. `target[group]` is the index in `targets` of the group's distribution. All have
     the same values as their leaves, in the order of the domain by the numbers of their nodes:
-    `ordered` says whether that order means something, and `ancestors[level]` numbers the node above
-    each of these values at each level of the attribute's hierarchy, None where it has none.
+    `ordered` is True where that order means something, and `ancestors[level]` numbers the node
+    above each of these values at each level of the attribute's hierarchy, None where it has none.
     """
 
     group: np.ndarray
@@ -193,9 +194,9 @@ class Subdomains:
 class Groups:
     """The sizes of the groups (int64, one per group, in group order) and what is seen of them.
 
-    `sensitive` has the counts of sensitive values by attribute, `covers` what is admitted of each
-    quasi-identifier, `subdomains` what is published in the place of sensitive values. A part is
-    there where the form shows it and somebody asked for it.
+    `sensitive` has the counts of sensitive values by attribute, `covers` the admitted values by
+    quasi-identifier, `subdomains` what is published in place of sensitive values. A part is there
+    where the form shows it and somebody asked for it.
     """
 
     sizes: np.ndarray

@@ -1,4 +1,4 @@
-"""Subdomains of a distribution's hierarchy: probabilities of nodes, balance, what they generalize.
+"""Subdomains of a distribution's hierarchy: the nodes' probabilities, balance, generalizations.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009). A
 multiset of n nodes is P-private if, for each value t with P(t) > 0, the copies of the nodes above
@@ -40,7 +40,7 @@ def probabilities(target: Target) -> list[Fraction]:
 
 
 def leaves(target: Target) -> list[int]:
-    """The nodes that are above no other."""
+    """The nodes that have no children, ascending."""
     inner = set(target.parent.tolist())
     return [node for node in range(len(target.parent)) if node not in inner]
 
@@ -50,10 +50,10 @@ def imbalance(target: Target, copies: np.ndarray) -> Fraction | None:
 
     Args:
         target: the hierarchy with its distribution.
-        copies: how many copies of each node there are, n in all, at least one.
+        copies: the number of copies of each node (int64, one per node), n in all, at least one.
 
     Returns:
-        0 for a P-private multiset; None where a node is shown that no value can have led to.
+        0 for a P-private multiset; None where a node is shown to which no value can lead.
 
     Raises:
         PromiseError: where the target is no distribution, or there are no copies.
@@ -93,14 +93,14 @@ def _sums_above(target: Target, inverse: list[int | None], copies: np.ndarray) -
 
 
 def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:
-    """How many fake values a multiset needs so that each copy of a node generalizes a value of its.
+    """The fakes that a multiset needs so that each copy of a node generalizes a value of its own.
 
     By Hall's condition on nested sets: below each node there are at most as many copies as values.
 
     Args:
         target: the hierarchy.
-        copies: the copies of each node.
-        values: how often each node (a leaf) is an original value.
+        copies: the copies of each node (int64, one per node).
+        values: how often each node (a leaf) is an original value (int64, one per node).
     """
     held, shown = values.astype(np.int64), copies.astype(np.int64)
     below = np.zeros(len(held), dtype=np.int64)
@@ -115,6 +115,6 @@ def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:
 
 
 def generalizes(target: Target, copies: np.ndarray, values: np.ndarray, fakes: int = 0) -> bool:
-    """True where the copies are generalizations of the values and so many fakes, one for one."""
+    """True where the copies generalize the values and that many fakes, one for one."""
     whole = int(copies.sum()) == int(values.sum()) + fakes
     return whole and fakes_needed(target, copies, values) <= fakes

@@ -1,4 +1,4 @@
-"""Bayes-optimal privacy: what an adversary who knows the population's distribution believes.
+"""Bayes-optimal privacy: the beliefs of an adversary who knows the population's distribution.
 
 Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006), Theorem 3.1,
 and Evfimievski, Gehrke, Srikant, Limiting privacy breaches in privacy preserving data mining (PODS
@@ -34,10 +34,10 @@ class Beliefs:
     """The prior f(s|q) and the belief β(q,s), float64, of people with q about the value s.
 
     All arrays are parallel and sorted by group, cell, value, one entry for each pair of a cell (the
-    exact quasi-identifiers q, numbered in all groups together) and a value that has a prior above
-    0. Cells of which nobody can be in the release are left out. The prior is exactly
-    `weight / total`; `people` of the population are in the cell, and the group shows the value in
-    `rows` rows.
+    exact quasi-identifiers q, numbered across all groups) and a value whose prior is above 0. Cells
+    of which nobody can be in the release are left out. The prior is exactly `weight / total`;
+    `people` of the population are in the cell, and the group shows the value in `rows` rows. Apart
+    from the two chances all are int64, or Python integers where those would overflow.
     """
 
     group: np.ndarray
@@ -59,11 +59,11 @@ class Beliefs:
         return prior, terms.get(entry, Fraction(0)) / sum(terms.values())
 
     def positive(self, delta: Fraction) -> np.ndarray:
-        """Which entries are positive disclosures: a belief above 1 - δ, decided exactly."""
+        """Mark the positive disclosures: beliefs above 1 - δ, exactly (bool, one per entry)."""
         return self._beyond(self.posterior > float(1 - delta), 1 - delta, above=True)
 
     def negative(self, epsilon: Fraction) -> np.ndarray:
-        """Which entries are negative disclosures: a belief below ε, decided exactly."""
+        """Mark the negative disclosures: beliefs below ε, exactly (bool, one per entry)."""
         return self._beyond(self.posterior < float(epsilon), epsilon, above=False)
 
     def _beyond(self, rounded: np.ndarray, limit: Fraction, *, above: bool) -> np.ndarray:
@@ -79,7 +79,7 @@ class Beliefs:
         return int(self.rows[entry]) * int(self.weight[entry]) / self._known[group, value]
 
     def _alike(self, group: int, value: int) -> Fraction:
-        """How many of the population's people in the group have the value, as the priors say."""
+        """The number of people in the group who have the value, according to the priors."""
         start, end = np.searchsorted(self.group, [group, group + 1])
         mine = start + np.flatnonzero(self.value[start:end] == value)
         sums: dict[int, int] = defaultdict(int)
@@ -90,7 +90,7 @@ class Beliefs:
 
 
 def beliefs(counts: Counts, joint: Joint, smoothing: Fraction = Fraction(0)) -> Beliefs:
-    """What an adversary believes of each person's value, before and after seeing the groups.
+    """An adversary's beliefs about each person's value, before and after seeing the groups.
 
     Without smoothing this takes time and memory in proportion to the entries of `joint`, with it
     to the cells times the values.
@@ -146,7 +146,7 @@ def _numbered(joint: Joint) -> np.ndarray:
 
 
 def _shown(counts: Counts, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
-    """How many rows show each entry's value in its group, and a number for that group and value."""
+    """The rows that show each entry's value in its group, and a number for that group and value."""
     most = max(int(counts.value.max(initial=0)), int(joint.value.max(initial=0))) + 1
     wanted, told = counts.group * most + counts.value, joint.group * most + joint.value
     _refuse(counts.group[~np.isin(counts.group, joint.group)], "the population has nobody like it")
@@ -163,7 +163,7 @@ def _refuse(groups: np.ndarray, why: str) -> None:
 
 
 def _scaled(numbers: np.ndarray, factor: int, plus: int) -> np.ndarray:
-    """Whole numbers times a factor, plus a number, in Python integers where int64 overflows."""
+    """Whole numbers times a factor, plus a number; Python integers where int64 would overflow."""
     if int(numbers.max(initial=1)) * factor + plus > INT64_MAX:
         numbers = numbers.astype(object)
     return numbers * factor + plus

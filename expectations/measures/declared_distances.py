@@ -18,8 +18,12 @@ from sfumato.expectations.measures.emd import Distances
 def declared_equal_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
     """Half the sum of the differences of chances: all values are equally far apart.
 
+    Args:
+        shown: the groups' targets.
+        sizes: the rows of each group (int64, one per group).
+
     Raises:
-        PromiseError: where a target is no distribution, or targets have not the same values.
+        PromiseError: where a target is no distribution, or targets do not have the same values.
     """
     apart, whole = _apart(shown, sizes)
     return _of_groups(shown, np.abs(apart).sum(axis=1), 2 * int(whole.sum()))
@@ -61,7 +65,10 @@ def declared_hierarchical_distance(shown: Subdomains, sizes: np.ndarray) -> Dist
 
 
 def _apart(shown: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What each target's chances (rows) differ from all rows', and these, in a common unit."""
+    """The difference of each target's chances from those of all rows, and the latter.
+
+    Both are Python integers in a common unit: targets x values, and one per value.
+    """
     chances = _chances(shown)
     rows = np.zeros(len(shown.targets), dtype=np.int64)
     np.add.at(rows, shown.target, sizes)
@@ -71,7 +78,7 @@ def _apart(shown: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _chances(shown: Subdomains) -> np.ndarray:
-    """The probabilities of the values (columns) in each target, in parts of a common unit."""
+    """The probabilities of values in parts of a common unit (Python integers, targets x values)."""
     found = []
     for target in shown.targets:
         chance = probabilities(target)

@@ -17,14 +17,22 @@ from sfumato.expectations.groups.groups import Counts
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """The distance of each group as `numerators / denominators`, both whole numbers."""
+    """The distance of each group as `numerators / denominators`.
+
+    Both are whole numbers, one per group: int64, or Python integers where those would overflow.
+    """
 
     numerators: np.ndarray
     denominators: np.ndarray
 
 
 def equal_distance(counts: Counts, sizes: np.ndarray) -> Distances:
-    """Half the sum of the differences of shares: all values are equally far apart."""
+    """Half the sum of the differences of shares: all values are equally far apart.
+
+    Args:
+        counts: the counts of the sensitive attribute.
+        sizes: the rows of each group (int64, one per group).
+    """
     rows = int(sizes.sum())
     sizes = _wide(sizes, 2 * rows)
     return Distances(_differences(counts, sizes, rows), 2 * rows * sizes)
@@ -100,5 +108,5 @@ def _cumulated(
 
 
 def _wide(sizes: np.ndarray, factor: int) -> np.ndarray:
-    """The sizes, as Python integers where they times `factor` may overflow."""
+    """The sizes, as Python integers where their product with `factor` may overflow."""
     return sizes.astype(object) if int(sizes.max(initial=0)) * factor > INT64_MAX else sizes

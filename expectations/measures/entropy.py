@@ -6,7 +6,9 @@ from sfumato.expectations.groups.groups import Counts
 
 
 def entropy(counts: Counts, sizes: np.ndarray) -> np.ndarray:
-    """-Σ p ln p of each group (float64), p the shares of its values.
+    """-Σ p ln p of each group (float64, one per group), p the shares of its values.
+
+    `sizes` are the rows of each group (int64, one per group).
 
     >>> counts = Counts(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([2, 1, 1]), 3, None)
     >>> np.exp(entropy(counts, np.array([4]))).round(4).tolist()
@@ -29,7 +31,7 @@ def adjusted_entropy(counts: Counts, dont_care: np.ndarray) -> np.ndarray:
 
     Args:
         counts: the counts of the sensitive attribute.
-        dont_care: which entries of the counts are of don't-care values.
+        dont_care: which entries of the counts are of don't-care values (bool, one per entry).
 
     Returns:
         float64, one per group.
@@ -58,7 +60,7 @@ def adjusted_entropy(counts: Counts, dont_care: np.ndarray) -> np.ndarray:
 
 
 def _n_ln_n(counts: np.ndarray) -> np.ndarray:
-    """N ln n of whole numbers; 0 for 0."""
+    """The product n ln n of each whole number n (float64), 0 for 0."""
     most = int(counts.max(initial=0))
     if most >= len(counts):
         return np.asarray(counts * np.log(np.maximum(counts, 1)))

@@ -29,7 +29,7 @@ def joint_presence(shown: Covering) -> Presence | None:
 
     All vectors that the tables admit are searched, by branch and bound over the quasi-identifiers.
     Sums are compared in floats rounded outwards; those that rounding cannot tell from the largest
-    are computed exactly. None where the search was too large to be finished.
+    are computed exactly. None where the search was too large to finish.
     """
     alone = single(shown)
     if alone.largest >= 1:
@@ -44,7 +44,7 @@ class _Admitted(NamedTuple):
     value: np.ndarray
 
     def of(self, chosen: np.ndarray) -> "_Admitted":
-        """What the chosen groups (ascending) admit, the groups numbered anew."""
+        """The values that the chosen groups (ascending) admit, the groups renumbered."""
         first = np.searchsorted(self.group, chosen, "left")
         counts = np.searchsorted(self.group, chosen, "right") - first
         skipped = np.repeat(first - np.cumsum(counts) + counts, counts)
@@ -52,14 +52,14 @@ class _Admitted(NamedTuple):
         return _Admitted(np.repeat(np.arange(len(chosen)), counts), value)
 
     def by_value(self, groups: int) -> np.ndarray:
-        """A row for each value that is admitted, a column for each group."""
+        """The admitted values as a matrix (bool, values x groups)."""
         values, row = np.unique(self.value, return_inverse=True)
         matrix = np.zeros((len(values), groups), dtype=bool)
         matrix[row, self.group] = True
         return matrix
 
     def choices(self, groups: int) -> list[np.ndarray]:
-        """The groups that admit a value, for every value that is not worse than another one."""
+        """The groups that admit each value, leaving out values that are worse than another."""
         values = int(np.count_nonzero(np.bincount(self.value)))
         if values <= _CHOICES and values * groups <= _CELLS:
             return [np.flatnonzero(row) for row in _undominated(self.by_value(groups))]
@@ -68,7 +68,7 @@ class _Admitted(NamedTuple):
 
 
 class _Candidates(NamedTuple):
-    """Groups that admit what was chosen so far, and what they admit of what is left to choose."""
+    """Groups that admit the values chosen so far, and the values that are left to choose from."""
 
     groups: np.ndarray
     weights: np.ndarray
@@ -96,7 +96,7 @@ class _Search:
     tied: dict[bytes, tuple[float, np.ndarray]] = field(default_factory=dict)
 
     def run(self) -> Presence | None:
-        """Search everything; None where that is too much."""
+        """Search all vectors; None where there are too many."""
         groups = len(self.shown.sizes)
         left = tuple(_Admitted(cover.group, cover.value) for cover in self.shown.covers)
         self._visit(_Candidates(np.arange(groups), self.shown.rounded(), left))
@@ -108,7 +108,7 @@ class _Search:
 
     @cached_property
     def _slack(self) -> float:
-        """Above the relative error of a rounded sum."""
+        """A bound on the relative error of a rounded sum."""
         return (len(self.shown.sizes) + 64) * _UNIT
 
     @property
@@ -144,9 +144,9 @@ class _Search:
             self._branch(reduced)
 
     def _reduced(self, candidates: _Candidates) -> _Candidates | None:
-        """The candidates without what cannot win; None where nothing can.
+        """The candidates without those that cannot win; None where none can.
 
-        A quasi-identifier of which all candidates admit one value is chosen already.
+        Where all candidates admit some value of a quasi-identifier, that value counts as chosen.
         """
         while True:
             left, able = [], np.ones(len(candidates.groups), dtype=bool)
@@ -191,7 +191,7 @@ class _Search:
             self._record(candidates.groups[first[one] & second[other]], float(sums[one, other]))
 
     def _record(self, groups: np.ndarray, total: float) -> None:
-        """Note a set of groups that cover a vector, unless others are surely more present."""
+        """Note a set of groups that cover a vector, unless others surely have a larger presence."""
         self.records += 1
         key = np.sort(self.shown.kinds[groups]).tobytes()
         if key in self.tied or not self._may_win(total):
@@ -204,14 +204,14 @@ class _Search:
 
 
 def _is_small(candidates: _Candidates) -> bool:
-    """True where the product of the two matrices that are left is."""
+    """True where the product of the two matrices that are left is small enough to compute."""
     one, other = (int(np.count_nonzero(np.bincount(part.value))) for part in candidates.left)
     cells = max(one * other, max(one, other) * len(candidates.groups))
     return max(one, other) <= _CHOICES and cells <= _CELLS
 
 
 def _undominated(admitted: np.ndarray) -> np.ndarray:
-    """The rows but those of which all groups admit another row, too."""
+    """The rows, without those whose groups all admit another row as well."""
     together = admitted.astype(np.float32) @ admitted.T.astype(np.float32)
     alone = together.diagonal()
     within = together == alone[:, None]

@@ -1,4 +1,4 @@
-"""How often each admitted value is expected in each group, under one distribution per attribute.
+"""Expected occurrences of each admitted value in each group, under one distribution per attribute.
 
 Groups that show only which values they admit still tell how frequent values are: a frequent one is
 admitted by more groups. The expectation maximises the likelihood of one distribution w of the
@@ -21,9 +21,9 @@ def occurrences(sizes: np.ndarray, cover: Cover, rounds: int = ROUNDS) -> np.nda
     that admit v.
 
     Args:
-        sizes: the rows of each group, at least as many as values that it admits.
+        sizes: the rows of each group (int64), at least as many as values that it admits.
         cover: the values that each group admits, one at least.
-        rounds: how often the distribution is fitted.
+        rounds: the number of times that the distribution is fitted.
 
     Returns:
         float64, parallel to the entries of the cover; those of a group add up to its rows.

@@ -8,7 +8,9 @@ from sfumato.expectations.exact import INT64_MAX
 
 
 def above(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
-    """Where numerator / denominator > bound; denominators are not negative, n / 0 is infinite.
+    """Mark where numerator / denominator > bound (bool, one per ratio); n / 0 is infinite.
+
+    Numerators and denominators are parallel whole numbers; denominators are not negative.
 
     >>> above(np.array([1, 2, 1]), np.array([3, 3, 0]), Fraction(1, 3)).tolist()
     [False, True, True]
@@ -19,7 +21,7 @@ def above(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> 
 
 
 def below(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> np.ndarray:
-    """Where numerator / denominator < bound; denominators are not negative, n / 0 is infinite."""
+    """Mark where numerator / denominator < bound, for arguments as in `above`."""
     left, right = _scaled(numerators, denominators, bound)
     under: np.ndarray = left < right
     return under

@@ -1,4 +1,4 @@
-"""The presence of given vectors, as different adversaries would reckon it.
+"""The presence of given vectors, as different adversaries would estimate it.
 
 Source: see `expectations.groups.covering`. Groups are bits, so that a vector's covering groups are
 the conjunction of one row of bits for each of its values.
@@ -17,7 +17,7 @@ _CELLS = 1_000_000  # of a dense matrix
 
 @dataclass(frozen=True)
 class Readings:
-    """The presence of given vectors by three readings, each at most the next (float64).
+    """The presence of given vectors by three readings, ascending (float64, one per vector).
 
     `one_record`: a person has at most one record; `any_record`: 1 - Π (1 - p_j); `expected`:
     min(1, Σ p_j).
@@ -29,9 +29,10 @@ class Readings:
 
 
 def presence_of(shown: Covering, vectors: Sequence[np.ndarray]) -> Readings:
-    """The presence of vectors, given as one array of codes for each quasi-identifier in order.
+    """The presence of vectors, given as their codes of each quasi-identifier in order.
 
-    A code below 0 is of a value that no group admits.
+    Codes are integers, one array per quasi-identifier with one entry per vector; a code below 0
+    stands for a value that no group admits.
     """
     p = shown.rounded()
     unsure = np.where(p < 1, p, 0.0)
@@ -44,13 +45,13 @@ def presence_of(shown: Covering, vectors: Sequence[np.ndarray]) -> Readings:
 def of_sums(
     surely: np.ndarray, odds: np.ndarray, misses: np.ndarray, expected: np.ndarray
 ) -> Readings:
-    """The readings of sums over the groups that cover a vector, each at most the next.
+    """The readings, given sums over the groups that cover each vector (one per vector).
 
     Args:
-        surely: whether one of them is sure (bool).
-        odds: Σ p_j / (1 - p_j) over the others.
-        misses: Σ ln(1 - p_j) over the others.
-        expected: Σ p_j.
+        surely: where the presence in one of them is certain (bool).
+        odds: Σ p_j / (1 - p_j) over the others (float64).
+        misses: Σ ln(1 - p_j) over the others (float64).
+        expected: Σ p_j (float64).
     """
     expected = np.minimum(1.0, expected)
     any_record = np.minimum(np.where(surely, 1.0, -np.expm1(misses)), expected)
@@ -61,7 +62,7 @@ def of_sums(
 def _sums(
     shown: Covering, vectors: Sequence[np.ndarray], weights: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """For each weighting of the groups, its sum over the groups that cover each vector."""
+    """Each weighting of the groups, summed over the groups that cover each vector."""
     groups, length = len(shown.sizes), len(vectors[0])
     octets = -(-groups // 8)
     bits = [_bits(cover, octets) for cover in shown.covers]
@@ -81,7 +82,7 @@ def _sums(
 
 
 def _bits(cover: Cover, octets: int) -> np.ndarray:
-    """For each value, and for one that nobody admits, the groups that admit it, a bit for each."""
+    """The groups that admit each value, and last a value that none admits, as bits (uint8)."""
     bits = np.zeros((cover.values + 1, octets), dtype=np.uint8)
     bit = np.left_shift(1, cover.group & 7).astype(np.uint8)
     np.bitwise_or.at(bits, (cover.value, cover.group >> 3), bit)
@@ -89,7 +90,7 @@ def _bits(cover: Cover, octets: int) -> np.ndarray:
 
 
 def _covered(bits: Sequence[np.ndarray], vectors: Sequence[np.ndarray]) -> np.ndarray:
-    """The groups that cover each vector, a bit for each group."""
+    """The groups that cover each vector, as bits (uint8, vectors x octets)."""
     nobody = [len(values) - 1 for values in bits]
     parts = [
         values[np.where((codes >= 0) & (codes < none), codes, none)]

@@ -33,7 +33,14 @@ def recursive_sides(
 
 
 def rarest(counts: Counts, values: Sequence[str]) -> np.ndarray:
-    """How often each group shows the rarest of some values, 0 where one is missing (int64)."""
+    """The count of the rarest of some values in each group, 0 where one is missing.
+
+    Raises:
+        PromiseError: where the values themselves are not known.
+
+    Returns:
+        int64, one per group.
+    """
     groups = len(counts.starts)
     least = np.full(groups, np.iinfo(np.int64).max)
     for value in values:

@@ -1,8 +1,8 @@
-"""Re-identification risk of groups, and how many rows the homogeneity attack reaches.
+"""Re-identification risk of groups, and the number of rows that the homogeneity attack reaches.
 
-Prosecutor, journalist and marketer risk as in El Emam, Guide to the De-Identification of Personal
-Health Information (2013); the homogeneity attack as in Machanavajjhala et al., l-diversity (ICDE
-2006). Everything is counts and shares: nothing here tells of a person.
+Source: El Emam, Guide to the De-Identification of Personal Health Information (2013), for
+prosecutor, journalist and marketer risk; Machanavajjhala et al., l-diversity (ICDE 2006), for the
+homogeneity attack. Everything is counts and shares: nothing here tells of a person.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Journalist:
 
 @dataclass(frozen=True)
 class Risk:
-    """What could be learnt if the table were published as it is.
+    """The risk of a table if it were published as it is.
 
     `alone` counts the rows that no other row looks like, `smaller` the rows in groups of fewer
     rows than each size; `highest` and `average` are the prosecutor's risk, the latter also the
@@ -66,7 +66,7 @@ class Risk:
     homogeneity: Mapping[str, tuple[Homogeneity, ...]]
 
     def document(self) -> dict[str, Any]:
-        """The same for JSON: counts, and shares to six digits."""
+        """The risk for JSON: counts, and shares to six digits."""
         document: dict[str, Any] = {
             "rows_alone": self.alone,
             "share_alone": _share(Fraction(self.alone, self.rows)),
@@ -96,11 +96,11 @@ class Risk:
 
 
 def risk(groups: Groups, near: Fraction = NEAR) -> Risk | None:
-    """The risk of groups, None where there is no row.
+    """The risk of groups, None where there are no rows.
 
     Args:
         groups: the groups, with a population where the journalist's risk is asked for.
-        near: from which share of one value on a group counts as nearly homogeneous.
+        near: the share of one value from which a group counts as nearly homogeneous.
 
     Raises:
         InputError: where a population has fewer people like a group than the group has rows.
@@ -151,5 +151,5 @@ def _homogeneity(counts: Counts, sizes: np.ndarray, share: Fraction) -> Homogene
 
 
 def _share(number: Fraction) -> float:
-    """To six significant digits: only what is nothing is 0."""
+    """A share to six significant digits; only a share of nothing becomes 0."""
     return float(f"{float(number):.6g}")

@@ -71,7 +71,7 @@ class AlphaBeta(PrivacyModel):
         return {"alpha": shown.rounded(), "beta": groups.of(self.sensitive).largest / groups.sizes}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups exceed α or β by themselves."""
+        """Mark the groups that exceed α or β by themselves (bool, one per group)."""
         shown = covering(groups, self.quasi_identifiers)
         if shown is None:
             return np.ones(len(groups), dtype=bool)
@@ -81,8 +81,8 @@ class AlphaBeta(PrivacyModel):
     def worst(self, groups: Groups) -> Worst:
         """The largest presence and association over all groups, exactly.
 
-        What fails is counted in groups: those of more than β, those of more than α by themselves,
-        and those that together cover the vector of largest presence where it is more than α.
+        Groups fail that exceed β, that exceed α by themselves, or that together cover the vector of
+        largest presence where that is more than α.
         """
         shown = covering(groups, self.quasi_identifiers)
         found = None if shown is None else self._present(shown)
@@ -97,7 +97,7 @@ class AlphaBeta(PrivacyModel):
         return {"alpha": alpha, "beta": beta}, int(failing.sum())
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
-        """What any grouping must show at least in its worst stratum.
+        """The least presence and association that any grouping can have in its worst stratum.
 
         No grouping's β is below its stratum's, by the mediant. The combined presence, averaged over
         the vectors of a stratum, is that of the stratum as one group. For the other reading, a

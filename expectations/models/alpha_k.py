@@ -44,7 +44,7 @@ class AlphaK(PrivacyModel):
     ] = None
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`k`: each group's size; `most`: how often it shows its most frequent bounded value."""
+        """`k`: each group's size; `most`: its count of its most frequent bounded value (int64)."""
         counts = groups.of(self.sensitive)
         if self.values is None:
             return {"k": groups.sizes, "most": counts.largest}
@@ -53,7 +53,7 @@ class AlphaK(PrivacyModel):
         return {"k": groups.sizes, "most": most}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups have fewer than k rows, or too many of one value."""
+        """Mark the groups with fewer than k rows or too many of one value (bool, one per group)."""
         scores = self.measure(groups)
         sizes, most = scores["k"], scores["most"]
         return np.asarray((sizes < self.k) | above(most, sizes, Fraction(self.alpha)))

@@ -100,7 +100,7 @@ class BayesOptimal(PrivacyModel):
         return {"rho2": worst}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups have a breach."""
+        """Mark the groups with a breach (bool, one per group)."""
         return self._judged(groups)[0]
 
     def worst(self, groups: Groups) -> Worst:
@@ -109,7 +109,7 @@ class BayesOptimal(PrivacyModel):
         return {"rho2": worst}, int(failing.sum())
 
     def _judged(self, groups: Groups) -> tuple[np.ndarray, Fraction | None]:
-        """Which groups have a breach, and the largest belief that a breach would have to exceed."""
+        """The groups with a breach, and the largest belief that a breach would have to exceed."""
         try:
             found = self._beliefs(groups)
         except PromiseError:

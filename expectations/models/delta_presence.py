@@ -65,7 +65,7 @@ class DeltaPresence(PrivacyModel):
         return why_uncheckable(self.name)
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`rows` of each group and `people` of the population who look like it.
+        """`rows` of each group and `people` of the population who look like it (both int64).
 
         Raises:
             PromiseError: where there is no population, or it has fewer people than a group.
@@ -78,7 +78,11 @@ class DeltaPresence(PrivacyModel):
         return {"rows": groups.sizes, "people": drawn.sizes}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups have too small or too large a share of the people who look like them."""
+        """Mark the groups with too small or too large a share of the people who look like them.
+
+        Returns:
+            bool, one per group; True for all where there is no population that fits them.
+        """
         drawn = groups.population
         if drawn is None or (drawn.sizes < groups.sizes).any():
             return np.ones(len(groups), dtype=bool)

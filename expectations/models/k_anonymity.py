@@ -31,11 +31,11 @@ class KAnonymity(PrivacyModel):
     k: Annotated[int, Field(ge=1, description="smallest number of rows in a group")]
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`k`: the size of each group."""
+        """`k`: the size of each group (int64)."""
         return {"k": groups.sizes}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups have fewer than k rows."""
+        """Mark the groups with fewer than k rows (bool, one per group)."""
         return np.asarray(groups.sizes < self.k)
 
     def worst(self, groups: Groups) -> Worst:

@@ -48,7 +48,7 @@ class KEAnonymity(PrivacyModel):
     e: Annotated[ExactNumber, Field(ge=0, description="smallest range of the sensitive values")]
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`k`: distinct sensitive values of each group; `e`: their range in exact units.
+        """`k`: distinct sensitive values of each group (int64); `e`: their range in exact units.
 
         Raises:
             PromiseError: where the sensitive attribute has no order or holds nulls.
@@ -66,7 +66,7 @@ class KEAnonymity(PrivacyModel):
         return int(groups.of(self.sensitive).distinct.min()) if len(groups) else None
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups have too few values, or too small a range."""
+        """Mark the groups with too few values, or too small a range (bool, one per group)."""
         numbers = groups.of(self.sensitive).numbers
         if numbers is None:
             return np.ones(len(groups), dtype=bool)
@@ -95,7 +95,7 @@ class KEAnonymity(PrivacyModel):
         )
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
-        """Why the column has no range, None where it has one."""
+        """The reason why the column has no range, None where it has one."""
         return why_unordered(self.name, column)
 
     @property

@@ -70,11 +70,11 @@ class DistinctLDiversity(_LDiversity):
     l: Annotated[int, Field(ge=1, description="smallest number of different sensitive values")]
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`l`: the number of different sensitive values of each group."""
+        """`l`: the number of different sensitive values of each group (int64)."""
         return {"l": groups.of(self.sensitive).distinct}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups show fewer than l different values."""
+        """Mark the groups with fewer than l different values (bool, one per group)."""
         return np.asarray(self.measure(groups)["l"] < self.l)
 
     def worst(self, groups: Groups) -> Worst:
@@ -118,11 +118,11 @@ class EntropyLDiversity(_LDiversity):
         return {"l": np.exp(self._entropy(groups))}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups have an entropy below ln l - 1e-9."""
+        """Mark the groups whose entropy is below ln l - 1e-9 (bool, one per group)."""
         return self._below(self._entropy(groups))
 
     def worst(self, groups: Groups) -> Worst:
-        """The smallest exponential of a group's entropy; short of l is below ln l - 1e-9."""
+        """The smallest exponential of a group's entropy; a group fails below ln l - 1e-9."""
         found = self._entropy(groups)
         least = _rounded(float(np.exp(found.min()))) if len(found) else None
         return {"l": least}, int(self._below(found).sum())
@@ -182,7 +182,7 @@ class RecursiveLDiversity(_LDiversity):
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`most`, `rest`: each group's two sides of most < c * rest; `l`: its different values.
 
-        With `negative`, `least`: how often it shows the rarest of those values.
+        With `negative`, `least`: its count of the rarest of those values. All are int64.
         """
         counts = groups.of(self.sensitive)
         dont_care = None if self.dont_care is None else counts.entries_of(self.dont_care)
@@ -191,13 +191,13 @@ class RecursiveLDiversity(_LDiversity):
         return scores | ({"least": rarest(counts, self.negative.values)} if self.negative else {})
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups break r < c * tail, or show too little of a negative value."""
+        """Mark the groups that break most < c * rest, or show too little of a negative value."""
         return self._broken(self.measure(groups), groups.sizes)
 
     def worst(self, groups: Groups) -> Worst:
         """The largest c and the smallest l and percentage that the groups show.
 
-        `c` is the smallest for which r ≤ c * tail in all groups.
+        `c` is the smallest for which most ≤ c * rest in all groups.
         """
         scores = self.measure(groups)
         most, rest = scores["most"], scores["rest"]
@@ -249,7 +249,7 @@ def eligible(groups: Groups, sensitive: str | None) -> int | None:
 
 
 def _rounded(number: float) -> Number:
-    """To six decimals, so that the same groups give the same number on every machine."""
+    """A number to six decimals, so that the same groups give the same on every machine."""
     return number if np.isinf(number) else Fraction(str(round(number, 6)))
 
 

@@ -117,7 +117,7 @@ class PPrivacy(PrivacyModel):
         return self
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`tolerance`: the imbalance of each group (Fractions, infinity where a node has no P).
+        """`tolerance`: the imbalance of each group (Fractions; infinity where a node has no P).
 
         Raises:
             PromiseError: where no subdomains of a group are shown, or a target is no distribution.
@@ -132,7 +132,7 @@ class PPrivacy(PrivacyModel):
         return {"tolerance": scores}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups are less balanced than the tolerance allows."""
+        """Mark the groups less balanced than the tolerance allows (bool, one per group)."""
         try:
             scores = self.measure(groups)["tolerance"].tolist()
         except PromiseError:
@@ -164,7 +164,7 @@ class PPrivacy(PrivacyModel):
         )
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
-        """Why the column has no such target, None where it has one."""
+        """The reason why the column has no such target, None where it has one."""
         kind = column.type if column else ""
         if isinstance(self.target, Normal) and kind not in NUMBERS:
             return f"target: type {kind} has no normal distribution"
@@ -190,7 +190,7 @@ def _by_group(shown: Subdomains) -> Subdomains:
 
 
 def _multisets(shown: Subdomains, groups: np.ndarray, nodes: int) -> Iterator[np.ndarray]:
-    """The copies of each of a target's nodes in each of the groups; entries are in group order."""
+    """The copies of a target's nodes (int64, one per node) in each group; `shown` is in order."""
     starts = np.searchsorted(shown.group, groups)
     ends = np.searchsorted(shown.group, groups, side="right")
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):

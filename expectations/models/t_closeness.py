@@ -63,7 +63,7 @@ class TCloseness(PrivacyModel):
     distance: Distance
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`t`: the distance of each group as float64.
+        """`t`: the distance of each group (float64).
 
         Raises:
             PromiseError: where the attribute has no such distance.
@@ -72,7 +72,7 @@ class TCloseness(PrivacyModel):
         return {"t": (distances.numerators / distances.denominators).astype(np.float64)}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Which groups are farther than t from the distribution of all rows."""
+        """Mark the groups farther than t from the values of all rows (bool, one per group)."""
         distances = self._measured(groups)
         if distances is None:
             return np.ones(len(groups), dtype=bool)
@@ -106,7 +106,7 @@ class TCloseness(PrivacyModel):
         )
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
-        """Why the column has no such distance, None where it has one."""
+        """The reason why the column has no such distance, None where it has one."""
         if self.distance == "hierarchical" and (column is None or column.hierarchy is None):
             return f"distance: {self.sensitive!r} has no hierarchy"
         return why_unordered(self.name, column) if self.distance == "ordered" else None
@@ -133,7 +133,7 @@ class TCloseness(PrivacyModel):
         return DISTANCES[self.distance](groups.of(self.sensitive), groups.sizes)
 
     def _declared(self, groups: Groups) -> Subdomains | None:
-        """What stands for the attribute's values, or for those of the only one, where it does."""
+        """The subdomains shown for the attribute, or the only one; None where values are shown."""
         name = self.sensitive
         if name is None and len(groups.subdomains) == 1 and not groups.sensitive:
             name = next(iter(groups.subdomains))

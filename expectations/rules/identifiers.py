@@ -19,7 +19,7 @@ class ForbiddenColumns:
         return {"columns": sorted(self.columns)}
 
     def observed(self, table: pa.Table) -> int:
-        """How many columns have such a name."""
+        """The number of columns with a forbidden name."""
         forbidden = {name.casefold() for name in self.columns}
         return sum(name.casefold() in forbidden for name in table.column_names)
 
@@ -45,11 +45,11 @@ class NoRowNumber:
     more_than: int = 20
 
     def parameters(self) -> dict[str, Any]:
-        """The columns that are left out, and the number of rows up to which nothing is said."""
+        """The columns that are left out, and the number of rows up to which all tables pass."""
         return {"besides": list(self.besides), "more_than": self.more_than}
 
     def observed(self, table: pa.Table) -> int:
-        """How many columns number the rows."""
+        """The number of columns that number the rows."""
         if table.num_rows <= self.more_than:
             return 0
         return sum(
@@ -74,7 +74,7 @@ def _enumerates(values: pa.ChunkedArray) -> bool:
 
 
 def _integers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """The values as whole numbers, None where some is not or is missing."""
+    """The values as whole numbers, None where one is missing or is not a whole number."""
     if values.null_count or pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
         return None
     if pa.types.is_integer(values.type):

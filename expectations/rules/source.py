@@ -1,4 +1,4 @@
-"""What a spec declares of the values of its source, as rules of the whole table that was read.
+"""The rules that a spec declares for the values of its source, judged on the whole table.
 
 Nulls are not judged here: each column has a policy for them. Columns may be dictionary-encoded;
 a rule is evaluated on the distinct values.
@@ -21,29 +21,33 @@ from sfumato.expectations.texts import as_number
 
 @dataclass(frozen=True)
 class ValueRule:
-    """A rule of the values of one column; what breaks it is found through the distinct values."""
+    """A rule about the values of one column, judged on the distinct values."""
 
     type: ClassVar[str]
     column: str
 
     def parameters(self) -> dict[str, Any]:
-        """What it asks for, ready for JSON."""
+        """The rule's parameters, ready for JSON."""
         raise NotImplementedError
 
     def words(self) -> str:
-        """What is wrong with a value that breaks it."""
+        """A phrase for what is wrong with a value that breaks the rule."""
         raise NotImplementedError
 
     def observed(self, table: pa.Table) -> int:
-        """How many rows break it."""
+        """The number of rows that break the rule.
+
+        Raises:
+            PromiseError: where there is no such column.
+        """
         return int(self._offending(table).sum())
 
     def holds(self, table: pa.Table) -> bool:
-        """True where no row does."""
+        """True where no row breaks the rule."""
         return self.observed(table) == 0
 
     def first(self, table: pa.Table) -> int | None:
-        """The position of the first row that breaks it, from 0."""
+        """The position of the first row that breaks the rule, from 0; None where there is none."""
         offending = self._offending(table)
         return int(offending.argmax()) if offending.any() else None
 
@@ -70,7 +74,7 @@ class AcceptedValues(ValueRule):
         return {"column": self.column, "values": list(self.values)}
 
     def words(self) -> str:
-        """The rule; what is accepted stands in the spec."""
+        """The rule; the accepted values stand in the spec."""
         return "not one of the accepted values"
 
     def _wrong(self, values: pa.Array) -> np.ndarray:
@@ -86,7 +90,7 @@ class AcceptedValues(ValueRule):
 
 @dataclass(frozen=True)
 class ValuesInRange(ValueRule):
-    """Every value of a column is between these limits, each included; None is no limit."""
+    """Every value of a column is between these limits, inclusive; None is no limit."""
 
     type: ClassVar[str] = "expect_values_in_range"
     minimum: str | None
@@ -114,7 +118,7 @@ class ValuesInRange(ValueRule):
 
 
 def source_rules(schema: pa.Schema, values: Iterable[ValueRule]) -> tuple[Rule, ...]:
-    """Everything that must hold of a source: its columns, their types, rows, and their values."""
+    """All rules of a source: its columns, their types, that it has rows, and its values."""
     return (
         OrderedColumns(tuple(schema.names)),
         ColumnTypes(tuple((field.name, field.type) for field in schema)),
@@ -124,7 +128,7 @@ def source_rules(schema: pa.Schema, values: Iterable[ValueRule]) -> tuple[Rule, 
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
-    """The distinct values, and the position in them of each row's, -1 for null."""
+    """The distinct values, and each row's position in them (int64), -1 for null."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     if not len(column):

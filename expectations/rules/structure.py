@@ -1,7 +1,7 @@
-"""What must hold of a published table besides promises, computed from the table alone.
+"""Rules that a published table keeps besides its promises, computed from the table alone.
 
 A rule's `type` is the name of the Great Expectations expectation that asserts it, and its
-`parameters` are that expectation's: the same rows come out with Great Expectations and without.
+`parameters` are that expectation's: the findings are the same with Great Expectations and without.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,18 +16,18 @@ from sfumato.expectations.rules.identifiers import ForbiddenColumns, NoRowNumber
 
 
 class Rule(Protocol):
-    """Something that must hold of a table; it says how much is wrong, never with which value."""
+    """Something that must hold of a table; it tells how much is wrong, never which value."""
 
     type: ClassVar[str]
 
     def parameters(self) -> dict[str, Any]:
-        """What it asks for, ready for JSON."""
+        """The rule's parameters, ready for JSON."""
 
     def observed(self, table: pa.Table) -> int | None:
-        """What was counted, None where there is nothing to count."""
+        """The count that the rule judges, None where there is nothing to count."""
 
     def holds(self, table: pa.Table) -> bool:
-        """True where the table keeps it."""
+        """True where the table keeps the rule."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class OrderedColumns:
         """Nothing: names are either right or wrong."""
 
     def holds(self, table: pa.Table) -> bool:
-        """True where the names are these."""
+        """True where the table has exactly these names, in this order."""
         return tuple(table.column_names) == self.columns
 
 
 @dataclass(frozen=True)
 class RowCount:
-    """The table has exactly so many rows."""
+    """The table has exactly this many rows."""
 
     type: ClassVar[str] = "expect_table_row_count_to_equal"
     rows: int
@@ -65,13 +65,13 @@ class RowCount:
         return int(table.num_rows)
 
     def holds(self, table: pa.Table) -> bool:
-        """True where they are so many."""
+        """True where the number of rows is right."""
         return self.observed(table) == self.rows
 
 
 @dataclass(frozen=True)
 class TotalCount:
-    """The counts in a column, all positive, add up to exactly so many rows."""
+    """The counts in a column, all positive, add up to exactly this many rows."""
 
     type: ClassVar[str] = "expect_total_count"
     column: str
@@ -88,7 +88,7 @@ class TotalCount:
         return int(pc.sum(table[self.column]).as_py() or 0)
 
     def holds(self, table: pa.Table) -> bool:
-        """True where the sum is this."""
+        """True where the sum is right."""
         return self.observed(table) == self.rows
 
 
@@ -107,7 +107,7 @@ class NotEmpty:
         return int(table.num_rows)
 
     def holds(self, table: pa.Table) -> bool:
-        """True where there is one."""
+        """True where there is at least one row."""
         return self.observed(table) >= 1
 
 
@@ -133,7 +133,7 @@ class NotNull:
         return int(table[self.column].null_count)
 
     def holds(self, table: pa.Table) -> bool:
-        """True where it has none."""
+        """True where the column has no null."""
         return self.observed(table) == 0
 
 
@@ -149,12 +149,12 @@ class ColumnTypes:
         return {"types": {name: str(type_) for name, type_ in self.types}}
 
     def observed(self, table: pa.Table) -> int:
-        """How many columns have another type, or none declared, or are missing."""
+        """The number of columns that have another type, were not declared, or are missing."""
         published = {(field.name, _plain(field.type)) for field in table.schema}
         return len({name for name, _ in published ^ set(self.types)})
 
     def holds(self, table: pa.Table) -> bool:
-        """True where all types are those declared."""
+        """True where all columns have the declared types."""
         return self.observed(table) == 0
 
 
@@ -171,11 +171,11 @@ class ReadableLabels:
         return {"column": self.column}
 
     def observed(self, table: pa.Table) -> int:
-        """How many different labels mean nothing."""
+        """The number of different labels that mean nothing."""
         return self.unreadable(table)
 
     def holds(self, table: pa.Table) -> bool:
-        """True where there is none."""
+        """True where every label means something."""
         return self.observed(table) == 0
 
 
@@ -187,14 +187,14 @@ class CanonicalOrder:
     canonical: Callable[[pa.Table], bool]
 
     def parameters(self) -> dict[str, Any]:
-        """Nothing: there is one canonical order."""
+        """None are needed: there is one canonical order."""
         return {}
 
     def observed(self, table: pa.Table) -> None:
         """Nothing: an order is either the canonical one or another."""
 
     def holds(self, table: pa.Table) -> bool:
-        """True where the rows stand in it."""
+        """True where the rows stand in canonical order."""
         return bool(self.canonical(table))
 
 
@@ -205,10 +205,10 @@ def rules_of_published(
     forbidden: Iterable[str] = (),
     besides: Iterable[str] = ("group_id",),
 ) -> tuple[Rule, ...]:
-    """Everything that must hold of a table published with this schema (nulls where nullable).
+    """All rules of a table published with this schema (nulls where nullable).
 
-    Forbidden names are known only to whoever publishes: without them there is no such rule. Without
-    a number of `rows` there may be any.
+    Only whoever publishes knows the forbidden names: without them there is no such rule. Without
+    `rows`, any number of rows will do.
     """
     withheld = tuple(forbidden)
     return (

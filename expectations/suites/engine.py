@@ -1,4 +1,4 @@
-"""Great Expectations, imported once and kept quiet, and what every expectation of ours shares.
+"""Great Expectations, imported once and kept quiet, and the base of all our expectations.
 
 What holds is decided by the models and rules; the classes here carry them in and out.
 """
@@ -58,7 +58,7 @@ logging.getLogger("great_expectations").setLevel(logging.CRITICAL)  # its errors
 
 @contextmanager
 def discreet(doing: str) -> Iterator[None]:
-    """Let no message out but ours: others may quote values."""
+    """Let out no messages but our own: others may quote values."""
     try:
         yield
     except SfumatoError:
@@ -78,7 +78,7 @@ class Described(BatchExpectation):
 
     @classmethod
     def sentence(cls, asked: Mapping[str, Any]) -> str:
-        """What is asked for, in words."""
+        """The request, in words."""
         return f"{inspect.getdoc(cls)} {json.dumps(asked) if asked else ''}"
 
     @classmethod

@@ -157,7 +157,7 @@ def _expectation(wanted: Expectation) -> Any:
 
 
 def _outcome(one: Any) -> Evaluated:
-    """The part of a result that is known to be a count or a score, and nothing else."""
+    """The part of a result that is known to be a count or a score, nothing else."""
     asked = one.expectation_config
     kwargs = {name: value for name, value in asked.kwargs.items() if name != "batch_id"}
     raised = bool(one.exception_info) and one.exception_info.get("raised_exception", True)
