@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
-from sfumato.tasks.declaration.terms import Format, LineName, Title
+from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.partitions.parameters import PartitionChoice
@@ -27,11 +27,14 @@ class Publish(StrictPart):
 
     uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
     formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("parquet", "csv")
+    csv: CsvFiles = CsvFiles()
 
     @model_validator(mode="after")
     def _parquet_is_among_them(self) -> Self:
         if "parquet" not in self.formats:
             raise ValueError("formats: parquet must be among them: queries and checks read it")
+        if "csv" not in self.formats and self.csv != CsvFiles():
+            raise ValueError("csv: says how CSV files are written, but formats has no csv")
         if len(set(self.formats)) < len(self.formats):
             raise ValueError("formats: one is named twice")
         return self

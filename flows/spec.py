@@ -64,6 +64,7 @@ class ReleaseSpec(SpecParts):
             partition=self.partition,
             form=self.form,
             formats=self.publish.formats,
+            csv=self.publish.csv,
         )
 
     def _used_hierarchy(self, name: str, base: Path) -> HierarchyRule | None:

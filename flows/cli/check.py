@@ -13,10 +13,20 @@ def check(directory: Path, digest: str | None) -> None:
     from sfumato.tasks.declaration.assessment import numbers
     from sfumato.tasks.publication.check import check as check_release
 
-    for promise, verdict in check_release(directory, digest):
+    checked = check_release(directory, digest)
+    for promise, verdict in checked.verdicts:
         together = " together" if promise.judged_jointly else ""
         click.echo(
             f"{promise.name} holds in all {verdict.groups} groups{together}: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
-    click.echo(f"{directory}: every file is what the published tables give")
+    if checked.derived == "equal":
+        click.echo(f"{directory}: every file is what the published tables give")
+        return
+    made_with = ", ".join(checked.made_with)
+    click.echo(
+        f"{directory}: made with {made_with}; every file says what the published tables give: "
+        "tables, SQL and numbers were compared, layout and words of the page were not"
+    )
+    for name in checked.unlike:
+        click.echo(f"{name}: says something else; it is the file of the announced digest")

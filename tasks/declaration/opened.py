@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.formats import require_readable
+from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared
 
 MANIFEST = "datapackage.json"
@@ -29,17 +30,19 @@ class Release:
 
     def table(self, name: str) -> pa.Table:
         """A published table, read whole."""
-        return pq.read_table(self.path(name))
+        return read_parquet(self.path(name))
 
 
 def open_release(directory: Path) -> Release:
     """Read a release's manifest.
 
     Raises:
-        InputError: where there is no release, or its manifest declares nothing that is understood.
+        InputError: where there is no release, it was made by newer software, or its manifest
+            declares nothing that is understood.
     """
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        require_readable(directory / MANIFEST, manifest["sfumato"])
         declaration = {k: v for k, v in manifest["sfumato"].items() if k in Declared.model_fields}
         return Release(directory, Declared.model_validate(declaration), manifest)
     except FileNotFoundError:

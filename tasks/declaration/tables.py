@@ -8,20 +8,45 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared, Format
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.registry import FORMS
 
 _ROWS_PER_GROUP = 1 << 20
+_FORMULA = r"^[=+\-@\t\r]"
 
 
 def schemas(declared: Declared) -> Mapping[str, pa.Schema]:
     """The schema of every published table by its name; nullable where nulls are a category."""
     return FORMS[declared.form.method].schemas(declared.columns, declared.form)
+
+
+def _with_quoted_formulas(table: pa.Table) -> pa.Table:
+    """With a quote before every text that a spreadsheet would run as a formula."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            texts = table[field.name]
+            quoted = pc.binary_join_element_wise("'", texts, "")
+            starts = pc.match_substring_regex(texts, _FORMULA)
+            table = table.set_column(index, field, pc.if_else(starts, quoted, texts))
+    return table
+
+
+def has_formulas(tables: Tables) -> bool:
+    """True where some text is one that a spreadsheet would run as a formula."""
+    texts = (
+        column
+        for table in tables.values()
+        for column in table.columns
+        if pa.types.is_string(column.type)
+    )
+    return any(pc.any(pc.match_substring_regex(column, _FORMULA)).as_py() for column in texts)
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -50,7 +75,10 @@ def write_tables(tables: Tables, declared: Declared, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas(declared).items():
         for format_ in declared.formats:
-            write_table(tables[name].cast(schema), directory / f"{name}.{format_}")
+            table = tables[name].cast(schema)
+            if format_ == "csv" and declared.csv.formulas == "quote":
+                table = _with_quoted_formulas(table)
+            write_table(table, directory / f"{name}.{format_}")
 
 
 def read_tables(declared: Declared, directory: Path, format_: Format = "parquet") -> Tables:
@@ -68,7 +96,7 @@ def read_tables(declared: Declared, directory: Path, format_: Format = "parquet"
 
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
     try:
-        table = _read_csv(path, schema) if path.suffix == ".csv" else pq.read_table(path)
+        table = _read_csv(path, schema) if path.suffix == ".csv" else read_parquet(path)
     except (OSError, pa.ArrowException, ValueError):
         raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
     if table.schema.metadata is not None:

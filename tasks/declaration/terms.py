@@ -14,6 +14,7 @@ from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
+from sfumato.tasks.schema.since import lowest_format, since
 from sfumato.tasks.schema.strata import Stratum
 
 Format = Literal["parquet", "csv"]
@@ -24,6 +25,14 @@ Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$")]
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class CsvFiles(_Frozen):
+    """How tables are written as CSV files."""
+
+    formulas: Literal["keep", "quote"] = since(
+        1, "keep", "texts that a spreadsheet would run as formulas: as they are, or behind a quote"
+    )
 
 
 class RowCounts(_Frozen):
@@ -66,6 +75,12 @@ class Terms(_Frozen):
     partition: PartitionChoice
     form: FormChoice
     formats: tuple[Format, ...]
+    csv: CsvFiles = since(1, CsvFiles(), "how tables are written as CSV files")
+
+    @property
+    def format(self) -> int:
+        """The lowest format that can say these terms."""
+        return lowest_format(self)
 
     @property
     def recoded(self) -> bool:

@@ -2,41 +2,63 @@
 
 Everything in a release but its tables and its declaration is a function of those two. So a check
 reads them back strictly, measures every promise again, makes the whole release anew beside it, and
-compares byte by byte. What cannot be verified is not kept.
+compares byte by byte; where other software made the release, it compares what the files say. What
+cannot be verified is not kept.
 """
 
 import filecmp
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import Verdicts, assess
+from sfumato.tasks.declaration.assessment import Assessment, Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
+from sfumato.tasks.declaration.formats import require_readable
 from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.redistributed.redistributed import fakes
 from sfumato.tasks.forms.registry import FORMS
-from sfumato.tasks.publication.files import write_release
+from sfumato.tasks.publication.equivalence import equivalent
+from sfumato.tasks.publication.files import PAGE, page_beside, write_release
 from sfumato.tasks.publication.manifest import digest, manifest
 from sfumato.tasks.publication.software import software
 
 
-def check(directory: Path, announced: str | None = None) -> Verdicts:
-    """Verify a release directory and return the verdict of every promise.
+@dataclass(frozen=True)
+class Checked:
+    """What a check found.
+
+    Attributes:
+        verdicts: of every promise, measured again on the published tables.
+        derived: whether derived files are byte for byte what this software makes of the tables, or
+            say the same in other bytes, having been made by other software.
+        made_with: that software.
+        unlike: derived files that say something else; they are those of the announced digest.
+    """
+
+    verdicts: Verdicts
+    derived: Literal["equal", "equivalent"]
+    made_with: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
+
+
+def check(directory: Path, announced: str | None = None) -> Checked:
+    """Verify a release directory.
 
     Args:
         directory: the release, as published.
         announced: the digest that the publisher announced, where there is one to compare with.
 
     Raises:
-        InputError: where there is no release.
+        InputError: where there is no release, or it was made by newer software.
         PromiseError: where anything is not as it must be.
     """
     release = _sealed(directory, announced)
@@ -48,42 +70,71 @@ def check(directory: Path, announced: str | None = None) -> Verdicts:
         raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
 
 
-def _verified(release: Release, *, vouched: bool) -> Verdicts:
+def _verified(release: Release, *, vouched: bool) -> Checked:
     declared, directory = release.declared, release.directory
     tables = read_tables(declared, directory / "data")
     assessment = assess(declared, tables)
     require(assessment.findings)
     _counts_agree(declared, tables)
     _in_order(declared, tables)
+    derived = _compare(release, assessment, vouched=vouched)
+    if manifest(directory, declared, assessment.observed()) != release.manifest:
+        raise PromiseError(f"{MANIFEST}: is not what the files give")
+    return derived
+
+
+def _compare(release: Release, assessment: Assessment, *, vouched: bool) -> Checked:
+    """Make the whole release again, and hold every file of it against the one made here."""
+    directory, verdicts = release.directory, assessment.verdicts
     with tempfile.TemporaryDirectory() as scratch:
         again = Path(scratch) / "release"
         write_release(again, assessment)
-        _same_bytes(directory, again, declared, vouched=vouched)
-    if manifest(directory, declared, assessment.observed()) != release.manifest:
-        raise PromiseError(f"{MANIFEST}: is not what the files give")
-    return assessment.verdicts
+        different = _different(directory, again)
+        if not different:
+            return Checked(verdicts, "equal")
+        other = _other_software(release.declared)
+        if not other:
+            raise PromiseError(f"{different[0]}: is not what the published tables give")
+        (again / PAGE).write_text(page_beside(directory, assessment), encoding="utf-8")
+        unlike = [
+            name for name in different if not equivalent(directory / name, again / name, other)
+        ]
+    made_with = tuple(f"{package} {version}" for package, version in other.items())
+    if unlike and not vouched:
+        raise PromiseError(
+            f"{unlike[0]}: is not what the published tables give; it was made with "
+            f"{', '.join(made_with)}: install that, or give the digest"
+        )
+    return Checked(verdicts, "equivalent", made_with, tuple(unlike))
 
 
 def _sealed(directory: Path, announced: str | None) -> Release:
     if not (directory / MANIFEST).is_file():
         raise InputError(f"{directory}: no release here ({MANIFEST} is missing)")
-    for path in directory.rglob("*"):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise PromiseError(f"{path.relative_to(directory)}: not a regular file")
+    _require_regular_files(directory)
     try:
         document = read_canonical(directory / MANIFEST)
-        stated = document["sfumato"]["digest"]
-        sealed = digest(document)
+        stated, sealed = document["sfumato"]["digest"], digest(document)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
+    require_readable(directory / MANIFEST, document["sfumato"])
+    try:
         release = open_release(directory)
         for words, kind in _worded(release.declared):
             kind.validate_python(words)
-    except (InputError, ValueError, KeyError, TypeError, RecursionError):
+    except (InputError, ValueError):
         raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
     if stated != sealed:
         raise PromiseError(f"{MANIFEST}: its digest is not that of its content")
     if announced is not None and announced != sealed:
         raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
     return release
+
+
+def _require_regular_files(directory: Path) -> None:
+    for path in directory.rglob("*"):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise PromiseError(f"{path.relative_to(directory)}: not a regular file")
 
 
 def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
@@ -110,23 +161,15 @@ def _in_order(declared: Declared, tables: Tables) -> None:
             raise PromiseError(f"{name}: groups are not in canonical order across all tables")
 
 
-def _same_bytes(directory: Path, again: Path, declared: Declared, *, vouched: bool) -> None:
+def _different(directory: Path, again: Path) -> list[str]:
+    """The files but the manifest whose bytes are others than those made here."""
     found, expected = _tree(directory), _tree(again)
     if extra := sorted(set(found) - set(expected)):
         raise PromiseError(f"{extra[0]}: does not belong to the release")
     if missing := sorted(set(expected) - set(found)):
         raise PromiseError(f"{missing[0]}: is missing")
     _, different, failed = filecmp.cmpfiles(directory, again, expected, shallow=False)
-    other = _other_software(declared)
-    for name in sorted([*different, *failed]):
-        if other and vouched:
-            continue
-        hint = (
-            f"; it was made with {', '.join(other)}: install that, or give the digest"
-            if other
-            else ""
-        )
-        raise PromiseError(f"{name}: is not what the published tables give{hint}")
+    return sorted({*different, *failed} - {MANIFEST})
 
 
 def _tree(directory: Path) -> Sequence[str]:
@@ -135,10 +178,7 @@ def _tree(directory: Path) -> Sequence[str]:
     ]
 
 
-def _other_software(declared: Declared) -> list[str]:
-    """The software that the release was made with, where another version runs here."""
-    return [
-        f"{package} {made_with}"
-        for package, made_with in declared.software.items()
-        if software().get(package) != made_with
-    ]
+def _other_software(declared: Declared) -> dict[str, str]:
+    """The versions of software that made the release, where another version runs here."""
+    here = software()
+    return {name: made for name, made in declared.software.items() if here.get(name) != made}

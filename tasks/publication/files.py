@@ -6,7 +6,7 @@ from pathlib import Path
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST
-from sfumato.tasks.declaration.tables import write_table, write_tables
+from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.forms.form import Tables
@@ -15,6 +15,8 @@ from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.schema.names import safe_name
+
+PAGE = "index.html"
 
 
 def write_release(directory: Path, assessment: Assessment) -> None:
@@ -34,9 +36,14 @@ def complete_release(directory: Path, assessment: Assessment) -> None:
     _write_hierarchies(directory / "hierarchies", declared)
     _write_sql(directory / "sql", assessment.tables, declared)
     _write(directory / "validation.json", canonical_json(assessment.validation()))
-    _write(directory / "index.html", page(_content(directory, assessment)).encode())
+    _write(directory / PAGE, page_beside(directory, assessment).encode())
     listed = manifest(directory, declared, assessment.observed())
     _write(directory / MANIFEST, canonical_json(listed))
+
+
+def page_beside(directory: Path, assessment: Assessment) -> str:
+    """The page that belongs beside the files of a directory, which it lists with their sizes."""
+    return page(_content(directory, assessment))
 
 
 def _write_hierarchies(directory: Path, declared: Declared) -> None:
@@ -67,7 +74,9 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         files=tuple(
             PublishedFile(path.as_posix(), (directory / path).stat().st_size)
             for path in files(directory)
+            if path != Path(PAGE)
         ),
+        formulas="csv" in declared.formats and has_formulas(assessment.tables),
     )
 
 

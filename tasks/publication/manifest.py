@@ -32,6 +32,7 @@ def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]
         "title": declared.title,
         "resources": [_resource(directory, path, tables) for path in files(directory)],
         "sfumato": {
+            **({"format": declared.format} if declared.format else {}),
             **declared.model_dump(mode="json", by_alias=True, exclude_none=True),
             "observed": observed,
             "digest": "",

@@ -64,6 +64,7 @@ class PageContent:
         groups: what is seen of each group in the published tables.
         files: of the release, without the page itself and the manifest.
         utility: what labels no longer tell, where the form recodes.
+        formulas: a CSV file has texts that a spreadsheet would run as formulas.
     """
 
     declared: Declared
@@ -71,6 +72,7 @@ class PageContent:
     groups: Groups
     files: tuple[PublishedFile, ...]
     utility: Utility | None = None
+    formulas: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def _tables(content: PageContent) -> dict[str, Any]:
         "groups": len(sizes),
         "smallest": int(sizes.min()) if len(sizes) else 0,
         "files": sorted(content.files, key=lambda file: file.path),
+        "formulas": content.formulas,
     }
 
 

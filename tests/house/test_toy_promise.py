@@ -90,7 +90,7 @@ def published(small):
 
 
 def test_a_release_makes_it(published, capsys):
-    promise, verdict = check(published.directory)[1]
+    promise, verdict = check(published.directory).verdicts[1]
     assert promise == Company(others=2, quasi_identifiers=("age", "town"), sensitive="wage")
     assert verdict.holds
     query = ["query", str(published.directory), "SELECT COUNT(*) FROM microdata WHERE wage > 500"]

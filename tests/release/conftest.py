@@ -1,3 +1,5 @@
+import shutil
+
 import pytest
 
 
@@ -5,3 +7,11 @@ import pytest
 def release(small):
     """A published version of the small line."""
     return small.publish("one").directory
+
+
+@pytest.fixture
+def writable(release, tmp_path):
+    """A copy of it that may be changed."""
+    copy = tmp_path / "copy"
+    shutil.copytree(release, copy, copy_function=shutil.copyfile)
+    return copy

@@ -77,7 +77,7 @@ def publish(small):
 def test_published_checked_asked_and_evaluated(publish, small, combined):
     partition, promises = COMBINED[combined]
     directory = publish(partition, promises)
-    verdicts = check(directory)
+    verdicts = check(directory).verdicts
     assert all(verdict.holds for _, verdict in verdicts)
     opened, plan = open_release(directory), small.plan()
     (row,) = answer(opened, "SELECT COUNT(*) FROM microdata").rows

@@ -74,7 +74,7 @@ def publish(small):
 def test_published_checked_and_evaluated(publish, small, partition, form):
     promises = [{"model": "k-anonymity", "k": 2}, L2] if partition == "factors" else [K3, L2]
     directory = publish(partition, form, promises=promises)
-    verdicts = check(directory)
+    verdicts = check(directory).verdicts
     assert [promise.name for promise, _ in verdicts] == ["k-anonymity", "distinct-l-diversity"]
     assert all(verdict.holds for _, verdict in verdicts)
     plan, original = small.plan(), load(small.folder / "one" / "deidentified")
@@ -291,7 +291,7 @@ def test_hierarchical_closeness_reads_the_published_hierarchy(small):
         "low;modest;*\nmid;modest;*\nhigh;ample;*\n", encoding="utf-8"
     )
     directory = small.publish("one").directory
-    (_, closeness) = check(directory)
+    (_, closeness) = check(directory).verdicts
     assert closeness[0].name == "t-closeness"
     assert pq.read_table(directory / "data/microdata.parquet")["wage"].null_count == 0
     assert (directory / "hierarchies/wage.csv").is_file()

@@ -74,7 +74,7 @@ def publish(small):
 @pytest.mark.parametrize("combined", COMBINED)
 def test_published_checked_asked_and_evaluated(publish, small, combined):
     directory = publish(*COMBINED[combined])
-    assert all(verdict.holds for _, verdict in check(directory))
+    assert all(verdict.holds for _, verdict in check(directory).verdicts)
     opened, plan = open_release(directory), small.plan()
     (row,) = answer(opened, "SELECT COUNT(*), AVG(wage), MIN(wage) FROM microdata").rows
     assert (row["count(*)"].lower, row["count(*)"].upper) == (60, 60)

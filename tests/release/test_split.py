@@ -97,7 +97,7 @@ def originals(small):
 @pytest.mark.parametrize(("form", "partition", "promise"), COMBINED)
 def test_published_checked_asked_and_evaluated(publish, small, form, partition, promise):
     directory = publish(form, partition, promise)
-    ((_, verdict),) = check(directory)
+    ((_, verdict),) = check(directory).verdicts
     assert verdict.holds
     opened, plan = open_release(directory), small.plan()
     query = "SELECT town, COUNT(*), AVG(wage) FROM microdata WHERE wage > 300 GROUP BY town"
@@ -424,7 +424,7 @@ def test_what_is_known_protects_only_together(publish_two, form):
     with pytest.raises(SpecError, match=r"known: .*sensitive: together"):
         publish_two(form, "independent", known)
     directory = publish_two(form, "together", known)
-    ((first, verdict), _) = check(directory)
+    ((first, verdict), _) = check(directory).verdicts
     assert first.known == ("trade",)
     assert verdict.holds
     assert verdict.groups > len(set(tables_of(directory)[NAMES[form]][GROUP_ID].to_pylist()))
