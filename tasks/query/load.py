@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.question.relations import GROUP_ID
@@ -89,7 +89,7 @@ def _read(release: Release) -> dict[str, pa.Table]:
 
 def _read_table(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path, partitioning=None)
+        return read_parquet(path)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, pa.ArrowException) as error:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.aggregate import Aggregate
@@ -46,7 +46,7 @@ def read_table(table: pa.Table | Path) -> pa.Table:
     if not isinstance(table, Path):
         return table
     try:
-        return pq.read_table(table)
+        return read_parquet(table)
     except FileNotFoundError:
         raise InputError(f"{table}: no such file") from None
     except (OSError, pa.ArrowException) as error:

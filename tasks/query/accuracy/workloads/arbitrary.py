@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.query.accuracy.random_query import Outcome
@@ -40,7 +40,7 @@ class ArbitraryQueries:
         self._size = np.bincount(self._vector)
         sensitive = aggregate.sensitive or declared.named("sensitive")[0]
         helping = files_of_tables(release, [sensitive])[help_name(sensitive)]
-        self._helped = read_help(pq.read_table(helping), self._kind)
+        self._helped = read_help(read_parquet(helping), self._kind)
         self._truth = truth_of(original[sensitive], self._kind)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
