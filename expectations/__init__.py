@@ -1,4 +1,4 @@
-"""What must hold: privacy models, rules of tables, and their verdicts."""
+"""Privacy models, rules of tables, and their verdicts: all that must hold."""
 
 if __name__ != "sfumato.expectations":
     raise ImportError(

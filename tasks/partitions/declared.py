@@ -1,4 +1,4 @@
-"""What every partition declares of itself in a spec: parameters, what it reads, what it gives.
+"""The declaration of a partition in a spec: its parameters, what it reads, what it gives.
 
 The subclasses stand beside their algorithms, in modules that import none of them.
 """

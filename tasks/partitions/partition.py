@@ -1,4 +1,4 @@
-"""What a partition is: who is grouped with whom, and what only its steward may know of it."""
+"""Partitions: who is grouped with whom, and facts that only the data steward may know."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ from sfumato.tasks.microdata.table import Microdata, key
 
 @dataclass(frozen=True, eq=False)
 class TargetDistributions:
-    """How the values of a sensitive attribute are to look spread in each group.
+    """The distribution that a sensitive attribute's values are to follow in each group.
 
-    `name` is the attribute; `target` says for each group which of the `distributions` (int64).
+    `name` is the attribute; `target` is each group's index in `distributions` (int64).
     A distribution has the probability of each of `Column.values`, in their order.
     """
 
@@ -53,7 +53,7 @@ Partitioner = Callable[
 
 
 def by_stratum(microdata: Microdata, strata: Sequence[str]) -> Iterator[np.ndarray]:
-    """The row positions of each stratum: rows with equal values in the columns `strata`."""
+    """The row positions (int64) of each stratum: rows with equal values in the columns `strata`."""
     keys, _ = key([microdata[name] for name in strata], microdata.rows)
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))

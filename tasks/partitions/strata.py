@@ -1,4 +1,4 @@
-"""Strata: columns, or bands of them, by which the data owner wishes groups kept apart."""
+"""Strata: columns, or bands of them, by which the data owner wants groups kept apart."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

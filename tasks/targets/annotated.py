@@ -3,7 +3,7 @@
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009). What
 is published below a node comes in multiples of the sum of its children's weights, and the exact
 ratios of a source are coprime: few groups are large enough for them. Ratios with a small
-denominator define another distribution, whose distance from the asked one is told.
+denominator define another distribution, whose distance from the requested one is reported.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from sfumato.tasks.targets.tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """A target, and the total-variation distance of its distribution from the asked one.
+    """A target, and the total-variation distance of its distribution from the requested one.
 
     That is the most by which the chances of any set of values differ.
     """
@@ -34,13 +34,13 @@ class Annotated:
 def annotate(tree: Tree, weights: np.ndarray, denominator: int | None = None) -> Annotated:
     """Give each node its share of its parent: exactly, or with parts of at most `denominator`.
 
-    A node that is possible keeps a weight of at least 1, one that is not has 0. Of two children's
-    ratios the nearest is taken, of more the largest remainders' at the best sum of weights, the
-    smallest of equally good ones. Weights below one node have no common divisor.
+    A node that is possible keeps a weight of at least 1, one that is not has 0. Two children get
+    the nearest ratio, more of them the largest remainders at the best sum of weights, the smallest
+    of equally good ones. Weights below one node have no common divisor.
 
     Args:
         tree: a tree over the domain.
-        weights: what each of its positions weighs, whole numbers, not all 0.
+        weights: the weight of each of its positions (int64, or Python integers), not all 0.
         denominator: the largest sum of the weights below one node; None for the exact ratios.
 
     Raises:
@@ -67,7 +67,11 @@ def _families(tree: Tree) -> list[list[int]]:
 
 
 def _shared(parts: list[int], denominator: int | None) -> list[int]:
-    """Small whole numbers in nearly these proportions."""
+    """Small whole numbers in nearly these proportions.
+
+    Raises:
+        SpecError: where more parts are possible than the denominator.
+    """
     possible = [part for part in parts if part]
     divisor = gcd(*possible)
     if not possible or denominator is None or sum(possible) <= denominator * divisor:
@@ -102,7 +106,7 @@ def _several(parts: list[int], denominator: int) -> list[int]:
 
 
 def _apportioned(parts: list[int], total: int, size: int) -> list[int]:
-    """So many seats by the largest remainders, at least one for each part."""
+    """The `size` seats by the largest remainders, at least one for each part."""
     seats = [max(size * part // total, 1) for part in parts]
     while sum(seats) != size:
         short = [size * part - n * total for n, part in zip(seats, parts, strict=True)]
@@ -114,7 +118,7 @@ def _apportioned(parts: list[int], total: int, size: int) -> list[int]:
 
 
 def _distance(tree: Tree, target: Target, asked: list[int]) -> Fraction:
-    """Half the sum of what the chances of the values differ."""
+    """Half the sum of the differences of the values' chances."""
     chances = probabilities(target)
     leaves = tree.leaf.tolist()
     unit = lcm(*(chances[leaf].denominator for leaf in leaves))

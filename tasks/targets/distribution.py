@@ -22,21 +22,27 @@ _FITTING = 2**62  # twice as much still fits
 
 
 def of_counts(counts: np.ndarray) -> np.ndarray:
-    """The distribution of a source, by how often it has each value.
+    """The distribution of a source, given the count of each value (integers).
+
+    Returns:
+        int64, or Python integers where their sum overflows; one per value.
 
     Raises:
-        SpecError: where there is nothing.
+        SpecError: where there are no values.
     """
     return whole([int(count) for count in counts])
 
 
 def uniform(n: int) -> np.ndarray:
-    """Each of n values as likely as any other."""
+    """Each of n values as likely as any other (int64)."""
     return np.ones(n, dtype=np.int64)
 
 
 def normal(values: Exact, mean: Decimal, variance: Decimal) -> np.ndarray:
-    """Each value as likely as the density of a normal distribution is high at it."""
+    """The weight of each value proportional to the density of a normal distribution there.
+
+    The result is as in `whole`.
+    """
     centre = Fraction(mean) * 10**values.digits
     distances = [(int(unit) - centre) ** 2 for unit in values.units]
     nearest = min(distances, default=Fraction(0))
@@ -45,7 +51,10 @@ def normal(values: Exact, mean: Decimal, variance: Decimal) -> np.ndarray:
 
 
 def zipf(n: int, s: Decimal) -> np.ndarray:
-    """The r-th of n values in ascending order as likely as r**-s: Zipf's law with exponent s."""
+    """The weight of the r-th of n values proportional to r**-s: Zipf's law with exponent s.
+
+    The result is as in `whole`.
+    """
     with localcontext(_DECIMALS):
         return whole([_rounded(Decimal(rank) ** -s) for rank in range(1, n + 1)])
 

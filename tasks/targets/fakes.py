@@ -18,7 +18,7 @@ from sfumato.tasks.targets.fakes_tables import Savings, savings
 
 @dataclass(frozen=True, eq=False)
 class Redistributed:
-    """The copies of each node, how often each node (a leaf) is a fake, and the sum of ranges."""
+    """The copies and fakes of each node (int64; only leaves are fakes), and the sum of ranges."""
 
     copies: np.ndarray
     fakes: np.ndarray
@@ -26,18 +26,19 @@ class Redistributed:
 
 
 def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> Redistributed:
-    """The P-private multiset with the least sum of ranges, with as few of `most` fakes as it takes.
+    """The P-private multiset with the least sum of ranges, and of those the fewest fakes.
 
-    O(nodes · most³) in all, and far less where values are spread about as P says.
+    O(nodes · most³) in all, and far less where values are spread nearly as P says.
 
     Args:
         target: the hierarchy with its distribution.
-        counts: how often each node (a leaf) is a value.
-        ranges: the range of each node in whole units, no larger than its parent's.
-        most: how many fakes there may be.
+        counts: how often each node (a leaf) is a value (int64, one per node).
+        ranges: the range of each node in whole units (int64, or Python integers), no larger than
+            its parent's.
+        most: the largest number of fakes.
 
     Returns:
-        Copies and fakes (int64), one for each node; as many copies as values and fakes.
+        Copies and fakes (int64, one per node); as many copies as values and fakes.
     """
     tables = _tables(target, counts, ranges, most)
     least = _least(tables, int(ranges[0]), most)
@@ -73,7 +74,7 @@ def _least(tables: Savings, length: int, most: int) -> list[int]:
 
 
 def _copies(tables: Savings, copies: int, fakes: int) -> np.ndarray:
-    """How many copies of each node lead to what is saved with all of them and so many fakes."""
+    """The copies of each node (int64) that reach the largest saving with so many fakes."""
     around = tables.reach
     kept = np.zeros(len(around.held), dtype=np.int64)
     stack = [(0, copies, fakes)]
@@ -92,7 +93,7 @@ def _copies(tables: Savings, copies: int, fakes: int) -> np.ndarray:
 
 
 def _times(tables: Savings, node: int, copies: int, fakes: int) -> int:
-    """How many times a node with so many copies and fakes passes on, at best."""
+    """The best multiple that a node with so many copies and fakes passes on."""
     around = tables.reach
     low, total = around.low[node], around.total[node]
     if not total:
@@ -103,7 +104,7 @@ def _times(tables: Savings, node: int, copies: int, fakes: int) -> int:
 
 
 def _split(tables: Savings, node: int, times: int, fakes: int) -> list[int]:
-    """How many fakes go to each child of a node that passes on so many times."""
+    """The fakes that go to each child of a node that passes on that multiple."""
     dtype = tables.shared[node].dtype
     together = tables.together(node, np.array([times], dtype=dtype))
     family, parts = tables.reach.children[node], list[int]()
@@ -115,7 +116,7 @@ def _split(tables: Savings, node: int, times: int, fakes: int) -> list[int]:
 
 
 def _taken(others: np.ndarray, last: np.ndarray, fakes: int) -> int:
-    """How many of so many fakes the last child takes: the fewest where the sum is largest."""
+    """The fakes that the last child takes: the fewest for which the sum is largest."""
     taken = np.arange(min(fakes + 1, len(last)))
     sums = others[np.minimum(fakes - taken, len(others) - 1)] + last[taken]
     return int(np.argmax(sums))

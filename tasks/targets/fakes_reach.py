@@ -1,4 +1,4 @@
-"""Which numbers an optimum with fakes can have at each node: a short run, however many values.
+"""The numbers that an optimum with fakes can have at each node: always a short range.
 
 A node passes on q times the sum of its children's weights. Fakes only raise what is passed on
 without them, so the q of the generalization without fakes is the least that an optimum has; the
@@ -17,7 +17,7 @@ from sfumato.tasks.targets.shares import below, reduce_weights
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """What an optimum with at most so many fakes can do at each node that has a probability.
+    """The options of an optimum with limited fakes at each node that has a probability.
 
     `children[node]` are those with a weight; `held` counts values below a node; `weight` is free of
     common divisors and `total` its sum over the children; `low` and `high` bound q, and `width` is
@@ -34,7 +34,10 @@ class Reach:
 
 
 def reach(target: Target, counts: Sequence[int], most: int) -> Reach:
-    """The numbers to try for values (how often each node, a leaf, is one) and `most` fakes."""
+    """The numbers to try for some values and at most `most` fakes.
+
+    `counts` is how often each node (a leaf) is a value.
+    """
     parent, weight = target.parent.tolist(), reduce_weights(target).tolist()
     held, nodes = below(parent, counts), range(len(parent))
     children: list[list[int]] = [[] for _ in nodes]

@@ -1,4 +1,4 @@
-"""What fakes can save below each node, for each number of subdomains that the node passes on."""
+"""Savings by fakes below each node, for each number of subdomains that the node passes on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ _FITTING = 2**60  # sums of a few still fit int64
 
 @dataclass(frozen=True, eq=False)
 class Savings:
-    """Tables of what is saved by passing subdomains down instead of keeping them at the root.
+    """Tables of the savings from passing subdomains down instead of keeping them at the root.
 
-    A copy of a node in the place of one of its parent saves `gain[node]`. `shared[node]` has a row
+    A copy of a node in place of one of its parent saves `gain[node]`. `shared[node]` has a row
     for each q from `low` to `high` and a column for each number of fakes from 0 to `width`: the
     most that is saved below the node when it passes q times on, with at most so many fakes; it is
     negative where that is impossible, as no saving outweighs `never`.
@@ -26,12 +26,15 @@ class Savings:
     shared: Sequence[np.ndarray]
 
     def passing(self, node: int, asked: np.ndarray) -> np.ndarray:
-        """The most that is saved at a node and below it, with so many subdomains there.
+        """The largest saving at a node and below it, by the number of subdomains there.
 
         Args:
             node: not the root.
-            asked: numbers of subdomains, a row of the answer for each; a column for each number of
-                fakes from 0 to the node's width.
+            asked: numbers of subdomains (int64, or Python integers).
+
+        Returns:
+            The same dtype, a row for each number of subdomains, a column for each number of fakes
+            from 0 to the node's width.
         """
         reach, width = self.reach, self.reach.width[node]
         best = np.zeros((len(asked), width + 1), dtype=asked.dtype)
@@ -51,7 +54,7 @@ class Savings:
         return rows
 
     def together(self, node: int, times: np.ndarray) -> list[np.ndarray]:
-        """What is saved at and below its first child, its first two, …, for each q in `times`."""
+        """The savings at and below the first child, the first two, …, for each q in `times`."""
         reach = self.reach
         found: list[np.ndarray] = []
         for child in reach.children[node]:
@@ -60,7 +63,7 @@ class Savings:
         return found
 
     def _added(self, one: np.ndarray, other: np.ndarray, width: int) -> np.ndarray:
-        """The most of the sums with the same fakes in all, for up to `width` of them."""
+        """The largest sum for each total of fakes, up to `width` of them."""
         narrow, wide = (one, other) if one.shape[1] < other.shape[1] else (other, one)
         columns = min(narrow.shape[1] + wide.shape[1] - 1, width + 1)
         most = np.full((len(one), columns), self.never, dtype=one.dtype)
@@ -86,5 +89,5 @@ def savings(reach: Reach, parent: Sequence[int], ranges: Sequence[int]) -> Savin
 
 
 def _widened(table: np.ndarray, width: int) -> np.ndarray:
-    """With the last column repeated: fakes beyond it are of no use."""
+    """A table with its last column repeated: fakes beyond it are of no use."""
     return np.pad(table, ((0, 0), (0, width + 1 - table.shape[1])), mode="edge")

@@ -28,11 +28,11 @@ Lines = tuple[tuple[str, ...], ...]
 """The fields of every line, none of a blank one."""
 
 Rows = Sequence[tuple[str, str] | None]
-"""The value and the probability that each line writes, None where it says nothing."""
+"""The value and the probability that each line writes, None where it has none."""
 
 
 def read_given_target(promise: PrivacyModel, base: Path) -> PrivacyModel:
-    """The promise, the lines of its target's file in the place of the file's name, if it has one.
+    """The promise with the lines of its target's file in place of the file's name, if it has one.
 
     Raises:
         InputError: where the file cannot be read, or is no CSV.
@@ -51,7 +51,7 @@ def read_lines(path: Path, file: str) -> Lines:
         file: what to call it in errors.
 
     Raises:
-        InputError: where it cannot be read, or a line has not as many fields as the first.
+        InputError: where it cannot be read, or a line has more or fewer fields than the first.
     """
     fields = [tuple(of) for of in read_side_file(path, file)]
     for row, of in enumerate(fields):
@@ -61,13 +61,13 @@ def read_lines(path: Path, file: str) -> Lines:
 
 
 def from_rows(rows: Rows, domain: pa.Array, file: str) -> np.ndarray:
-    """The weights of the domain's values (distinct) by what a file says of some of them.
+    """The weights of the domain's values (distinct), from the lines that a file has for some.
 
     Numbers are compared as numbers, everything else as text.
 
     Raises:
-        InputError: with the line of a value that is not in the domain or stands twice, or of what
-            is no probability; where they do not add up to 1, within 1e-9.
+        InputError: with its line, where a value is not in the domain or occurs twice, or where a
+            probability is none; where the probabilities do not add up to 1, within 1e-9.
     """
     place = _places(domain)
     found: dict[int, Fraction] = {}

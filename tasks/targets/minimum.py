@@ -2,7 +2,7 @@
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009),
 algorithm MinSumOfRange. From the root down, each node passes on as many of the subdomains that it
-has as it can share out among its children as their weights say, and no child gets more than there
+has as it can share out among its children by their weights, so that no child gets more than there
 are values below it; it keeps the rest. Every node then has as many as it can have in any
 P-private generalization, and the sum of ranges only falls with each of these numbers.
 """
@@ -20,12 +20,11 @@ _WORTH_COMPILING = 1_000_000  # counts
 
 
 def minimum(target: Target, counts: np.ndarray) -> np.ndarray:
-    """How many copies of each node to publish for some values. O(nodes) for each group.
+    """The number of copies of each node to publish for some values. O(nodes) for each group.
 
     Args:
         target: the hierarchy with its distribution.
-        counts: how often each node (a leaf) is a value; one row for each group, where there are
-            several.
+        counts: how often each node (a leaf) is a value (int64, one per node, or groups x nodes).
 
     Returns:
         The copies of each node (int64), in the shape of the counts; in each group as many as
@@ -46,10 +45,10 @@ def minimum(target: Target, counts: np.ndarray) -> np.ndarray:
 
 
 def _pass_down(parent: Any, weight: Any, held: Any, sums: Any, times: Any) -> None:
-    """Turn what each node holds of values into its copies.
+    """Turn the number of values that each node holds into its copies.
 
-    `sums`, all 0, become the sums of the weights below each node; `times` has room for how many
-    times as many subdomains the node passes on.
+    `sums`, all 0, become the sums of the weights below each node; `times` has room for the multiple
+    of that sum which the node passes on.
     """
     nodes = len(parent)
     for node in range(nodes - 1, 0, -1):

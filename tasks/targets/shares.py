@@ -10,6 +10,8 @@ from sfumato.expectations.groups.groups import Target
 def reduce_weights(target: Target) -> np.ndarray:
     """The weight of each node, divided by the greatest common divisor of its siblings' weights.
 
+    The result has the target's dtype (int64, or Python integers), one per node.
+
     What is below a node comes in multiples of the sum of its children's weights, so a divisor that
     they share would forbid some.
     """
@@ -21,7 +23,7 @@ def reduce_weights(target: Target) -> np.ndarray:
 
 
 def below(parent: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """What each node and those below it count together; parents stand before children."""
+    """The total count of each node and all nodes below it; parents stand before children."""
     sums = list(counts)
     for node in range(len(sums) - 1, 0, -1):
         sums[parent[node]] += sums[node]

@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 Cuts = Callable[[int, int], list[int]]
-"""Where the parts of the positions first, …, last start, of which there are two or more."""
+"""Starts of the parts into which the positions first, …, last are cut, two or more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,24 +26,27 @@ class Tree:
 
     @cached_property
     def leaf(self) -> np.ndarray:
-        """The leaf of each position of the domain."""
+        """The leaf of each position of the domain (int64, one per position)."""
         leaves = np.flatnonzero(self.first == self.last)
         return leaves[np.argsort(self.first[leaves])]
 
     def at_leaves(self, numbers: np.ndarray) -> np.ndarray:
-        """One number for each position, as one for each node: 0 where it is no leaf."""
+        """Numbers (one per position) as one per node, of the same dtype: 0 where it is no leaf."""
         placed = np.zeros(len(self.parent), dtype=numbers.dtype)
         placed[self.leaf] = numbers
         return placed
 
     @property
     def steps(self) -> np.ndarray:
-        """The range of each node where values have no distance: its number of leaves less one."""
+        """The range of each node where values have no distance: its leaves less one (int64)."""
         steps: np.ndarray = self.last - self.first
         return steps
 
     def ranges(self, units: np.ndarray) -> np.ndarray:
-        """The range of each node, from the values of the domain, ascending, in whole units."""
+        """The range of each node, given the values of the domain in whole units, ascending.
+
+        Both are int64, or Python integers.
+        """
         ranges: np.ndarray = units[self.last] - units[self.first]
         return ranges
 
@@ -76,12 +79,12 @@ def taxonomy_tree(ancestors: np.ndarray) -> tuple[Tree, np.ndarray]:
     """The tree that a hierarchy is, its leaves in an order that makes every node a run.
 
     Args:
-        ancestors: the node above each value (columns) at each level (rows), from the value itself
-            to the root; nodes nest, and are numbered anew at each level.
+        ancestors: the node above each value at each level (integers, levels x values), from the
+            value itself to the root; nodes nest, and are numbered anew at each level.
 
     Returns:
-        The tree, and the value at each of its positions. Nodes of a level stay in the order of
-        their numbers, below the same node.
+        The tree, and the value at each of its positions (int64). Nodes of a level stay in the order
+        of their numbers, below the same node.
     """
     order = np.lexsort(ancestors)
     n = len(order)
@@ -102,7 +105,7 @@ def taxonomy_tree(ancestors: np.ndarray) -> tuple[Tree, np.ndarray]:
 
 
 def _grown(n: int, cuts: Cuts) -> Tree:
-    """The tree over n positions whose nodes are cut so, level by level."""
+    """The tree over n positions whose nodes are cut by `cuts`, level by level."""
     parent, first, last = [-1], [0], [n - 1]
     for node, low in enumerate(first):
         high = last[node]
@@ -120,7 +123,7 @@ def _even(first: int, last: int, arity: int) -> list[int]:
 
 
 def _weighty(sums: Sequence[int], first: int, last: int, arity: int) -> list[int]:
-    """Starts of parts, by what the values before each position weigh together."""
+    """Starts of parts, given the total weight of the values before each position."""
     parts = min(arity, last - first + 1)
     starts = [first]
     for part in range(1, parts):

@@ -1,4 +1,4 @@
-"""Groups that show which values they have, and of which many combinations could be: ambiguity.
+"""Ambiguity: groups that show which values they have, so that many combinations are possible.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
 loss. Each stratum's rows are grouped by the paper's greedy, see `ambiguity_groups`, rows that are
@@ -40,7 +40,7 @@ def partition(
     parameters: AmbiguityParameters,
     randomness: Randomness,
 ) -> Partition:
-    """Group each stratum's rows so that every group keeps α and β; rows that fit in none are -1.
+    """Group each stratum's rows so that every group keeps α and β; rows that fit in none get -1.
 
     Groups that break another promise are left out, too: merging could break α.
 
@@ -64,7 +64,7 @@ def partition(
 
 
 def _kept(microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyModel]) -> np.ndarray:
-    """The groups without those that break a promise, numbered anew, until none does."""
+    """The groups (int64) without those that break a promise, renumbered, until none does."""
     for promise in promises:
         if promise.reference_uri is not None:
             raise PromiseError(f"{promise.name} cannot be kept by ambiguity")
@@ -83,7 +83,7 @@ def _kept(microdata: Microdata, group: np.ndarray, promises: Sequence[PrivacyMod
 
 
 def _seen(microdata: Microdata, group: np.ndarray, knowing: Sequence[WithKnownValues]) -> Groups:
-    """What is published of groups, and what those see who know some sensitive values."""
+    """The groups as published, and as seen by those who know some sensitive values."""
     inside = np.flatnonzero(group >= 0)
     sensitive = {c.name: c.coded() for c in microdata.with_roles("sensitive")}
     sensitive |= {one.name: one.pairs for one in knowing}
@@ -116,7 +116,7 @@ def _facts(
     found: CalibratedGroups,
     kept: np.ndarray,
 ) -> dict[str, Any]:
-    """What only the steward may know.
+    """The facts that only the data steward may know.
 
     `beyond_beta` counts rows that any grouping leaves out: those of a value that is more frequent
     than β in its stratum.
@@ -135,7 +135,7 @@ def _facts(
 
 
 def _beyond(part: Stratum, beta: Fraction) -> int:
-    """How many rows of the most frequent value are too many: x of n with (c - x) > β (n - x)."""
+    """The excess rows of the most frequent value: the least x with c - x ≤ β (n - x)."""
     rows, most = len(part.rows), int(np.bincount(part.values).max(initial=0))
     return max(0, ceil((most - beta * rows) / (1 - beta))) if beta < 1 else 0
 

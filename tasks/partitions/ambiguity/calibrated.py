@@ -1,7 +1,7 @@
 """Groups that grow until all of them together keep α, not each by itself: calibrated ambiguity.
 
 Where many groups cover the same vectors, their presences add up. A group stops at a presence of its
-own, α' < α, the largest that a bisection of ln α' finds; what is left over joins groups as well.
+own, α' < α, the largest that a bisection of ln α' finds; leftover rows then join groups as well.
 The construction is this project's own.
 """
 
@@ -27,7 +27,7 @@ _DIGITS = 10**12
 
 @dataclass(frozen=True, eq=False)
 class CalibratedGroups:
-    """The group of each row (-1 for none), and how many of the rows were placed when left over."""
+    """The group of each row (int64, -1 for none), and the number of leftover rows placed."""
 
     group: np.ndarray
     placed: int
@@ -41,15 +41,15 @@ def group_rows(
     probes: int,
     repeats: bool,
 ) -> CalibratedGroups:
-    """Groups of all strata, each grown until its presence is `stop`, and what is left over placed.
+    """Groups of all strata, each grown until its presence is `stop`, and leftover rows placed.
 
     Args:
-        rows: how many rows there are in all strata.
+        rows: the number of rows in all strata.
         parts: the strata.
-        rule: what a group must keep after what is left over joined.
-        stop: the presence at which a group stops to grow.
-        probes: how many rows are looked at for each that a group takes.
-        repeats: whether a sensitive value may come several times in a group.
+        rule: the rule that a group must keep after leftover rows joined.
+        stop: the presence at which a group stops growing.
+        probes: the number of rows looked at for each one that a group takes.
+        repeats: whether a sensitive value may occur several times in a group.
     """
     group, groups, joined = np.full(rows, -1, dtype=np.int64), 0, 0
     for part in parts:
@@ -65,9 +65,9 @@ def group_rows(
 def calibrate(
     microdata: Microdata, parts: Sequence[Stratum], rule: AmbiguityRule, probes: int
 ) -> tuple[CalibratedGroups, Fraction]:
-    """Groups whose combined presence is α at most, and the presence at which each stopped.
+    """Groups whose combined presence is at most α, and the presence at which each stopped.
 
-    Of what is found, that which leaves out the fewest rows, and then has the most groups.
+    Of the solutions found, it is the one that leaves out the fewest rows, then has the most groups.
 
     Raises:
         PromiseError: where no presence to stop at gives groups that are proven to keep α.

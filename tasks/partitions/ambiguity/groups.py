@@ -1,7 +1,7 @@
 """Groups that cover many combinations of quasi-identifiers: the main phase of ambiguity.
 
 Source: Wang, Ambiguity: hide the presence of individuals and their privacy with low information
-loss, Algorithms 2 and 4, with what they need: a group has ⌈1/β⌉ rows at least and not one more,
+loss, Algorithms 2 and 4: a group has ⌈1/β⌉ rows at least and not one more,
 its presence is that of its rows over its combinations, and the row that it takes next is the one
 that multiplies its combinations by most.
 """
@@ -22,10 +22,11 @@ _WORTH_COMPILING = 4000  # rows
 class Stratum(NamedTuple):
     """The rows of a stratum by sensitive value, those of each in random order.
 
-    `rows` are their positions in the table, `values` their sensitive values (0, 1, …, ascending),
-    `cells` their quasi-identifiers (rows x columns; values of different columns have different
-    numbers, below `numbers`), `domain` how many of these there are of each column. `keys` has a
-    random number for each row that a group takes, `order` one for each sensitive value.
+    `rows` are their positions in the table (int64), `values` their sensitive values (int64; 0, 1,
+    …, ascending), `cells` their quasi-identifiers (int32, rows x columns; values of different
+    columns have different numbers, below `numbers`), `domain` the number of values of each column.
+    `keys` has a random number for each row that a group takes (int64), `order` one for each
+    sensitive value (uint64).
     """
 
     rows: np.ndarray
@@ -40,7 +41,7 @@ class Stratum(NamedTuple):
 def draw_stratum(
     microdata: Microdata, rows: np.ndarray, rule: AmbiguityRule, randomness: Randomness
 ) -> Stratum:
-    """A stratum, given the positions of its rows, in an order that is drawn."""
+    """A stratum in random order, given the positions of its rows (int64)."""
     codes = microdata[rule.sensitive].category()[0][rows]
     order = np.lexsort((randomness(len(rows)), codes))
     values = np.cumsum(np.diff(codes[order], prepend=codes[order[:1]]) != 0)
@@ -64,16 +65,16 @@ def _dense(column: Column, rows: np.ndarray) -> np.ndarray:
 
 
 def grow(stratum: Stratum, limits: Limits, probes: int) -> np.ndarray:
-    """The group of each row of a stratum (0, 1, …), -1 where it is left over.
+    """The group of each row of a stratum (int64; 0, 1, …), -1 where it is left over.
 
     Each group takes one row after the other from the sensitive value that has the most left, of
     those that it may take, and stops as soon as it keeps the limits. A group that cannot is
-    dissolved, and with it the growing ends; as where fewer values than a group needs are left.
+    dissolved, which ends the growing, as it does when too few values are left for a group.
 
     Args:
         stratum: the rows.
-        limits: what a group must keep.
-        probes: how many rows are looked at for each that is taken.
+        limits: the limits that a group must keep.
+        probes: the number of rows looked at for each one taken.
     """
     left = np.bincount(stratum.values)
     largest = np.lexsort((stratum.order, -left))
@@ -93,7 +94,7 @@ def grow(stratum: Stratum, limits: Limits, probes: int) -> np.ndarray:
 
 
 class _Left(NamedTuple):
-    """Rows that are left, by sensitive value: those of a value begin at `first`, `left` in number.
+    """Rows that are left, by sensitive value: those of a value start at `first`, `left` in number.
 
     `rows` are numbers of rows and `cells` their quasi-identifiers; `largest` are the values by the
     number of rows that they have left, descending.
@@ -109,8 +110,8 @@ class _Left(NamedTuple):
 class _Room(NamedTuple):
     """A group that grows, in columns that have as many values as `domain` says.
 
-    How many values of each column are `admitted`; for each value the last group that `covered` it;
-    how many `times` it has each sensitive value; and its `members`.
+    The number of values `admitted` of each column; the last group that `covered` each value; the
+    number of `times` that the group has each sensitive value; and its `members`.
     """
 
     domain: Any
@@ -134,7 +135,7 @@ def _grow(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: Any)
 
 
 def _one(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: int) -> int:
-    """Grow one group; how many rows it has, 0 where it cannot keep the limits."""
+    """Grow one group; return the number of its rows, 0 where it cannot keep the limits."""
     room.admitted[:] = 0
     room.times[:] = 0
     size = 0
@@ -154,7 +155,7 @@ def _one(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: int) 
 
 
 def _allowed(left: Any, times: Any, most: int) -> int:
-    """The place of the value with the most rows left that is not yet there so often, or -1."""
+    """The place of the value with the most rows left that the group may still take, or -1."""
     for at in range(len(left.largest)):
         value = left.largest[at]
         if left.left[value] == 0:
@@ -165,9 +166,9 @@ def _allowed(left: Any, times: Any, most: int) -> int:
 
 
 def _best(left: Any, value: int, key: int, probes: int, room: Any, group: int) -> int:
-    """The row, of some of a value's rows, that multiplies the group's combinations by most.
+    """The one of some of a value's rows that multiplies the group's combinations by the most.
 
-    A row that is new in every column of which some value is not covered is not surpassed.
+    No row is better than one that is new in every column with a value not yet covered.
     """
     columns, begin, many = len(room.domain), left.first[value], left.left[value]
     gain, open_ = np.empty(columns), 0
@@ -215,7 +216,7 @@ def _shrink(left: Any, at: int, row: int) -> None:
 
 
 def _covers(admitted: Any, combinations: int) -> bool:
-    """Whether a product is so large, without computing it: ⌈⌈x/a⌉/b⌉ = ⌈x/ab⌉."""
+    """True where the product reaches `combinations`, not computed: ⌈⌈x/a⌉/b⌉ = ⌈x/ab⌉."""
     for many in admitted:
         combinations = (combinations + many - 1) // many
     return bool(combinations <= 1)

@@ -28,5 +28,5 @@ class AmbiguityParameters(PartitionParameters):
 
     @property
     def may_suppress(self) -> bool:
-        """Whether rows that fit in no group are suppressed."""
+        """True where rows that fit in no group are suppressed."""
         return self.residue == "suppress"

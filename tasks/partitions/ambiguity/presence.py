@@ -1,4 +1,4 @@
-"""How present any vector of quasi-identifiers is by all groups together, decided exactly."""
+"""The largest presence of any vector by all groups together, decided exactly."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ _SURELY = 1 + 1e-9  # above what rounding adds
 
 
 def covers_of(microdata: Microdata, group: np.ndarray) -> Groups:
-    """The groups of rows (-1 for none) with what is published of their quasi-identifiers."""
+    """The groups as their quasi-identifiers are published; `group` (int64, -1 for none) per row."""
     inside = np.flatnonzero(group >= 0)
     covers = {
         column.name: cover(group[inside], column.category()[0][inside], column.category()[1])
@@ -25,7 +25,7 @@ def covers_of(microdata: Microdata, group: np.ndarray) -> Groups:
 
 
 def together(shown: Covering, alpha: Fraction) -> Fraction | None:
-    """The largest combined presence, None where it is above α or was not found."""
+    """The largest combined presence; None where it is above α, or could not be found."""
     if _climbed(shown) > float(alpha) * _SURELY:
         return None
     found = joint_presence(shown)
@@ -33,7 +33,7 @@ def together(shown: Covering, alpha: Fraction) -> Fraction | None:
 
 
 def _climbed(shown: Covering) -> float:
-    """The presence of some vector that many groups cover: each value is the best for the others."""
+    """The presence of a vector that many groups cover, each value the best given the others."""
     weights = shown.rounded()
     hit = np.ones((len(shown.covers), len(weights)), dtype=bool)
     best = 0.0

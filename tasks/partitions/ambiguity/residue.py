@@ -1,8 +1,8 @@
-"""Rows that are left over join groups that stay, or become, as ambiguous as is asked.
+"""Leftover rows join groups that stay, or become, as ambiguous as is asked.
 
 A row joins, of the groups that may have its sensitive value once more, the one whose presence is
 smallest with it, where that is no more than α. Groups are tried in the order of the presence that
-they could come to at best, until no other can be better than the best that was found.
+they could reach at best, until no other can be better than the best found.
 """
 
 from functools import cache
@@ -22,11 +22,12 @@ _AT_ONCE = 128  # rows between two orderings of the groups
 
 
 class _Open(NamedTuple):
-    """Groups that rows may join: how many rows they have, how many values they cover, and which.
+    """Groups that rows may join: their sizes, the number of values they cover, and which.
 
-    `admitted` is columns x groups, `covered` values x groups; `times` (sensitive values x groups)
-    is how often each has a value; `floor` is the least presence that each could come to with one
-    row more, in columns that have as many values as `domain` says.
+    `sizes` (int64) is one per group, `admitted` (int64) columns x groups, `covered` (bool) values x
+    groups; `times` (int32, sensitive values x groups) is each group's count of a value; `floor`
+    (float64) is the least presence that each could reach with one row more, in columns that have
+    `domain` values.
     """
 
     sizes: Any
@@ -38,9 +39,9 @@ class _Open(NamedTuple):
 
 
 class _Numbered(NamedTuple):
-    """The cells and the sensitive value of each row, by numbers of those that are left over.
+    """The cells and the sensitive value of each row, numbered among those of leftover rows.
 
-    What no row has that is left over is -1; there are so many `kinds` of cells and `many` values.
+    What no leftover row has is -1; there are `kinds` cells and `many` values.
     """
 
     cells: np.ndarray
@@ -50,12 +51,17 @@ class _Numbered(NamedTuple):
 
 
 def place_rows(stratum: Stratum, group: np.ndarray, limits: Limits) -> np.ndarray:
-    """The group of each row of a stratum, given that of those that have one; -1 for none still.
+    """Place leftover rows: the group of each row of a stratum (int64), -1 where it still has none.
 
     Where a value may come once in a group, values are placed one after the other; otherwise rows
     are placed in random order, and again for as long as others that joined make room. Where there
-    are too many pairs of a row and a group to compare, or what groups have outgrows memory, rows
-    join only those groups that could come to the smallest presences.
+    are too many pairs of a row and a group to compare, or the tables of groups outgrow memory, rows
+    join only those groups that could reach the smallest presences.
+
+    Args:
+        stratum: the rows.
+        group: the group of each row (int64), -1 for leftover ones.
+        limits: the limits that a group must keep.
     """
     left = np.flatnonzero(group < 0)
     if len(left) in (0, len(group)):
@@ -87,7 +93,7 @@ def _renumbered(codes: np.ndarray, left: np.ndarray, size: int) -> tuple[np.ndar
 
 
 def _open(stratum: Stratum, group: np.ndarray, numbered: _Numbered) -> tuple[np.ndarray, _Open]:
-    """The groups that have rows, by floor: which they are, and what they have."""
+    """The groups by floor: their order (int64), and the state of those that are kept."""
     inside = np.flatnonzero(group >= 0)
     mine, domain = group[inside], np.array(stratum.domain)
     sizes = np.bincount(mine)
@@ -107,7 +113,7 @@ def _open(stratum: Stratum, group: np.ndarray, numbered: _Numbered) -> tuple[np.
 def _had(
     numbered: _Numbered, inside: np.ndarray, place: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which cells groups cover, and how often they have each value, given the places of rows."""
+    """The cells that groups cover (bool), and their counts of values, given the places of rows."""
     covered = np.zeros((numbered.kinds, groups), dtype=np.bool_)
     for cells in numbered.cells[inside].T:
         known = (cells >= 0) & (place >= 0)
@@ -149,8 +155,8 @@ def _place(
 ) -> None:
     """Write the group of each row that finds one.
 
-    The floors are those of the candidates, ascending, before any row joined: those that rows joined
-    since are tried all.
+    The floors are those of the candidates, ascending, before any row joined; groups that rows have
+    joined since are all tried.
     """
     joined, many = np.zeros(len(rows), np.int64), 0
     always = np.zeros(len(rows))
@@ -168,7 +174,7 @@ def _place(
 def _best(
     candidates: Any, floor: Any, least: float, own: Any, value: int, open_: Any, most: Any
 ) -> Any:
-    """The group whose presence is smallest with a row, where it is less than `least`, and that."""
+    """The group of smallest presence with a row, and that presence, where it is below `least`."""
     best = -1
     for at in range(len(candidates)):
         if floor[at] >= least:
@@ -185,7 +191,7 @@ def _best(
 
 
 def _join(one: int, row: Any, value: int, open_: Any, least: Any) -> bool:
-    """Add a row to a group, if it then has combinations enough."""
+    """Add a row to a group, if the group then has enough combinations."""
     combinations = least[open_.sizes[one] + 1]
     for a in range(len(row)):
         many = open_.admitted[a, one] + (not open_.covered[row[a], one])

@@ -1,4 +1,4 @@
-"""What (α,β)-privacy asks of a group of so many rows, in whole numbers."""
+"""The limits that (α,β)-privacy sets to a group of a given size, in whole numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ _MOST = 2**62
 
 
 class Limits(NamedTuple):
-    """What a group of g rows must keep; the two arrays (int64) have an entry for each g.
+    """The limits of a group of g rows; the two arrays (int64) have an entry for each g.
 
-    `combinations[g]` is how many combinations it covers at least, `times[g]` how often it has one
-    sensitive value at most; `least` is the number of rows from which it may be a group.
+    It covers at least `combinations[g]` combinations, and has one sensitive value at most
+    `times[g]` times; a group has at least `least` rows.
     """
 
     combinations: np.ndarray
@@ -43,7 +43,7 @@ class AmbiguityRule:
 
     @property
     def least(self) -> int:
-        """How many rows a group has at least: ⌈1/β⌉."""
+        """The smallest size of a group: ⌈1/β⌉."""
         return ceil(1 / self.beta)
 
     def limits(self, alpha: Fraction, rows: int, domain: Sequence[int], repeats: bool) -> Limits:
@@ -51,9 +51,9 @@ class AmbiguityRule:
 
         Args:
             alpha: largest presence in one group.
-            rows: how many rows there are.
-            domain: how many values of each quasi-identifier there are.
-            repeats: whether a sensitive value may come twice as far as β allows; once, otherwise.
+            rows: the number of rows.
+            domain: the number of values of each quasi-identifier.
+            repeats: whether a sensitive value may occur as often as β allows; otherwise once.
         """
         most = min(rows, int(alpha * prod(domain)))
         sizes = np.arange(most + 1)
@@ -66,7 +66,7 @@ class AmbiguityRule:
 
 
 def _times(sizes: np.ndarray, numerator: int, denominator: int, up: bool) -> np.ndarray:
-    """Sizes times a fraction as int64, rounded up or down; at most 2^62."""
+    """Sizes times a fraction, rounded up or down, at most 2^62 (int64)."""
     fits = (int(sizes[-1]) + 1) * max(numerator, denominator) <= _MOST
     exact = sizes if fits else sizes.astype(object)
     scaled = -(-exact * numerator // denominator) if up else exact * numerator // denominator
@@ -75,7 +75,7 @@ def _times(sizes: np.ndarray, numerator: int, denominator: int, up: bool) -> np.
 
 
 def strictest_rule(promises: Sequence[AlphaBeta], microdata: Microdata) -> AmbiguityRule:
-    """The rule of the first (α,β) promise, as strict as the others about the same.
+    """The rule of the first (α,β)-promise, as strict as any other about the same columns.
 
     A promise about other quasi-identifiers or another sensitive attribute is not read.
 
@@ -96,6 +96,6 @@ def strictest_rule(promises: Sequence[AlphaBeta], microdata: Microdata) -> Ambig
 
 
 def covered_names(promise: AlphaBeta, microdata: Microdata) -> tuple[str, ...]:
-    """The quasi-identifiers of which a promise speaks; all, where it names none."""
+    """The quasi-identifiers that a promise is about; all, where it names none."""
     everything = tuple(column.name for column in microdata.with_roles("quasi-identifier"))
     return everything if promise.quasi_identifiers is None else promise.quasi_identifiers

@@ -1,10 +1,9 @@
 """Groups of rows with different sensitive values: anatomy.
 
 Source: Xiao, Tao, Anatomy: simple and effective privacy preservation (VLDB 2006). While at least l
-values have rows left, a group takes one random row from each of the l values with the most; which
-of several values with equally many is drawn at random. Fewer than l rows are left, of different
-values, and each joins a random group that lacks its value. Every group has l rows or more, all of
-different values.
+values have rows left, a group takes one random row from each of the l values with the most; ties
+are broken at random. Fewer than l rows are left, of different values, and each joins a random group
+that lacks its value. Every group has l rows or more, all of different values.
 """
 
 from collections.abc import Sequence
@@ -45,8 +44,8 @@ def partition(
     asks for, rounded up. Groups that break another promise are merged.
 
     Raises:
-        PromiseError: where there is no l-diversity promise, where a value is that of more than 1/l
-            of a stratum's rows, or where another promise cannot be kept by merging.
+        PromiseError: where there is no l-diversity promise, where a value has more than 1/l of a
+            stratum's rows, or where another promise cannot be kept by merging.
     """
     wanted = needed_promises(_L_DIVERSITY, promises, parameters)
     name, l = str(wanted[0].sensitive), largest_l(about_the_first(wanted))
@@ -75,12 +74,12 @@ def of_codes(codes: np.ndarray, l: int, randomness: Randomness) -> np.ndarray:
     """Group rows so that each group has at least l rows, all of different codes. O(n log n).
 
     Args:
-        codes: the sensitive value of each row, from 0; none is that of more than 1/l of the rows.
+        codes: the sensitive value of each row (integers from 0), each in at most 1/l of them.
         l: smallest size of a group.
         randomness: where every choice comes from.
 
     Returns:
-        The group of each row, 0, 1, ….
+        The group of each row (int64), 0, 1, ….
     """
     counts = np.bincount(codes)
     order = np.argsort(-counts, kind="stable")
@@ -103,8 +102,8 @@ def _choices(n: int, randomness: Randomness) -> np.ndarray:
 def _take(left: Any, value: Any, l: int, keys: Any, taken: Any) -> int:
     """Write the values of each group's l rows; returns the number of groups.
 
-    `left` descends, and says how many rows of each `value` are left: where only some of equally
-    many are taken from, those are brought to the end of their equals.
+    `left` has the number of rows left of each `value`, descending: where a group takes from only
+    some of several equal ones, those are brought to the end of their equals.
     """
     groups = 0
     while l <= len(left) and left[l - 1] > 0:
@@ -126,7 +125,7 @@ def _take(left: Any, value: Any, l: int, keys: Any, taken: Any) -> int:
 
 
 def _last(left: Any, least: int, low: int) -> int:
-    """The last place where at least so many are left, from a place where there are."""
+    """The last place with at least `least` left, from a place that has them."""
     high = len(left)
     while high - low > 1:
         middle = (low + high) // 2
@@ -140,7 +139,7 @@ def _last(left: Any, least: int, low: int) -> int:
 def _placed(
     taken: np.ndarray, group: np.ndarray, groups: int, rest: np.ndarray, keys: np.ndarray
 ) -> np.ndarray:
-    """A random group without the value, for each value of which a row is left."""
+    """A random group that lacks the value, for each leftover row's value (int64)."""
     placed = np.empty(len(rest), dtype=np.int64)
     for at, value in enumerate(rest):
         lacks = np.ones(groups, dtype=bool)
@@ -153,7 +152,7 @@ def _placed(
 def _rows(
     codes: np.ndarray, taken: np.ndarray, group: np.ndarray, randomness: Randomness
 ) -> np.ndarray:
-    """The group of each row, where each value's rows are taken in random order."""
+    """The group of each row (int64), where each value's rows are taken in random order."""
     result = np.empty(len(codes), dtype=np.int64)
     order = np.lexsort((randomness(len(codes)), codes))
     result[order] = group[np.argsort(taken, kind="stable")]

@@ -10,7 +10,7 @@ from sfumato.tasks.partitions.cell_suppression.cluster_costs import SearchState,
 
 
 def halve(state: SearchState, k: int, c: int, clusters: int, now: int) -> int:
-    """Cut a cluster, and its parts, while they have 2k rows; the number of clusters after that."""
+    """Cut a cluster and its parts while they have 2k rows; return the new number of clusters."""
     member, size = state.member, state.size
     at, made = c, clusters
     while True:
@@ -35,7 +35,7 @@ def copy_rows(into: np.ndarray, rows: np.ndarray, size: int) -> None:
 
 
 def cut_in_two(codes: np.ndarray, rows: np.ndarray, size: int, k: int) -> tuple[int, int]:
-    """Order rows from one far row to another: where to cut them in two, and the least cost."""
+    """Order rows from one far row to another; return where to cut them, and the least cost."""
     one = _farthest(codes, rows, size, rows[0])
     _order(codes, rows, size, one, _farthest(codes, rows, size, one))
     columns = codes.shape[1]
@@ -57,7 +57,7 @@ def cut_in_two(codes: np.ndarray, rows: np.ndarray, size: int, k: int) -> tuple[
 
 
 def _order(codes: np.ndarray, rows: np.ndarray, size: int, one: int, other: int) -> None:
-    """Order rows by how much nearer they are to one row than to another."""
+    """Order rows by their distance to one row, less that to another."""
     old, nearer = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     for i in range(size):
         old[i] = rows[i]

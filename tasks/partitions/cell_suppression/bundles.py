@@ -20,7 +20,17 @@ def label_bundles(
     clusters: int,
     cluster: np.ndarray,
 ) -> int:
-    """Label a tree, visited from its centre; the number of clusters after that."""
+    """Label the clusters of a tree, visited from its centre; return the new number of clusters.
+
+    Args:
+        found: the vertices of the tree, its centre first (int64).
+        parent: the position in `found` of the vertex from which each was reached (int64).
+        size: the number of vertices.
+        k: smallest size of a cluster.
+        most: largest size of a cluster.
+        clusters: the number of clusters before.
+        cluster: to be filled, the cluster of each vertex (int64).
+    """
     branch, sizes = np.zeros((2, size), dtype=np.int64)
     branches = 0
     for i in range(1, size):
@@ -61,12 +71,12 @@ def bundles(sizes: np.ndarray, k: int, most: int) -> np.ndarray:
     """Bundle the branches of a centre, and the centre: k to `most` vertices in each bundle.
 
     Args:
-        sizes: of the branches, descending, each below k; with the centre more than `most` vertices.
+        sizes: of the branches (int64), descending, each below k; with the centre more than `most`.
         k: smallest size of a bundle.
         most: largest size of a bundle, at least max(2k - 1, 3k - 5).
 
     Returns:
-        The bundle of each branch, and at the end that of the centre, 0, 1, ….
+        The bundle of each branch (int64), and at the end that of the centre, 0, 1, ….
     """
     bundle = np.zeros(len(sizes) + 1, dtype=np.int64)
     number = filled = least = _NONE + 1

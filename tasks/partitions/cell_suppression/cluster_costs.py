@@ -34,7 +34,7 @@ class SearchState(NamedTuple):
 
 
 def weigh(state: SearchState, c: int, now: int) -> None:
-    """Note what a cluster that has changed costs, with and without each of its rows."""
+    """Note the costs of a cluster that has changed, with and without each of its rows."""
     rows, size, odd = state.member[c], state.size[c], state.odd[c]
     for column in range(state.codes.shape[1]):
         odd[column] = _odd(state.codes, rows, size, column)
@@ -50,7 +50,7 @@ def weigh(state: SearchState, c: int, now: int) -> None:
 
 
 def _odd(codes: np.ndarray, rows: np.ndarray, size: int, column: int) -> int:
-    """The one row that differs from all others, which are equal; -1: all are; -2: neither."""
+    """The one row that differs from all others, which are equal; -1: all are equal; -2: neither."""
     value, other, others = codes[rows[0], column], -1, 0
     for i in range(1, size):
         if codes[rows[i], column] != value:
@@ -65,7 +65,7 @@ def _odd(codes: np.ndarray, rows: np.ndarray, size: int, column: int) -> int:
 
 
 def spread_without(state: SearchState, c: int, row: int, extra: int) -> int:
-    """On how many columns a cluster without a row, and with another (-1: none), is not constant."""
+    """The columns on which a cluster without `row` and with `extra` (-1: none) is not constant."""
     spread = 0
     for column in range(state.codes.shape[1]):
         odd, value = state.odd[c, column], state.common[c, column]
@@ -80,7 +80,7 @@ def spread_without(state: SearchState, c: int, row: int, extra: int) -> int:
 
 
 def spread_with(state: SearchState, c: int, row: int) -> int:
-    """On how many columns a cluster with another row is not constant."""
+    """The number of columns on which a cluster with another row is not constant."""
     spread = 0
     for column in range(state.codes.shape[1]):
         same = state.codes[row, column] == state.common[c, column]

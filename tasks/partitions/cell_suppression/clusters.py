@@ -1,4 +1,4 @@
-"""Partitions by clusters of rows that differ in few cells: what their methods have in common."""
+"""Partitions by clusters of rows that differ in few cells: the common part of their methods."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -23,10 +23,11 @@ _WORTH_COMPILING = 200  # rows
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """Clusters of k rows or more, and what is known of the cost of any others.
+    """Clusters of k rows or more, and a lower bound on the cost of any others.
 
-    `near` are rows near each row; `bound` is no more than any solution suppresses; `facts` are what
-    else there is to say.
+    `cluster` is the cluster of each row, 0, 1, … (int64, one per row); `near` are rows near each
+    row (int64 positions, rows x any number); no solution suppresses less than `bound`; `facts` are
+    further results.
     """
 
     cluster: np.ndarray
@@ -36,7 +37,7 @@ class Clustering:
 
 
 Method = Callable[[np.ndarray, int, bool], Clustering]
-"""Clusters rows (codes, rows x columns; k; whether the data are large enough to compile for)."""
+"""Clusters rows, given codes (integers, rows x columns), k, and whether it pays to compile."""
 
 
 def cluster(
@@ -46,7 +47,7 @@ def cluster(
     k: int,
     method: Method,
 ) -> Partition:
-    """Cluster each stratum, better the clusters, and merge those that break another promise.
+    """Cluster each stratum, improve the clusters, and merge those that break another promise.
 
     Raises:
         PromiseError: where a stratum has fewer than k rows, or a promise cannot be kept by merging.
@@ -107,7 +108,7 @@ def _in_order(
 def _facts(
     k: int, codes: np.ndarray, group: np.ndarray, clusters: int, totals: Mapping[str, int]
 ) -> dict[str, Any]:
-    """What was reached; the ratio is proven for k-anonymity alone, before any merging."""
+    """The results reached; the ratio is proven for k-anonymity alone, before any merging."""
     groups, bound = int(group.max(initial=-1)) + 1, totals.get("lower_bound", 0)
     reached = totals.get("stars_before_merging", 0)
     return {

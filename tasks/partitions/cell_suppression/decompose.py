@@ -16,7 +16,7 @@ _NONE: Any = np.int64(-1)  # in compiled loops a literal would be a type of its 
 
 
 def largest(k: int) -> int:
-    """The most rows of a cluster that `decompose` makes, and the ratio that it guarantees."""
+    """The largest size of a cluster that `decompose` makes, and the ratio that it guarantees."""
     return max(2 * k - 1, 3 * k - 5)
 
 
@@ -27,13 +27,13 @@ def decompose(to: np.ndarray, weight: np.ndarray, k: int, large: bool = False) -
     more columns than those edges weigh.
 
     Args:
-        to: where each vertex points, -1 for nowhere; each tree has at least k vertices.
-        weight: what that edge weighs.
+        to: where each vertex points (int64), -1 for nowhere; each tree has at least k vertices.
+        weight: the weight of that edge (int64).
         k: smallest size of a cluster.
         large: whether the data are large enough to compile for.
 
     Returns:
-        The cluster of each vertex, 0, 1, ….
+        The cluster of each vertex (int64), 0, 1, ….
     """
     cluster = np.full(len(to), -1, dtype=np.int64)
     order = np.argsort(-weight, kind="stable")
@@ -87,7 +87,7 @@ def _cuttable(
     found: np.ndarray,
     parent: np.ndarray,
 ) -> bool:
-    """Whether there are k vertices on both sides of the edge of vertex u."""
+    """True where there are k vertices on both sides of the edge of vertex u."""
     if _visit(to, first, after, u, u, k, found, parent) < k:
         return False
     return _visit(to, first, after, to[u], u, k, found, parent) == k

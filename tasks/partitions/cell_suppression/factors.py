@@ -71,7 +71,7 @@ def of_codes(codes: np.ndarray, k: int, large: bool = False) -> Clustering:
 
 
 def blocks(codes: np.ndarray) -> Iterator[np.ndarray]:
-    """Rows (positions) in lexical order, about a thousand at a time, of nearly equal number."""
+    """Row positions (int64) in lexical order, in about equal blocks of a thousand at most."""
     order = np.lexsort(codes.T[::-1])
     yield from np.array_split(order, -(-len(codes) // _BLOCK))
 
@@ -83,11 +83,11 @@ def factor(codes: np.ndarray, k: int) -> tuple[np.ndarray, int]:
     so that there always is a factor.
 
     Args:
-        codes: rows x columns, integers; k rows at least.
+        codes: integers, rows x columns; at least k rows.
         k: 2 or 3.
 
     Returns:
-        The tied rows, ties x 2, and in how many cells they differ in all.
+        The tied rows (int64, ties x 2), and the number of cells in which they differ in all.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp  # imported where it is needed
     from scipy.sparse import coo_array
@@ -124,10 +124,10 @@ def pairs_and_triples(ties: np.ndarray) -> np.ndarray:
     In a factor of least weight such ties weigh nothing.
 
     Args:
-        ties: rows x 2; each row occurs once or twice.
+        ties: pairs of rows (int64, ties x 2); each row occurs once or twice.
 
     Returns:
-        The cluster of each row, 0, 1, …, of two or three rows.
+        The cluster of each row (int64), 0, 1, …, of two or three rows.
     """
     degree = np.bincount(ties.ravel())
     kept = []
@@ -151,11 +151,11 @@ def cut_cycles(codes: np.ndarray, ties: np.ndarray) -> np.ndarray:
     A cycle of 3a + b rows, b < 3, becomes b paths of four and a - b of three rows.
 
     Args:
-        codes: rows x columns.
-        ties: rows x 2; each row occurs twice.
+        codes: integers, rows x columns.
+        ties: pairs of rows (int64, rows x 2); each row occurs twice.
 
     Returns:
-        The cluster of each row, 0, 1, …, of three to five rows.
+        The cluster of each row (int64), 0, 1, …, of three to five rows.
     """
     cluster = np.empty(len(codes), dtype=np.int64)
     clusters = 0

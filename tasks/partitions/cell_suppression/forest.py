@@ -78,13 +78,13 @@ def grow(
     nearest outside is among its k - 1 nearest, for at most k - 2 others are inside.
 
     Args:
-        near: the k - 1 nearest other rows of each row, nearest first.
-        distance: how far they are.
+        near: the k - 1 nearest other rows of each row, nearest first (int64, rows x (k - 1)).
+        distance: their distances (int64, rows x (k - 1)).
         k: smallest size of a tree.
         large: whether the data are large enough to compile for.
 
     Returns:
-        Where each vertex points (-1: nowhere) and how far that is, int64.
+        Where each vertex points (-1: nowhere) and how far that is (both int64, one per vertex).
     """
     rows = len(near)
     to, weight = np.full(rows, -1, dtype=np.int64), np.zeros(rows, dtype=np.int64)

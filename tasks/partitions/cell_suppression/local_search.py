@@ -31,18 +31,19 @@ def improve(
 
     Clusters of 2k rows or more are cut in two, which never costs anything. Then rows move to, or
     change places with a row of, the cluster of a row near them wherever that lowers the cost, and
-    two such clusters are dealt out anew. The work is bounded: each row is looked at 20 times at
-    most, only if its own cluster or one near it has changed, and for large k with fewer near it.
+    the rows of two such clusters are shared out anew. The work is bounded: each row is looked at 20
+    times at most, only if its own cluster or one near it has changed, and for large k with fewer
+    near it.
 
     Args:
-        codes: rows x columns, integers from 0.
-        cluster: the cluster of each row, 0, 1, …, each of k rows at least.
-        near: for each row some rows near it (positions), rows x any number.
+        codes: integers from 0, rows x columns.
+        cluster: the cluster of each row (integers), 0, 1, …, each of at least k rows.
+        near: some rows near each row (int64 positions, rows x any number).
         k: smallest size of a cluster.
         large: whether the data are large enough to compile for.
 
     Returns:
-        The cluster of each row, 0, 1, ….
+        The cluster of each row (int64), 0, 1, ….
     """
     rows = len(codes)
     if k < 2 or rows < 2 * k:
@@ -90,7 +91,7 @@ def _search(state: SearchState, k: int, clusters: int, rounds: int) -> None:
 
 
 def _stale(state: SearchState, row: int, looked: int) -> bool:
-    """Whether the row's cluster or one near it has changed since the row was looked at."""
+    """True where the row's cluster or one near it has changed since the row was looked at."""
     if state.changed[state.cluster[row]] > looked:
         return True
     for other in state.near[row]:  # noqa: SIM110 - it is compiled
@@ -100,7 +101,7 @@ def _stale(state: SearchState, row: int, looked: int) -> bool:
 
 
 def _best(state: SearchState, k: int, row: int) -> tuple[int, int]:
-    """The cluster to which a row goes best (-1: none), and the row that comes for it (-1: none)."""
+    """The best cluster for a row to go to, and the row that comes in exchange (-1: none)."""
     member, size, price = state.member, state.size, state.price
     a = state.cluster[row]
     gain, best, partner = 0, -1, -1
@@ -121,7 +122,7 @@ def _best(state: SearchState, k: int, row: int) -> tuple[int, int]:
 
 
 def _by_swap(state: SearchState, row: int, b: int, partner: int, gain: int) -> int:
-    """What a row saves in the place of one of cluster b, or 0 where that is no more than `gain`."""
+    """The saving of a row in place of one of cluster b; 0 where that is no more than `gain`."""
     a = state.cluster[row]
     of_a, of_b = state.size[a], state.size[b]
     now = of_a * state.price[a] + of_b * state.price[b]
@@ -137,7 +138,7 @@ def _by_swap(state: SearchState, row: int, b: int, partner: int, gain: int) -> i
 
 
 def _seen(state: SearchState, row: int, i: int) -> bool:
-    """Whether an earlier one of the rows near a row is in the same cluster as the i-th."""
+    """True where an earlier one of the rows near a row is in the same cluster as the i-th."""
     for j in range(i):
         if state.cluster[state.near[row, j]] == state.cluster[state.near[row, i]]:
             return True
@@ -171,7 +172,7 @@ def _find(rows: np.ndarray, row: int) -> int:
 def _deal(
     state: SearchState, k: int, row: int, clusters: int, now: int, space: np.ndarray
 ) -> tuple[int, int]:
-    """Deal out anew the rows of a row's cluster and of one near it, where that lowers the cost."""
+    """Share out the rows of a row's cluster and one near it anew, where that lowers the cost."""
     member, size, price = state.member, state.size, state.price
     for i in range(state.near.shape[1]):
         a, b = state.cluster[row], state.cluster[state.near[row, i]]

@@ -1,14 +1,14 @@
-"""What it costs to suppress cells until the rows of each cluster are equal: its stars."""
+"""Stars: the cells to suppress so that the rows of each cluster become equal."""
 
 import numpy as np
 
 
 def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """On which columns each cluster is constant, and how many rows it has.
+    """The columns on which each cluster is constant, and the number of its rows.
 
     Args:
-        codes: rows x columns.
-        cluster: the cluster of each row, 0, 1, … without gaps.
+        codes: integers, rows x columns.
+        cluster: the cluster of each row (int64), 0, 1, … without gaps.
 
     Returns:
         bool, clusters x columns; int64, one per cluster.
@@ -21,7 +21,10 @@ def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def stars(codes: np.ndarray, cluster: np.ndarray) -> int:
-    """The cells that are suppressed: of each row those in columns not constant on its cluster."""
+    """The number of suppressed cells: in each row, of columns that are not constant on its cluster.
+
+    See `constant` for the arguments.
+    """
     if not len(codes):
         return 0
     same, sizes = constant(codes, cluster)

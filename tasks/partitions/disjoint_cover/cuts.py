@@ -2,11 +2,12 @@
 
 A cut gives some of the values to the left side and the others to the right. The values are taken
 in an order, and a cut is between two of them, or of one against the rest. The order is that of the
-codes, or by what rows with the value are on average under random scores of another column's values:
+codes, or that of the mean, over the rows with a value, of random scores of another column's values:
 any two sets of values are parted by some order.
 
-A cut is worth what it takes from |G| (w H_G(S) + sum_i ln W_i), with w the taste for the sensitive
-attribute and W_i the mass of the values that the part admits: their number where all weigh one.
+The worth of a cut is what it takes off |G| (w H_G(S) + sum_i ln W_i), with w the taste for the
+sensitive attribute and W_i the mass of the values that the part admits: their number where all
+weigh one.
 """
 
 from math import log
@@ -24,7 +25,7 @@ def _draw(room: Any) -> Any:
 
 
 def _tally(table: Any, vectors: Any, room: Any) -> Any:
-    """Count the values of some vectors, and list those that occur; returns how many rows."""
+    """Count the values of some vectors, and list those that occur; returns the number of rows."""
     room.total[:] = 0
     rows = 0
     for vector in vectors:
@@ -56,7 +57,7 @@ def _all_right(taste: Any, room: Any) -> None:
 
 
 def _move(table: Any, vectors: Any, sign: int, taste: Any, room: Any) -> int:
-    """Move vectors to the left side, or back where the sign is -1; returns by how many it grew."""
+    """Move vectors to the left side, or back where the sign is -1; returns the rows it gained."""
     moved = 0
     for vector in vectors:
         rows = sign * table.rows[vector]
@@ -77,7 +78,7 @@ def _move(table: Any, vectors: Any, sign: int, taste: Any, room: Any) -> int:
 
 
 def _keeps(rule: Any, side: int, rows: int, room: Any) -> bool:
-    """Whether a side keeps α and β, decided in integers."""
+    """True where a side keeps α and β, decided in integers."""
     most = 0
     for value in room.values[room.firsts[-2] : room.firsts[-1]]:
         left = room.left[value]
@@ -112,7 +113,7 @@ def _cost(taste: Any, side: int, rows: int, room: Any) -> float:
 
 
 def _sort(table: Any, vectors: Any, a: int, room: Any) -> None:
-    """Write the vectors ordered by their value of an attribute, and where those of each start."""
+    """Write the vectors ordered by their value of an attribute, and where each value starts."""
     begin, end = table.begins[a], table.begins[a + 1]
     room.starts[begin : end + 1] = 0
     for vector in vectors:
@@ -146,7 +147,7 @@ def _order(table: Any, taste: Any, a: int, room: Any) -> Any:
 
 
 def _scan(table: Any, rule: Any, taste: Any, a: int, rows: int, room: Any) -> float:
-    """What the best of some cuts by an attribute is worth, below 0 for none; notes its sides."""
+    """The worth of the best of some cuts by an attribute, below 0 for none; notes its sides."""
     values = _order(table, taste, a, room)
     single = len(values) > 2 and _draw(room) < taste.single
     _all_right(taste, room)
@@ -176,7 +177,7 @@ def _note(table: Any, a: int, values: Any, at: int, single: bool, room: Any) -> 
 
 
 def offers(table: Any, rule: Any, taste: Any, vectors: Any, room: Any) -> Any:
-    """Note the best of some cuts by each attribute and what it is worth; returns the rows."""
+    """Note the best of some cuts by each attribute and its worth; returns the number of rows."""
     rows = _tally(table, vectors, room)
     for a in range(len(table.begins) - 2):
         room.gains[a] = -1.0
@@ -189,7 +190,7 @@ def offers(table: Any, rule: Any, taste: Any, vectors: Any, room: Any) -> Any:
 
 
 def may_cut(table: Any, rule: Any, taste: Any, vectors: Any, a: int, room: Any) -> bool:
-    """Whether both sides of the cut that is noted for an attribute keep α and β."""
+    """True where both sides of the cut noted for an attribute keep α and β."""
     rows = _tally(table, vectors, room)
     _all_right(taste, room)
     left = 0

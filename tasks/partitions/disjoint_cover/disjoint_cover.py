@@ -42,7 +42,7 @@ def partition(
     parameters: DisjointCoverParameters,
     randomness: Randomness,
 ) -> Partition:
-    """Cut each stratum by values into groups that keep α and β, to be counted in with small errors.
+    """Cut each stratum by values into groups that keep α and β and answer counts with small errors.
 
     α and β are the least that any (α,β)-promise asks for. A cut whose sides break another promise
     is not made. Which cuts are made is searched at random, judged by random counting queries. Rows
@@ -107,7 +107,7 @@ def _require(microdata: Microdata, asked: Wanted, stratum: np.ndarray) -> None:
 def _pruning(
     microdata: Microdata, asked: Wanted, vector: np.ndarray, roots: Sequence[np.ndarray]
 ) -> Prune:
-    """What undoes cuts that break other promises, if there are any."""
+    """The function that undoes cuts that break other promises, if there are any."""
     if not asked.others:
         return _as_it_is
     others = Others.of(microdata, asked.others, vector)
@@ -122,7 +122,7 @@ def _as_it_is(tree: CutTree) -> CutTree:
 def _facts(
     microdata: Microdata, asked: Wanted, group: np.ndarray, found: Found
 ) -> Mapping[str, Any]:
-    """What was reached, once the groups are known to keep α and β."""
+    """The results reached, once the groups are known to keep α and β."""
     seen = _seen(microdata, asked, group)
     shown = covering(seen, asked.quasi_identifiers)
     if shown is None or asked.promise.failing(seen).any():

@@ -1,4 +1,4 @@
-"""What readers will estimate of queries from groups that show which values they admit.
+"""Readers' estimates of queries, from groups that show which values they admit.
 
 In a group of g rows, c of which have the sensitive value, the estimate is c times the product over
 the ranges of the expected share of rows with a value in the range: see
@@ -53,12 +53,12 @@ def desk_for(table: Table) -> Desk:
 def fit(
     table: Table, order: np.ndarray, leaves: np.ndarray, desk: Desk, fast: bool = True
 ) -> np.ndarray:
-    """The weights of all values under which readers expect values to occur.
+    """The weights of all values (float64, one per value) by which readers expect them to occur.
 
     Args:
         table: the vectors.
-        order: vectors such that each group's follow each other.
-        leaves: the groups' first and last position (exclusive) there.
+        order: vectors such that each group's are adjacent (int64).
+        leaves: the groups' first and last position (exclusive) there (int64, groups x 2).
         desk: room for the table.
         fast: whether to run compiled.
     """
@@ -76,7 +76,17 @@ def estimate(
     desk: Desk,
     fast: bool = True,
 ) -> np.ndarray:
-    """What some groups add to the estimate of each query, under given weights of the values."""
+    """The contribution of some groups to the estimate of each query (float64, one per query).
+
+    Args:
+        table: the vectors.
+        queries: the queries.
+        order: vectors such that each group's are adjacent (int64).
+        leaves: the groups' first and last position (exclusive) there (int64, groups x 2).
+        weights: the weights of all values (float64, one per value), see `fit`.
+        desk: room for the table.
+        fast: whether to run compiled.
+    """
     found = np.zeros(len(queries.truth))
     add = choose_loop(fast, _estimate, _compiled_estimate)
     add(table, queries, order, leaves, weights, found, desk)
@@ -94,7 +104,7 @@ def _tally(table: Any, vectors: Any, desk: Any) -> Any:
 
 
 def _weigh(values: Any, weights: Any, desk: Any) -> None:
-    """How many values are admitted of each attribute, and their weight."""
+    """Note the number of admitted values of each attribute, and their weight."""
     desk.admitted[:] = 0
     desk.mass[:] = 0.0
     for value in values:
@@ -134,7 +144,7 @@ def _fit(table: Any, order: Any, leaves: Any, weights: Any, rounds: int, desk: A
 
 
 def _share(table: Any, rows: int, weights: Any, desk: Any) -> None:
-    """Sum up the expected shares of the values that were counted."""
+    """Add up the expected shares of the values that were counted."""
     present = np.flatnonzero(desk.total[: table.begins[-2]])
     _weigh(present, weights, desk)
     for a in range(len(table.begins) - 2):

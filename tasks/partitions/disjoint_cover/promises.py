@@ -1,4 +1,4 @@
-"""What the parts of a tree of cuts must keep: α and β, and other promises by their models."""
+"""Promises that the parts of a tree of cuts keep: α and β, and others by their models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ _MOST = 2**62
 
 
 class Wanted(NamedTuple):
-    """One (α,β)-promise that implies all there are, and what else must hold."""
+    """One (α,β)-promise that implies all others of its kind, and the promises of other kinds."""
 
     promise: AlphaBeta
     others: tuple[PrivacyModel, ...]
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
-        """What may be cut: what presence is judged on."""
+        """The columns that may be cut: those on which presence is judged."""
         return self.promise.quasi_identifiers or ()
 
     def rule(self, rows: int) -> CoverRule:
-        """α and β for compiled code: rounded down where a table of so many rows overflowed."""
+        """α and β for compiled code, rounded down where that many rows would overflow."""
         alpha, beta = (
             _fitting(Fraction(n), _MOST // rows) for n in (self.promise.alpha, self.promise.beta)
         )
@@ -52,7 +52,7 @@ def strictest_cover(
 ) -> Wanted:
     """The strictest α and β, on the quasi-identifiers that all (α,β)-promises name.
 
-    What a promise asks of another sensitive attribute than the first one's is (α,k)-anonymity.
+    A promise about another sensitive attribute than the first one's becomes (α,k)-anonymity.
 
     Raises:
         PromiseError: where groups of different strata could admit the same values, or where
@@ -94,7 +94,8 @@ def _sensitive(microdata: Microdata, promise: AlphaBeta) -> str:
         return promise.sensitive
     names = [column.name for column in microdata.with_roles("sensitive")]
     if len(names) != 1:
-        raise PromiseError(f"(α,β)-privacy must say of which of {len(names)} sensitive attributes")
+        number = len(names)
+        raise PromiseError(f"(α,β)-privacy must name one of {number} sensitive attributes")
     return names[0]
 
 
@@ -107,7 +108,7 @@ def _judgeable(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
 
 @dataclass(frozen=True, eq=False)
 class Others:
-    """Promises other than (α,β)-privacy, and the `rows` of each vector, from `starts` on."""
+    """Promises other than (α,β)-privacy, and the `rows` of each vector from `starts` on (int64)."""
 
     judge: PartJudge
     rows: np.ndarray
@@ -117,7 +118,7 @@ class Others:
     def of(
         cls, microdata: Microdata, promises: Sequence[PrivacyModel], vector: np.ndarray
     ) -> "Others":
-        """Given the vector of each row."""
+        """The promises, given the vector of each row (int64)."""
         rows = np.argsort(vector, kind="stable")
         counts = np.bincount(vector)
         return cls(

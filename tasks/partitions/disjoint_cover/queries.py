@@ -17,15 +17,15 @@ from sfumato.tasks.partitions.disjoint_cover.table import Table
 RANGES = 3
 _WIDTH = 0.4
 _TRIES = 3  # queries drawn for each that is kept, at most
-_LEAST = 50  # rows that a query counts at least
-_SHARE = 600  # or one in so many, where that is less
+_LEAST = 50  # rows that a query counts, at least
+_SHARE = 600  # or one in this many, where that is less
 
 
 class CoverQueries(NamedTuple):
     """Queries ordered by sensitive value: those of the v-th are from `starts[v]` on.
 
-    `low` and `high` (exclusive) are numbers of values, with a column for each range, `attributes`
-    says of which; `truth` is the count.
+    `low` and `high` (exclusive) are numbers of values, `attributes` the attribute of each range
+    (all int64, queries x ranges); `truth` is the count (float64).
     """
 
     attributes: np.ndarray
@@ -35,19 +35,19 @@ class CoverQueries(NamedTuple):
     truth: np.ndarray
 
     def errors(self, estimates: np.ndarray) -> np.ndarray:
-        """The relative error of each estimate."""
+        """The relative error of each estimate (float64, one per query)."""
         relative: np.ndarray = np.abs(estimates - self.truth) / self.truth
         return relative
 
 
 def uniform(randomness: Randomness, n: int) -> np.ndarray:
-    """So many random numbers in [0, 1)."""
+    """Uniform random numbers in [0, 1) (float64, n of them)."""
     numbers: np.ndarray = (randomness(n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return numbers
 
 
 def queries(table: Table, randomness: Randomness, fast: bool, many: int) -> CoverQueries:
-    """At most so many random queries that count enough rows."""
+    """Random queries, at most `many`, that count enough rows."""
     domains = np.diff(table.begins)
     tries, columns = many * _TRIES, len(domains) - 1
     ranges = min(RANGES, columns)
@@ -74,7 +74,19 @@ def counts(
     value: np.ndarray,
     fast: bool,
 ) -> np.ndarray:
-    """How many rows are in the ranges of each query and have its sensitive value."""
+    """The number of rows in the ranges of each query that have its sensitive value.
+
+    Args:
+        table: the vectors.
+        attributes: those that have a range (int64, queries x ranges).
+        low: the first value of each range (int64, queries x ranges).
+        high: the end of each range, exclusive (int64, queries x ranges).
+        value: the sensitive value of each query, from 0 (int64).
+        fast: whether to run compiled.
+
+    Returns:
+        int64, one per query.
+    """
     order = np.argsort(table.codes[:, -1], kind="stable")
     codes, rows = table.codes[order], table.rows[order]
     starts = np.searchsorted(codes[:, -1], np.arange(table.begins[-2], table.begins[-1] + 1))

@@ -13,14 +13,14 @@ _SLACK = Fraction(9, 10)  # of β, for the values that exceed it
 def within_beta(
     values: np.ndarray, strata: Iterable[np.ndarray], beta: Fraction, randomness: Randomness
 ) -> np.ndarray:
-    """The rows that are kept (ascending), so that no value exceeds β of a stratum.
+    """The rows to keep (int64, ascending), so that no value exceeds β of a stratum.
 
-    A stratum in which a value does is left with a little less of it, as many rows as can be: a part
-    of which some value has a share of β can hardly be cut. Which rows are left out is drawn.
+    A stratum in which a value does keeps a little less of it, where possible: a part in which some
+    value has a share of β can hardly be cut. Which rows are left out is random.
 
     Args:
-        values: the code of each row's sensitive value.
-        strata: the rows of each stratum.
+        values: the code of each row's sensitive value (integers).
+        strata: the rows of each stratum (int64).
         beta: the largest share of a value.
         randomness: where every choice comes from.
     """
@@ -38,7 +38,7 @@ def within_beta(
 
 
 def _most(counts: np.ndarray, beta: Fraction) -> int:
-    """How many rows of any one value are kept: at most β of those that are kept of all."""
+    """The largest number of rows of one value to keep: at most β of all rows kept."""
     total = int(counts.sum())
     while True:
         most = beta.numerator * total // beta.denominator

@@ -1,8 +1,8 @@
 """Cuts that are tried and judged by what readers could estimate of private random queries.
 
 Trees are grown from the roots, each by a random taste, and the best is kept. Then one part of it
-after the other is grown anew, from a random part around a random row, and kept where that is
-better. How much is tried depends on the number of vectors alone, never on the time that it takes.
+after the other, a random part around a random row, is regrown, and kept where that is better. How
+much is tried depends on the number of vectors alone, never on the time that it takes.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,14 +34,14 @@ Prune = Callable[[CutTree], CutTree]
 
 
 class Effort(NamedTuple):
-    """How many trees are grown, and how many vectors may be cut and judged after that."""
+    """The number of trees to grow, and of vectors that may be cut and judged after that."""
 
     trees: int
     vectors: int
 
 
 def effort(vectors: int) -> Effort:
-    """What is worth trying: most for middling tables, since large ones leave no time for it."""
+    """The effort that pays: most for medium tables, because large ones leave no time for it."""
     share = min(1.0, (_LARGE / max(vectors, 1)) ** 2)
     trees = max(round(min(_TREES * share, vectors / _VECTORS_OF_TREE)), 1)
     tried = int(min(_TRIED_EACH * vectors, _TRIED * share))
@@ -49,7 +49,7 @@ def effort(vectors: int) -> Effort:
 
 
 class Found(NamedTuple):
-    """A tree, of how many, and its median and mean error on so many queries (None without any)."""
+    """The best of a number of trees, and its median and mean error on the queries, if any."""
 
     tree: CutTree
     trees: int
@@ -70,7 +70,7 @@ def _error(judged: _Judged) -> float:
 
 
 class Search(NamedTuple):
-    """What a search works with; `prune` undoes cuts that break other promises."""
+    """A search with its table, rule and queries; `prune` undoes cuts that break other promises."""
 
     table: Table
     rule: CoverRule
@@ -86,7 +86,7 @@ class Search(NamedTuple):
     def of(
         cls, table: Table, rule: CoverRule, prune: Prune, randomness: Randomness, fast: bool
     ) -> "Search":
-        """With queries of its own."""
+        """A search with queries of its own."""
         asked = queries(table, randomness, fast, min(_QUERIES, _QUERIES_EACH * len(table.rows)))
         rows = np.repeat(table.rows, table.codes.shape[1])
         shares = np.bincount(table.codes.ravel(), rows, int(table.begins[-1])) / table.rows.sum()
@@ -95,7 +95,7 @@ class Search(NamedTuple):
         return cls(table, rule, prune, randomness, asked, frequent, room, desk, fast)
 
     def run(self, roots: Sequence[np.ndarray], effort: Effort) -> Found:
-        """The best tree found, over roots: vectors that keep the rule."""
+        """The best tree found, over roots: vectors (int64) that keep the rule."""
         asked = len(self.queries.truth) > 0
         trees = effort.trees if asked else 1
         usual = Taste(self.frequent, 1.0, 0.25, 0.25, 0.1, _SAMPLE)
@@ -113,7 +113,7 @@ class Search(NamedTuple):
         return Found(lines[0].tree, trees, len(self.queries.truth), middle, mean)
 
     def _improved(self, best: _Judged, vectors: int) -> _Judged:
-        """With parts grown anew, until so many vectors were."""
+        """The best tree with parts regrown, until this many vectors were."""
         while vectors > 0:
             node = self._node(best.tree)
             first, last = best.tree.nodes[node].tolist()
@@ -134,7 +134,7 @@ class Search(NamedTuple):
         return int(small[int(which * len(small))]) if len(small) else int(around[-1])
 
     def _otherwise(self, judged: _Judged, node: int) -> _Judged | None:
-        """With a part grown anew; None where that is worse already under the weights there are."""
+        """The tree with a part regrown; None where that is already worse by the present weights."""
         before = judged.tree.below(node)
         after = self._grown(before.order)
         estimates = judged.estimates - self._estimated(before, judged.weights)

@@ -1,4 +1,4 @@
-"""A table as different vectors of values, and what is needed to cut it by values."""
+"""A table as different vectors of values, and the room, rules and tastes for cutting it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from sfumato.tasks.microdata.table import Column
 
 
 class Table(NamedTuple):
-    """Different vectors of quasi-identifiers and sensitive value, and how many `rows` have each.
+    """Different vectors of quasi-identifiers and sensitive value, and the number of `rows` of each.
 
-    `codes` has a column for each attribute, the sensitive one last; attribute a's values are
-    numbered from `begins[a]` up to `begins[a + 1]`.
+    `codes` (int32, vectors x attributes) has the sensitive attribute last; attribute a's values are
+    numbered from `begins[a]` up to `begins[a + 1]` (int64). `rows` is int64.
     """
 
     codes: np.ndarray
@@ -22,11 +22,11 @@ class Table(NamedTuple):
 
 
 def distinct(columns: Sequence[Column], stratum: np.ndarray) -> tuple[Table, np.ndarray]:
-    """The different vectors of each stratum, the strata in order, and the vector of each row.
+    """The different vectors of each stratum, strata in order, and the vector of each row (int64).
 
     Args:
         columns: the quasi-identifiers that may be cut, and the sensitive attribute.
-        stratum: that of each row, from 0.
+        stratum: that of each row (int64), from 0.
     """
     codes, sizes = zip(*(column.category() for column in columns), strict=True)
     keys, _ = pack([stratum, *codes], [int(stratum.max()) + 1, *sizes])
@@ -42,14 +42,14 @@ def distinct(columns: Sequence[Column], stratum: np.ndarray) -> tuple[Table, np.
 
 
 def by_part(part: np.ndarray, vector: np.ndarray) -> list[np.ndarray]:
-    """The vectors of each part, given both for every row, vectors ordered by part."""
+    """The vectors of each part (int64), given part and vector of each row, in order of parts."""
     of_vector = np.empty(int(vector.max()) + 1, dtype=np.int64)
     of_vector[vector] = part
     return np.split(np.arange(len(of_vector)), np.flatnonzero(np.diff(of_vector)) + 1)
 
 
 class CoverRule(NamedTuple):
-    """The largest presence α and share β as fractions; no limit where what is `per` them is 0.
+    """The largest presence α and share β as fractions; no limit where the denominator is 0.
 
     No number of rows times a denominator exceeds 2^62.
     """
@@ -61,11 +61,12 @@ class CoverRule(NamedTuple):
 
 
 class Taste(NamedTuple):
-    """What is preferred among cuts.
+    """A preference among cuts.
 
-    `mass` weighs every value, `sensitive` how much the sensitive attribute counts; `scored` and
-    `single` are how often orders by scores, and values against the rest, are tried; `noise` is how
-    much chance decides; parts with more than `sample` vectors are scanned in so many of them.
+    `mass` is the weight of every value (float64), `sensitive` that of the sensitive attribute;
+    `scored` and `single` are the shares of tries with orders by scores, and with values against the
+    rest; `noise` is the influence of chance; parts with more than `sample` vectors are scanned in a
+    sample of that size.
     """
 
     mass: np.ndarray

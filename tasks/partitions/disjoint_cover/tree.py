@@ -15,32 +15,35 @@ from sfumato.tasks.partitions.disjoint_cover.table import CoverRule, Room, Table
 
 
 class CutTree(NamedTuple):
-    """Vectors in an order in which each part's follow each other, and the parts in pre-order."""
+    """Vectors in an order in which each part's are adjacent, and the parts in pre-order.
+
+    `order` is int64; `nodes` has the first and the last position of each part (int64, parts x 2).
+    """
 
     order: np.ndarray
     nodes: np.ndarray
 
     @property
     def uncut(self) -> np.ndarray:
-        """Which parts are not cut."""
+        """Mark the parts that are not cut (bool, one per part)."""
         first = self.nodes[:, 0]
         return np.append(first[1:] != first[:-1], True)
 
     @property
     def leaves(self) -> np.ndarray:
-        """The parts that are not cut, in order: first and last position."""
+        """The parts that are not cut, in order: first and last position (int64, leaves x 2)."""
         leaves: np.ndarray = self.nodes[self.uncut]
         return leaves
 
     def part(self) -> np.ndarray:
-        """The number of the leaf of each vector."""
+        """The leaf of each vector (int64, one per vector)."""
         leaves = self.leaves
         part = np.empty(len(self.order), dtype=np.int64)
         part[self.order] = np.repeat(np.arange(len(leaves)), leaves[:, 1] - leaves[:, 0])
         return part
 
     def end(self, node: int) -> int:
-        """Where the parts inside a part, itself the first, end in pre-order."""
+        """The end, in pre-order, of the parts inside a part, of which it is itself the first."""
         return node + int(np.count_nonzero(self.nodes[node:, 0] < self.nodes[node, 1]))
 
     def below(self, node: int) -> "CutTree":
@@ -56,7 +59,7 @@ class CutTree(NamedTuple):
         return CutTree(order, np.concatenate([before, part.nodes + first, after]))
 
     def without(self, leaves: np.ndarray) -> "CutTree":
-        """The tree without the cuts that made some parts, not the first, that are not cut."""
+        """The tree without the cuts that made some leaves (int64), never the first part."""
         kept = np.ones(len(self.nodes), dtype=bool)
         for leaf in leaves.tolist():
             above = leaf - 1
@@ -82,7 +85,7 @@ def grow(
         table: the vectors.
         rule: what every part keeps.
         taste: which cuts are preferred.
-        order: numbers of vectors.
+        order: numbers of vectors (int64).
         room: room for the table, with uniform numbers.
         fast: whether to run compiled; it makes no other difference.
     """
@@ -95,7 +98,7 @@ _ANYTHING = CoverRule(1, 0, 1, 0)
 
 
 def _grow(table: Any, rule: Any, free: Any, taste: Any, order: Any, nodes: Any, room: Any) -> int:
-    """Write the parts in pre-order, and the order; returns how many parts there are."""
+    """Write the parts in pre-order, and the order; returns the number of parts."""
     open_ = [(0, len(order))]
     parts = 0
     while len(open_) > 0:
@@ -111,7 +114,7 @@ def _grow(table: Any, rule: Any, free: Any, taste: Any, order: Any, nodes: Any, 
 
 
 def _cut(table: Any, rule: Any, free: Any, taste: Any, vectors: Any, room: Any) -> int:
-    """Bring a left side to the front; returns how many vectors it has, 0 where none may be cut.
+    """Bring a left side to the front; returns the number of its vectors, 0 where no cut is allowed.
 
     Cuts found in a sample are tried first, where there are many vectors.
     """

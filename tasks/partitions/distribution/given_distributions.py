@@ -1,7 +1,7 @@
-"""Distributions that a CSV file gives: a line for each value, where strata differ of each stratum.
+"""Distributions that a CSV file gives, with a line for each value, or each value of each stratum.
 
-The header names the columns `value` and `probability`, in any order, and columns that tell strata
-apart, where each has a distribution of its own.
+The header names the columns `value` and `probability`, in any order, and the columns that tell
+strata apart, where each stratum has a distribution of its own.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ _VALUE, _PROBABILITY = "value", "probability"
 def given_targets(
     lines: Lines, domain: pa.Array, strata: Sequence[Column], first: np.ndarray
 ) -> list[np.ndarray]:
-    """The weights of the domain's values in each stratum.
+    """The weights of the domain's values in each stratum (int64, or Python integers).
 
     Args:
         lines: of the file, its header first.
         domain: the values of the sensitive attribute, distinct.
         strata: the columns that tell strata apart.
-        first: a row of each stratum.
+        first: the position of a row of each stratum (int64).
 
     Raises:
         InputError: where the file gives no distribution, or leaves a stratum out.

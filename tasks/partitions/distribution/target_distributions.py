@@ -19,14 +19,17 @@ def target_distributions(
     stratum: np.ndarray,
     number: int,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """The different distributions, as weights of the attribute's values, and each stratum's.
+    """The different distributions, and the index of each stratum's (int64, one per stratum).
+
+    A distribution is the whole-number weights of the attribute's values (int64, or Python
+    integers).
 
     Args:
         promise: what is promised of a sensitive attribute without nulls.
         microdata: the table.
         strata: the columns that tell strata apart.
-        stratum: the stratum of each row, below `number`.
-        number: how many strata there are.
+        stratum: the stratum of each row (int64), below `number`.
+        number: the number of strata.
 
     Raises:
         SpecError: where the values have no such distribution.

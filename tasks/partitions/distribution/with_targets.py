@@ -1,4 +1,4 @@
-"""Groups with the distributions that p-privacy asks of them, and whether these are close enough."""
+"""Groups with the distributions that p-privacy asks of them, which t-closeness may forbid."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -42,7 +42,7 @@ def with_targets(
     promise = _wanted(promises, parameters)
     column = microdata[str(promise.sensitive)]
     if column.has_null:
-        raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution is of")
+        raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution covers")
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
     weights, of_stratum = target_distributions(promise, microdata, strata, stratum, number)
     sizes = np.bincount(group)
@@ -76,7 +76,7 @@ def _require_close(
     target: np.ndarray,
     weights: Sequence[np.ndarray],
 ) -> None:
-    """Refuse distributions that t-closeness forbids, before anything is made of them."""
+    """Refuse distributions that t-closeness forbids, before anything is made from them."""
     every, root = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
     targets = tuple(map(_flat, weights))
     ordered = is_ordered(column.values.type)

@@ -36,7 +36,10 @@ class NodeJudge:
         self.rarity = self._rarity()
 
     def _rarity(self) -> np.ndarray:
-        """The smaller, the fewer rows share the row's nodes: rare rows make counterexamples."""
+        """A score per row (float64), the smaller the fewer rows share its nodes.
+
+        Rare rows make good counterexamples.
+        """
         total = np.zeros(len(self.rows))
         for codes, nodes in zip(self.rows.codes, self.levels, strict=False):
             of_value = np.bincount(codes, self.rows.counts, nodes.shape[1])
@@ -87,7 +90,7 @@ class NodeJudge:
         )
 
     def _histogram(self, row: int, grid: Sequence[np.ndarray], values: int) -> np.ndarray:
-        """How many rows of each value join the group of a row first at each node of a grid."""
+        """The rows of each value that first join a row's group at a node (int64, grid x values)."""
         key, counts = np.zeros(len(self.rows), dtype=np.int64), self.rows.counts
         stride = prod(map(len, grid))
         for codes, nodes, chosen in zip(self.rows.codes, self.levels, grid, strict=False):
@@ -106,7 +109,7 @@ class NodeJudge:
         return np.bincount(key, counts, prod(shape)).astype(np.int64).reshape(shape)
 
     def _failing(self, histogram: np.ndarray) -> np.ndarray:
-        """Which groups break the promise, given how often each shows each value."""
+        """Mark the groups that break the promise, given their counts (int64, groups x values)."""
         promise, coded = self.scope.promise, self.scope.coded
         number = len(histogram)
         if coded is None:
@@ -121,12 +124,12 @@ class NodeJudge:
 
 
 def _along(array: np.ndarray, axis: int) -> np.ndarray:
-    """A view of a contiguous array with three axes, this one in the middle."""
+    """A view of a contiguous array with three axes, the given one in the middle."""
     return array.reshape(prod(array.shape[:axis]), array.shape[axis], -1)
 
 
 def _grid(sizes: Sequence[int], node: Sequence[int], most: int) -> list[np.ndarray]:
-    """Levels of each axis, with at most so many nodes: all, or some from those of `node` on."""
+    """Levels of each axis that make at most `most` nodes: all, or some from those of `node` on."""
     grid = [np.arange(size) for size in sizes]
     if prod(sizes) <= most:
         return grid

@@ -33,11 +33,11 @@ class Minimal:
 
 
 def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Scope]) -> Minimal:
-    """The nodes that keep promises which merging cannot break, while no node below does.
+    """The minimal nodes that keep promises which merging cannot break: no node below keeps them.
 
     Args:
         rows: distinct rows.
-        levels: by axis the node above each value at each level.
+        levels: by axis the node above each value at each level (integers, levels x values).
         scopes: the promises.
     """
     judges = [NodeJudge(scope, rows, levels) for scope in scopes]
@@ -59,7 +59,7 @@ def minimal(rows: LatticeRows, levels: Sequence[np.ndarray], scopes: Sequence[Sc
 
 
 def _ascending(unknown: np.ndarray) -> Iterator[Node]:
-    """The nodes that are unknown when their turn comes, lowest first."""
+    """The nodes that are still unknown when their turn comes, lowest first."""
     heights = sum(np.indices(unknown.shape, sparse=True), np.zeros(1, dtype=np.int64))
     flat = unknown.reshape(-1)
     for place in np.argsort(np.asarray(heights).ravel(), kind="stable").tolist():
@@ -92,17 +92,20 @@ def walk(
 def suppress_failing(
     rows: LatticeRows, node: Node, tops: Node, scopes: Sequence[Scope], budget: int, starred: bool
 ) -> tuple[np.ndarray, bool]:
-    """Which rows to suppress at a node, and whether the promises are kept then.
+    """Suppress rows at a node until the promises are kept or the budget is spent.
 
-    Rows of failing groups are suppressed until no group fails, or more than the budget allows.
+    Rows of failing groups are suppressed, again and again until no group fails.
 
     Args:
         rows: the distinct rows at the node.
         node: the level of each quasi-identifier.
         tops: its highest level.
         scopes: the promises.
-        budget: how many rows may be suppressed.
-        starred: whether suppressed rows are still shown, with their quasi-identifiers at these.
+        budget: the number of rows that may be suppressed.
+        starred: whether suppressed rows are still shown, with their quasi-identifiers at `tops`.
+
+    Returns:
+        The suppressed rows (bool, one per distinct row), and whether the promises are kept.
     """
     suppressed = np.zeros(len(rows), dtype=bool)
     while True:

@@ -1,4 +1,4 @@
-"""How much a generalized table has lost: the metrics that a lattice search minimises.
+"""Metrics of information loss in a generalized table, which a lattice search minimises.
 
 Domains are the values present in the rows that are to be represented, suppressed ones included, and
 not the leaves of the hierarchies. A suppressed row counts as fully generalized. As long as no row
@@ -28,7 +28,8 @@ _DECIMALS = 12  # costs of floats that differ by less are equal
 class DomainLevel(NamedTuple):
     """The nodes of one level: `rows` and present `values` below each, and its certainty `penalty`.
 
-    The penalty is a whole number, in parts of the domain's `whole`.
+    All are int64, one per node. The penalty is in parts of the domain's `whole`, and consists of
+    Python integers where the column's units do.
     """
 
     rows: np.ndarray
@@ -45,7 +46,7 @@ class MetricDomain:
 
     @property
     def height(self) -> int:
-        """How often a value can be generalized."""
+        """The number of times that a value can be generalized."""
         return len(self.levels) - 1
 
 
@@ -58,9 +59,10 @@ def domain(
     0 where there is only one.
 
     Args:
-        codes: one per row.
-        ancestors: the node above each value at each level (levels x values), numbered from 0; level
-            0 has the values themselves, and each level is coarser than the one before.
+        codes: the value of each row (integers, one per row).
+        ancestors: the node above each value at each level (integers, levels x values), numbered
+            from 0; level 0 has the values themselves, and each level is coarser than the one
+            before.
         units: the values as whole numbers of some unit, ascending, where they are numbers.
     """
     rows = np.bincount(codes, minlength=ancestors.shape[1])
@@ -91,9 +93,10 @@ def _level(nodes: np.ndarray, rows: np.ndarray, units: np.ndarray | None) -> Dom
 
 @dataclass(frozen=True, eq=False)
 class Original:
-    """The table before it is generalized: its domains and how often each distinct row occurs.
+    """The table before it is generalized: its domains and the counts of its distinct rows.
 
-    `counts` has one entry for each vector of quasi-identifiers and further values that occurs.
+    `counts` (int64) has an entry for each vector of quasi-identifiers and further values that
+    occurs.
     """
 
     domains: tuple[MetricDomain, ...]
@@ -106,12 +109,12 @@ class Original:
 
     @cached_property
     def log_likelihood(self) -> float:
-        """The sum over the rows of the logarithm of how often each occurs."""
+        """The sum over the rows of the logarithm of the row's count."""
         return float((self.counts * np.log(self.counts)).sum())
 
     @cached_property
     def value_log_likelihood(self) -> float:
-        """The sum over the cells of the logarithm of how often each value occurs in its column."""
+        """The sum over the cells of the logarithm of the value's count in its column."""
         columns = (domain.levels[0].rows for domain in self.domains)
         return sum(float((rows * np.log(np.maximum(rows, 1))).sum()) for rows in columns)
 
@@ -120,10 +123,10 @@ class Original:
 class Generalized:
     """A table generalized to the levels `node`, less its suppressed rows.
 
-    `nodes[i]` numbers the node of quasi-identifier i of each group, `sizes` has the groups' rows.
-    `group`, `value` and `count` are parallel: how often a group shows a value (all the further
-    attributes of a row together), each pair once; `suppressed` has the suppressed rows of each
-    value. `k` is the group size that was promised.
+    `nodes[i]` is each group's node of quasi-identifier i, `sizes` has the groups' rows (int64, one
+    per group). `group`, `value` and `count` (int64) are parallel: the count of a value (all further
+    attributes of a row together) in a group, each pair once; `suppressed` has the suppressed rows
+    of each value (int64, one per value). `k` is the promised group size.
     """
 
     original: Original
@@ -142,7 +145,7 @@ class Generalized:
         return int(self.suppressed.sum())
 
     def levels(self) -> Iterator[tuple[DomainLevel, np.ndarray]]:
-        """For each quasi-identifier its level, and the groups' nodes of it."""
+        """Each quasi-identifier's level, and the groups' nodes of it."""
         for domain, level, nodes in zip(self.original.domains, self.node, self.nodes, strict=True):
             yield domain.levels[level], nodes
 
@@ -198,14 +201,14 @@ def ncp(table: Generalized) -> Fraction:
 
 
 def _total(level: DomainLevel, nodes: np.ndarray, sizes: np.ndarray) -> int:
-    """The penalty of all rows of groups of such sizes."""
+    """The penalty of all rows of groups of these sizes."""
     largest = int(level.penalty.max()) * int(sizes.sum())
     penalty = level.penalty if largest <= INT64_MAX else level.penalty.astype(object)
     return int((sizes * penalty[nodes]).sum())
 
 
 def kl(table: Generalized) -> float:
-    """KL divergence of the table from what the generalized one tells of it, in nats.
+    """KL divergence of the table from the generalized one, in nats.
 
     The generalized table spreads each row evenly over the cells that its nodes stand for, and a
     suppressed row over all cells.
@@ -238,4 +241,4 @@ METRICS: Mapping[Metric, Callable[[Generalized], Cost]] = {
     "ncp": ncp,
     "kl": kl,
 }
-"""What a lattice search can minimise, by the name it has in a spec."""
+"""The metrics that a lattice search can minimise, by the name they have in a spec."""

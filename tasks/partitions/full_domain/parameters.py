@@ -30,5 +30,5 @@ class FullDomainParameters(PartitionParameters):
 
     @property
     def may_suppress(self) -> bool:
-        """Whether there is a budget."""
+        """True where there is a budget."""
         return self.suppression > 0

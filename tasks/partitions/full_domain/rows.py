@@ -15,9 +15,9 @@ _DIRECT = 2**18  # keys below this are counted without sorting
 
 @dataclass(frozen=True, eq=False)
 class LatticeRows:
-    """Rows as codes by column, in [0, bound), and how often each row occurs.
+    """Rows as codes by column, in [0, bound), and the count of each row (int64, one per row).
 
-    The quasi-identifiers come first, one column per axis of the lattice.
+    The quasi-identifiers come first, one column per axis of the lattice; codes are integers.
     """
 
     codes: tuple[np.ndarray, ...]
@@ -28,32 +28,32 @@ class LatticeRows:
         return len(self.counts)
 
     def key(self, columns: Sequence[int]) -> tuple[np.ndarray, int]:
-        """One int64 per row that tells rows apart by some columns, and its bound."""
+        """A key per row (int64) that tells rows apart by some columns, and its bound."""
         telling = [c for c in columns if self.bounds[c] > 1]
         if not telling:
             return np.zeros(len(self), dtype=np.int64), 1
         return pack([self.codes[c] for c in telling], [self.bounds[c] for c in telling])
 
     def take(self, rows: np.ndarray) -> "LatticeRows":
-        """Some rows."""
+        """Some rows, by position (integers) or mask (bool, one per row)."""
         return LatticeRows(
             tuple(codes[rows] for codes in self.codes), self.bounds, self.counts[rows]
         )
 
     def only(self, columns: Sequence[int]) -> "LatticeRows":
-        """Some columns, equal rows once."""
+        """Some columns, with equal rows collapsed."""
         codes, bounds = zip(*((self.codes[c], self.bounds[c]) for c in columns), strict=True)
         return LatticeRows(codes, bounds, self.counts).collapse()[0]
 
     def collapse(self) -> tuple["LatticeRows", np.ndarray]:
-        """Equal rows once, in ascending order, and which of these each row has become."""
+        """The distinct rows in ascending order, and which of them each row has become (int64)."""
         into, first = number_keys(*self.key(range(len(self.codes))))
         codes = tuple(codes[first] for codes in self.codes)
         counts = np.bincount(into, self.counts, len(first)).astype(np.int64)
         return LatticeRows(codes, self.bounds, counts), into
 
     def generalize(self, axis: int, nodes: np.ndarray) -> "LatticeRows":
-        """One quasi-identifier generalized (`nodes`: the node of each value); rows stay apart."""
+        """One quasi-identifier generalized to `nodes` (int64, one per value); rows stay apart."""
         codes, bounds = list(self.codes), list(self.bounds)
         bounds[axis] = int(nodes.max(initial=-1)) + 1
         # a column of one value alone tells nothing apart, and is not read
@@ -69,7 +69,7 @@ class LatticeRows:
 
 
 def shown_rows(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -> LatticeRows:
-    """Rows at a node, some of them with all quasi-identifiers at their highest levels instead."""
+    """Rows at a node, the starred ones (bool, one per row) at the highest levels instead."""
     if not starred.any():
         return rows
     codes, bounds = list(rows.codes), list(rows.bounds)
@@ -81,7 +81,16 @@ def shown_rows(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -
 
 
 def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the different keys each is, in ascending order, and a place where each stands."""
+    """Number the different keys in ascending order.
+
+    Args:
+        key: integers in [0, bound), one per row.
+        bound: above every key.
+
+    Returns:
+        The number of each row's key (int64, one per row), and a row that has each different key
+        (int64, one per different key).
+    """
     if bound > max(_DIRECT, 32 * len(key)):
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         return number, first
@@ -97,7 +106,13 @@ def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def tally(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different keys in ascending order, and the sum of the counts of each (int64)."""
+    """The different keys in ascending order, and the sum of the counts of each (both int64).
+
+    Args:
+        key: integers in [0, bound), one per row.
+        bound: above every key.
+        counts: whole numbers (int64, one per row), below 2^53 in all.
+    """
     if bound <= max(_DIRECT, 2 * len(key)):
         sums = np.bincount(key, counts, bound)  # exact: whole numbers below 2^53
         keys = np.flatnonzero(sums)

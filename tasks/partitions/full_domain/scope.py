@@ -11,7 +11,7 @@ from sfumato.tasks.partitions.full_domain.rows import LatticeRows, number_keys, 
 
 
 class Scope(NamedTuple):
-    """A promise and what it is about, as columns of `LatticeRows`.
+    """A promise and its subject, as columns of `LatticeRows`.
 
     Its groups are the rows that are equal on the axes `axes` (ascending), generalized, and on the
     columns `fixed`; `sensitive` is the column of the attribute that `coded` describes, where it
@@ -25,12 +25,12 @@ class Scope(NamedTuple):
     coded: Coded | None = None
 
     def failing(self, rows: LatticeRows) -> np.ndarray:
-        """Which rows are in groups that break the promise (bool, one per row)."""
+        """Mark the rows in groups that break the promise (bool, one per row)."""
         group, groups = self.seen(rows)
         return np.asarray(self.promise.failing(groups)[group])
 
     def seen(self, rows: LatticeRows) -> tuple[np.ndarray, Groups]:
-        """The group of each row, and the groups."""
+        """The group of each row (int64, one per row), and the groups."""
         group, first = number_keys(*rows.key([*self.axes, *self.fixed]))
         sizes = np.bincount(group, rows.counts, len(first)).astype(np.int64)
         if self.sensitive is None or self.coded is None:
@@ -44,7 +44,10 @@ class Scope(NamedTuple):
     def groups(
         self, sizes: np.ndarray, group: np.ndarray, value: np.ndarray, count: np.ndarray
     ) -> Groups:
-        """Groups of these sizes, with counts (see `Counts`) of the sensitive attribute, if any."""
+        """Groups of these sizes (int64), with counts of the sensitive attribute, if any.
+
+        `group`, `value` and `count` are parallel, as in `Counts`.
+        """
         if self.coded is None:
             return Groups(sizes, {})
         _, values, numbers, labels, ancestors = self.coded

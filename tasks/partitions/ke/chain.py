@@ -18,7 +18,7 @@ _STEPS_WORTH_COMPILING = 10**5
 
 
 class Chain(NamedTuple):
-    """The least and greatest value of each group, and the values that pass to the next one.
+    """The least and greatest value of each group, and the values that pass to the next (int64).
 
     `passed` are values that a group and the next could both have: of those with copies one is
     passed, of those without the value itself.
@@ -33,10 +33,11 @@ def chain_within(first: np.ndarray, last: np.ndarray, twice: np.ndarray, k: int)
     """A chain of groups of k distinct values that has all values, None where there is none.
 
     Args:
-        first: for each value as the least of a group, the first that may be its greatest; as many
-            as there are values where there is none.
-        last: the last that may be.
-        twice: how many of the values before each one occur more than once, and how many in all.
+        first: for each value as the least of a group, the first that may be its greatest (int64);
+            the number of values where there is none.
+        last: the last that may be (int64).
+        twice: how many of the values before each one occur more than once, and how many in all
+            (int64).
         k: smallest number of distinct values in a group.
     """
     d = len(first)
@@ -54,7 +55,7 @@ def chain_within(first: np.ndarray, last: np.ndarray, twice: np.ndarray, k: int)
 def _decide(
     first: Any, last: Any, twice: Any, k: int, offset: Any, value: Any, before: Any, best: Any
 ) -> bool:
-    """Whether a chain reaches the end; fills `value` and `before` of each state.
+    """Fill `value` and `before` of each state; return whether a chain reaches the end.
 
     A state is the least value a of a group and the number `over` of values from there to the
     greatest of the group before, at `offset[a] + over`. `value` is the largest number of different
@@ -117,7 +118,7 @@ def _read(
 
 
 def _passed(twice: np.ndarray, least: int, greatest: int, wanted: int) -> np.ndarray:
-    """Which values from `least` to `greatest` a group passes on that still wants so many."""
+    """The values from `least` to `greatest` that a group passes on, still wanting `wanted`."""
     shared = np.arange(least, greatest + 1)
     single = np.diff(twice[least : greatest + 2]) == 0
     wanted -= int((~single).sum()) + int(single[-1])
@@ -129,7 +130,10 @@ def _passed(twice: np.ndarray, least: int, greatest: int, wanted: int) -> np.nda
 
 
 def pieces(chain: Chain, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many rows of each value, in order, are in which group: sizes and groups of pieces."""
+    """Pieces of the sorted multiset: the number of rows and the group of each (both int64).
+
+    `counts` is the number of rows of each value (int64, ascending in the value).
+    """
     values = np.arange(len(counts))
     group = np.searchsorted(chain.greatest, values)  # the first that may have the value
     right = np.zeros(len(counts), dtype=np.int64)

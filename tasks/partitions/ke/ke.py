@@ -73,7 +73,7 @@ def partition(
 
 
 class _Cut(NamedTuple):
-    """The group of each row of a stratum, and what is proven of the objective, in exact units."""
+    """The group of each row of a stratum (int64), and proven bounds in exact units."""
 
     group: np.ndarray
     proven: Mapping[str, int]
@@ -115,7 +115,7 @@ class _FoundCuts(NamedTuple):
 
 
 def _certificate(objective: str, cuts: Sequence[_Cut], numbers: Exact) -> dict[str, Any]:
-    """What is proven of all strata together: sums are added, of ranges the largest counts."""
+    """The bounds proven for all strata together: sums are added, of ranges the largest counts."""
     total = sum if objective in ("sum", "weighted") else max
     names = cuts[0].proven if cuts else ()
     return {
@@ -125,7 +125,7 @@ def _certificate(objective: str, cuts: Sequence[_Cut], numbers: Exact) -> dict[s
 
 
 def _reached(column: Column, group: np.ndarray, numbers: Exact) -> dict[str, Any]:
-    """What the groups, after any merging, come to by each objective."""
+    """The value of each objective that the groups reach, after any merging."""
     groups = count(group, int(group.max(initial=0)) + 1, {column.name: column.coded()})
     ranges = KEAnonymity(k=1, e=Decimal(0), sensitive=column.name).measure(groups)["e"]
     ranges, sizes = ranges.astype(object), groups.sizes.astype(object)
@@ -147,13 +147,13 @@ def minimum_sum(
 
     Args:
         values: distinct, ascending, int64 or Python integers; differences must not overflow.
-        counts: how often each value occurs, at least once.
+        counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a run.
         e: smallest range of a run.
 
     Returns:
-        The positions where runs begin in the sorted multiset, with its size at the end, and the
-        sum of the ranges; None where no cut keeps the promise.
+        The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
+        the sum of the ranges; None where no cut keeps the promise.
 
     >>> values, counts = np.unique([54, 55, 56, 65, 70, 75, 75, 80, 85], return_counts=True)
     >>> minimum_sum(values, counts, k=3, e=2)

@@ -29,13 +29,13 @@ def minimum_max(
 
     Args:
         values: distinct, ascending, int64 or Python integers; differences must not overflow.
-        counts: how often each value occurs, at least once.
+        counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a run.
         e: smallest range of a run.
 
     Returns:
-        The positions where runs begin in the sorted multiset, with its size at the end, and the
-        largest range; None where no cut keeps the promise.
+        The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
+        the largest range; None where no cut keeps the promise.
 
     >>> values, counts = np.unique([54, 55, 56, 65, 70, 75, 75, 80, 85], return_counts=True)
     >>> minimum_max(values, counts, k=3, e=2)
@@ -72,7 +72,7 @@ def _cut(
 def _least_largest(points: Any, ends: Any, most: Any, queue: Any) -> None:
     """Fill, for each end, the least possible largest range; -1 where no run ends.
 
-    From the head of the queue on, starts and what is reached before them ascend, while the range
+    From the head of the queue on, starts and the largest ranges before them ascend, while the range
     from them to the end descends: the best start is where they cross, and that moves to the right.
     """
     candidate, head, tail = 0, 0, 0
@@ -93,7 +93,7 @@ def _enter(most: Any, queue: Any, new: int, head: int, tail: int) -> int:
 
 
 def _advance(points: Any, most: Any, queue: Any, end: int, head: int, tail: int) -> int:
-    """Move the head to the best start, and note what it comes to."""
+    """Move the head to the best start, and note its largest range."""
     last = points[end - 1]
     if head < tail:
         most[end] = max(most[queue[head]], last - points[queue[head]])

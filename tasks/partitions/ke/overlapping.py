@@ -24,9 +24,9 @@ _CELLS = 2 * 10**7
 class Overlapping(NamedTuple):
     """Groups by pieces of the sorted multiset.
 
-    `bounds` are the positions where pieces begin, with the multiset's size at the end; `group` is
-    the group of each piece; `largest` is the largest range, and `apart` the least one of groups
-    that do not overlap. No groups have a largest range below `bound`.
+    `bounds` are the positions where pieces begin (int64), with the multiset's size at the end;
+    `group` is the group of each piece (int64); `largest` is the largest range, and `apart` the
+    least one of groups that do not overlap. No groups have a largest range below `bound`.
     """
 
     bounds: np.ndarray
@@ -39,14 +39,14 @@ class Overlapping(NamedTuple):
 def minimum_max_overlapping(
     values: np.ndarray, counts: np.ndarray, k: int, e: int
 ) -> Overlapping | None:
-    """Share a multiset out to groups of k distinct values spanning e, the largest range least.
+    """Share out a multiset to groups of k distinct values spanning e, the largest range least.
 
     Where the search would take too long, the best groups that do not overlap are taken: their
-    largest range is at most twice the optimum, and `bound` says what is known of that.
+    largest range is at most twice the optimum, which is at least `bound`.
 
     Args:
         values: distinct, ascending, int64 or Python integers; differences must not overflow.
-        counts: how often each value occurs, at least once.
+        counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a group.
         e: smallest range of a group.
 
@@ -80,7 +80,7 @@ def minimum_max_overlapping(
 
 
 def _last(points: np.ndarray, largest: int) -> np.ndarray:
-    """For each least value of a group, the last that may be its greatest."""
+    """The last value that may be the greatest of a group, for each least one (int64)."""
     reach = np.minimum(points, points[-1] - largest) + largest
     last: np.ndarray = np.searchsorted(points, reach, side="right") - 1
     return last
@@ -131,7 +131,7 @@ def _search(
 ) -> tuple[Chain | None, int]:
     """The chain of the least largest range in [bound, apart), where there is one; and that range.
 
-    Small ranges are tried first: it mostly is near the bound, and they take less time.
+    Small ranges are tried first: the least is mostly near the bound, and they take less time.
     """
     ranges = _ranges(points, bound, apart)
     low, high, step = 0, len(ranges), 1  # no chain below low; high has one, or is apart

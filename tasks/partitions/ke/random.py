@@ -1,4 +1,4 @@
-"""(k,e)-anonymous groups of rows in random order: what any better partition is compared with."""
+"""(k,e)-anonymous groups of rows in random order: the baseline for better partitions."""
 
 from functools import cache
 from typing import Any
@@ -18,14 +18,14 @@ def at_random(
     What is left at the end joins the last group. Groups are numbered by their least value. O(n).
 
     Args:
-        codes: the value of each row, ascending in the value.
+        codes: the value of each row (integers, ascending in the value).
         units: the values by code, int64 or Python integers.
         k: smallest number of distinct values in a group.
         e: smallest range of a group.
         randomness: where the order comes from.
 
     Returns:
-        The group of each row, 0, 1, …; None where no group becomes valid.
+        The group of each row (int64), 0, 1, …; None where no group becomes valid.
     """
     order = np.argsort(randomness(len(codes)))
     shuffled = codes[order].astype(np.int64)
@@ -47,7 +47,7 @@ def at_random(
 
 
 def _fill(codes: Any, units: Any, k: int, e: int, seen: Any, group: Any) -> int:
-    """Write the group of each row; returns how many become valid.
+    """Write the group of each row; returns the number of valid groups.
 
     `seen` has, for each value, the last group that shows it.
     """

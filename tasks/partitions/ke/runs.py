@@ -1,4 +1,4 @@
-"""Groups that share out the sorted values: what the methods for (k,e)-anonymity have in common."""
+"""Runs of the sorted values: the common part of the methods for (k,e)-anonymity."""
 
 from functools import cache
 from typing import Any
@@ -12,7 +12,7 @@ WORTH_COMPILING = 20_000  # values: below, interpreting takes less time than loa
 
 
 def feasible(values: np.ndarray, k: int, e: int) -> bool:
-    """Whether all values (distinct, ascending) together are k distinct ones spanning e."""
+    """True where all values (distinct, ascending) are at least k and span e."""
     return len(values) >= k and int(values[-1]) - int(values[0]) >= e
 
 
@@ -56,7 +56,13 @@ def _compiled() -> Loop:
 
 
 def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Where runs begin in the whole multiset, given where they begin among the first copies."""
+    """The positions (int64) where runs begin in the whole multiset, with its size at the end.
+
+    Args:
+        starts: where they begin in the multiset of only the first copies (int64).
+        copies: the number of those copies of each value (int64).
+        counts: how often each value occurs (int64).
+    """
     ends = np.cumsum(copies)
     value = np.searchsorted(ends, starts, side="right")
     inner = starts - (ends[value] - copies[value])
@@ -65,7 +71,10 @@ def bounds_of(starts: np.ndarray, copies: np.ndarray, counts: np.ndarray) -> np.
 
 
 def starts_of(start: np.ndarray) -> np.ndarray:
-    """Where the runs of an optimum begin, given where the last run begins for each end."""
+    """The positions (int64) where the runs of an optimum begin.
+
+    `start` is where the last run begins, for each end (int32).
+    """
     chain = [int(start[-1])]
     while chain[-1]:
         chain.append(int(start[chain[-1]]))
@@ -80,10 +89,13 @@ def assign(
     Only rows whose value two runs share need an order, and get a random one.
 
     Args:
-        codes: the value of each row, below `values`.
-        values: how many values there are.
-        bounds: where runs begin among the sorted codes, and the number of rows.
+        codes: the value of each row (integers), below `values`.
+        values: the number of values.
+        bounds: where runs begin among the sorted codes, and the number of rows (int64).
         randomness: where the order of rows with equal values comes from.
+
+    Returns:
+        int64, one per row.
     """
     below = np.append(0, np.cumsum(np.bincount(codes, minlength=values)))
     first = np.searchsorted(bounds, below[:-1], side="right") - 1

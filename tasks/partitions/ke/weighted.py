@@ -32,13 +32,13 @@ def minimum_weighted(
 
     Args:
         values: distinct, ascending, int64 or Python integers; differences must not overflow.
-        counts: how often each value occurs, at least once.
+        counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a run.
         e: smallest range of a run.
 
     Returns:
-        The positions where runs begin in the sorted multiset, with its size at the end, and the
-        sum of size times range; None where no cut keeps the promise.
+        The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
+        the sum of size times range; None where no cut keeps the promise.
 
     >>> values, counts = np.unique([54, 55, 56, 65, 70, 75, 75, 80, 85], return_counts=True)
     >>> minimum_weighted(values, counts, k=3, e=2)
@@ -65,7 +65,7 @@ def minimum_weighted(
 
 
 def _points(values: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The values, each up to three times, and how many rows are before each, and at the end.
+    """The values, each up to three times, and the number of rows before each, and at the end.
 
     The cost is linear in where two runs part the copies of a value: it is best to part them before
     or after the first or the last copy, and those in between are one point.
@@ -104,7 +104,7 @@ def _scan(points: Any, before: Any, ends: Any, cost: Any, start: Any, queue: Any
 def _enter(
     points: Any, before: Any, cost: Any, queue: Any, ends: Any, new: int, head: int, tail: int
 ) -> int:
-    """Put a start into the queue, in the place of those that it will always beat; the new tail.
+    """Put a start into the queue in place of those that it will always beat; return the new tail.
 
     A run that could be two is never best: from the end of those two on, the start is not needed.
     """

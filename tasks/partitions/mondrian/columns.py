@@ -14,7 +14,7 @@ import numpy as np
 def place_sides(
     side: np.ndarray, sides: int, least: int, place: np.ndarray, ends: np.ndarray
 ) -> bool:
-    """Where each row goes if sides follow each other, and where those end.
+    """Fill in where each row goes if sides follow each other, and where those end.
 
     False where a side has fewer rows than `least`.
     """

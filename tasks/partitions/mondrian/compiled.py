@@ -54,14 +54,16 @@ def cut_by_part(
     rule: CountRule,
     strict: bool,
 ) -> np.ndarray:
-    """The final part of each row.
+    """The final part of each row (int64, one per row; 0, 1, …).
 
     Args:
         attributes: the quasi-identifiers.
-        stratum: the part of each row to begin with (0, 1, …, each occurring); they keep the rule.
-        order: the rows by stratum; rows with equal values are parted in this order.
-        sensitive: the codes of the sensitive attribute (one per row), where the rule needs them.
-        rule: what every part keeps.
+        stratum: the part of each row to begin with (int64; 0, 1, …, each occurring); all keep the
+            rule.
+        order: the rows by stratum (int64); rows with equal values are parted in this order.
+        sensitive: the codes of the sensitive attribute (integers, one per row), where the rule
+            needs them.
+        rule: the rule that every part keeps.
         strict: whether rows with equal values stay together.
     """
     codes = [*(one.codes for one in attributes), np.arange(len(order))]
@@ -78,7 +80,7 @@ def cut_by_part(
 
 
 def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
-    """Given the number of rows of each stratum, the parts that are open first."""
+    """Room to work in, the strata on the stack, given the number of rows of each (int64)."""
     rows, most = int(strata.sum()), tables.most
     stack = np.zeros((rows, 3), dtype=np.int32)
     stack[: len(strata), 1] = np.cumsum(strata)
@@ -104,7 +106,7 @@ def _cut_along(
     strict: bool,
     scratch: Scratch,
 ) -> int:
-    """Cut a part along attribute a, if that is allowable: see `_cut`."""
+    """Cut a part along attribute a, if that is allowed: see `_cut`."""
     begin, end, here = run
     there, attributes = (begin, end, 1 - here), len(scratch.widths)
     side, place = scratch.side[begin:end], scratch.place[begin:end]
@@ -138,7 +140,7 @@ def _cut(
     strict: bool,
     scratch: Scratch,
 ) -> int:
-    """Cut a part, if any cut is allowable: into how many children, whose `ends` are set."""
+    """Cut a part, if any cut is allowed; set the `ends` of its children and return their number."""
     widths = scratch.widths
     for a in range(len(widths)):
         widths[a] = width_of(tables, a, column_of(columns, run, a), strict)
@@ -166,7 +168,7 @@ def _cut_all(
     scratch: Scratch,
     group: np.ndarray,
 ) -> None:
-    """Fill `group`, given so many strata on the stack."""
+    """Fill `group`, given the number of strata on the stack."""
     least, open_, groups = max(rule.rows, rule.values), strata, 0
     stack, ends = scratch.stack, scratch.ends
     while open_:

@@ -1,4 +1,4 @@
-"""How one quasi-identifier of a part can be cut: how wide it is, and who is on which side."""
+"""Cuts along one quasi-identifier: the widths of parts, and the side of each row."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ from sfumato.tasks.microdata.table import Column
 class Attribute:
     """A quasi-identifier to be cut: by the order of its values, or down its hierarchy.
 
-    `codes` (one per row) number the values in ascending order, the null first where there is one.
-    Down a hierarchy, `nodes[level]` numbers the node above each code, from the value itself (level
-    0) to the root, and `spans[level]` says how many values are below that node. Without one
+    `codes` (int32, one per row) number the values in ascending order, the null first where there is
+    one. Down a hierarchy, `nodes[level]` numbers the node above each code, from the value itself
+    (level 0) to the root, and `spans[level]` is the number of values below that node. Without one
     `nodes` is None, and `spans[0]` is where each code lies: a number, date or timestamp where it
     is, another value at its rank, the null at the lowest. Spans (float64) are out of `length`.
     """
@@ -25,11 +25,11 @@ class Attribute:
     length: float
 
     def widths(self, rows: np.ndarray, starts: np.ndarray, strict: bool) -> np.ndarray:
-        """The normalized width of each part, -1 where no cut of it can have two sides.
+        """The normalized width of each part (float64), -1 where no cut of it can have two sides.
 
         Args:
-            rows: the rows of all parts, one part after the other.
-            starts: where parts begin in `rows`.
+            rows: the rows of all parts (int64), one part after the other.
+            starts: where parts begin in `rows` (int64, one per part).
             strict: whether equal values stay together.
         """
         codes = self.codes[rows]
@@ -42,15 +42,15 @@ class Attribute:
         return np.where(low < high if strict else sizes > 1, widths, -1.0)
 
     def sides(self, rows: np.ndarray, part: np.ndarray, strict: bool, lower: bool) -> np.ndarray:
-        """The side of the cut that each row is on, -1 where its part has no such cut.
+        """The side of the cut that each row is on (int64), -1 where its part has no such cut.
 
         Down a hierarchy there is a side for each child of the part's lowest common ancestor. In
         order there are two: strict, the values up to the median and those above it, or, if `lower`,
         up to the value before; else, the first half of the rows and the second.
 
         Args:
-            rows: the rows of all parts, one part after the other.
-            part: the part of each, ascending.
+            rows: the rows of all parts (int64), one part after the other.
+            part: the part of each (int64), ascending.
             strict: whether equal values stay together.
             lower: whether to cut below the median, which only a strict cut in order can.
         """

@@ -81,10 +81,13 @@ def cut_by_level(
 
     Args:
         attributes: the quasi-identifiers.
-        stratum: the part of each row to begin with (0, 1, …, each occurring).
-        order: the rows by stratum; rows with equal values are parted in this order.
-        judge: says which parts break a promise.
+        stratum: the part of each row to begin with (int64; 0, 1, …, each occurring).
+        order: the rows by stratum (int64); rows with equal values are parted in this order.
+        judge: tells which parts break a promise.
         strict: whether rows with equal values stay together.
+
+    Returns:
+        int64, one per row; 0, 1, ….
     """
     group = np.empty(len(order), dtype=np.int64)
     groups = 0
@@ -108,7 +111,7 @@ def _children(
     judge: PartJudge,
     strict: bool,
 ) -> np.ndarray:
-    """A number for the child that each row goes to, -1 where its part cannot be cut.
+    """The child that each row goes to (int64, one per row), -1 where its part cannot be cut.
 
     Rows with equal `part` follow each other, and parts are 0, 1, ….
     """
@@ -134,7 +137,7 @@ def _children(
 
 
 def _tries(widths: np.ndarray, strict: bool) -> Iterator[tuple[np.ndarray, bool]]:
-    """Which attribute each part is to be cut along (-1: none), and whether below the median.
+    """The attribute to cut each part along (int64, -1: none), and whether below the median.
 
     One try after the other, by descending width (attributes x parts, negative: no cut).
     """
@@ -152,7 +155,7 @@ def _sides(
     strict: bool,
     lower: bool,
 ) -> np.ndarray:
-    """The side of each row where each part is cut along the attribute of its choice."""
+    """The side of each row (int64) where each part is cut along the attribute of its choice."""
     side = np.full(len(rows), -1, dtype=np.int64)
     for number, one in enumerate(attributes):
         along = np.flatnonzero(choice[part] == number)
@@ -168,7 +171,7 @@ def _cut_compiled(
     judge: PartJudge,
     strict: bool,
 ) -> np.ndarray | None:
-    """What `cut_by_level` does, compiled; None where that cannot be or does not pay."""
+    """The result of `cut_by_level`, compiled; None where that is impossible or does not pay."""
     named = {promise.sensitive for promise in judge.promises if promise.sensitive}
     rule = count_rule(judge.promises)
     if rule is None or not attributes or len(named) > 1 or len(order) < _WORTH_COMPILING:

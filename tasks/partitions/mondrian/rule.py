@@ -19,7 +19,7 @@ _INT32 = 2**31 - 1
 
 
 class CountRule(NamedTuple):
-    """What every part keeps: rows, different sensitive values, and a largest share of each."""
+    """The least rows and different sensitive values of a part, and the largest share of a value."""
 
     rows: int
     values: int
@@ -36,7 +36,7 @@ def count_rule(promises: Sequence[PrivacyModel]) -> CountRule | None:
 
 
 def _is_counted(promise: PrivacyModel) -> bool:
-    """Whether a part's rows, different values and most frequent value decide."""
+    """True where a part's rows, different values and most frequent value decide."""
     if isinstance(promise, AlphaK):
         return promise.values is None and Fraction(promise.alpha).denominator <= _INT32
     return isinstance(promise, KAnonymity) or (
@@ -45,7 +45,7 @@ def _is_counted(promise: PrivacyModel) -> bool:
 
 
 def _keeps(values: np.ndarray, rule: CountRule, tally: np.ndarray) -> bool:
-    """Whether sensitive values are different and rare enough; `tally` is 0 before and after."""
+    """True where sensitive values are different and rare enough; `tally` is 0 before and after."""
     distinct, most, seen = 0, 0, 0
     for value in values:
         tally[value] += 1
@@ -60,7 +60,14 @@ def _keeps(values: np.ndarray, rule: CountRule, tally: np.ndarray) -> bool:
 
 
 def all_keep(values: np.ndarray, ends: np.ndarray, rule: CountRule, tally: np.ndarray) -> bool:
-    """True where all parts, given their `ends`, keep the rule about sensitive values."""
+    """True where all parts keep the rule about sensitive values.
+
+    Args:
+        values: the sensitive values of the parts' rows, one part after the other (int32).
+        ends: where each part ends in `values` (int32).
+        rule: the rule.
+        tally: room for every value (int32), 0 before and after.
+    """
     begin = 0
     for end in ends:
         if not _keeps(values[begin:end], rule, tally):

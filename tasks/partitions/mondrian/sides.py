@@ -1,4 +1,4 @@
-"""Where a part of Mondrian may be cut: widths, medians and sides of one attribute, in loops.
+"""Cuts of one part of Mondrian along one attribute, in loops: widths, medians and sides.
 
 `LOOPS` has the functions that are compiled, in the order in which they call one another.
 """
@@ -14,10 +14,11 @@ _FEW = 16  # values that are counted at once
 
 
 class Tables(NamedTuple):
-    """Attributes for compiled code: `Attribute.nodes` and `spans` of all, one after the other.
+    """Attributes for compiled code: all `nodes` (int32) and `spans` (float64) in sequence.
 
     Those of attribute a begin at `begins[a]`, by level and code, `sizes[a]` codes a level;
-    `levels[a]` is 0 for an attribute in order. `most` is the largest number of codes or nodes.
+    `levels[a]` is 0 for an attribute in order (all int64, one per attribute). `most` is the largest
+    number of codes or nodes.
     """
 
     nodes: np.ndarray
@@ -55,7 +56,7 @@ def _top(tables: Tables, a: int, codes: np.ndarray) -> int:
 
 
 def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
-    """The normalized width, -1 where no cut can have two sides."""
+    """The normalized width of an attribute's codes (int32), -1 where no cut can have two sides."""
     begin = tables.begins[a]
     if tables.levels[a]:
         top = _top(tables, a, codes)
@@ -70,7 +71,7 @@ def width_of(tables: Tables, a: int, codes: np.ndarray, strict: bool) -> float:
 
 
 def widest(widths: np.ndarray) -> int:
-    """The attribute of the largest width, the first of equal ones."""
+    """The attribute of the largest width (float64, one per attribute), the first of equal ones."""
     found = 0
     for a in range(1, len(widths)):
         if widths[a] > widths[found]:
@@ -99,7 +100,7 @@ def _select(codes: np.ndarray, rank: int) -> int:
 
 
 def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
-    """The lower median; `tally` has room for every code, `copy` for every row."""
+    """The lower median of codes (int32); `tally` has room for every code, `copy` for every row."""
     low = high = int(codes[0])
     for code in codes:
         low, high = min(low, code), max(high, code)
@@ -119,10 +120,10 @@ def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
 
 
 def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndarray) -> int:
-    """Which codes are above the median, or else above the value before.
+    """Mark in `side` the codes above the median, or above the value before if `lower`.
 
     Returns:
-        How many sides there are, 0 where one has fewer rows than `least`.
+        The number of sides, 0 where one has fewer rows than `least`.
     """
     cut = median
     if lower:
@@ -140,7 +141,7 @@ def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndar
 
 
 def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
-    """Which rows belong to the upper half, those with the median in their order."""
+    """Mark in `side` the upper half, rows with the median in their order; return 2 sides."""
     room = (len(codes) + 1) // 2
     for code in codes:
         room -= code < median
@@ -152,7 +153,10 @@ def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
 
 
 def down(tables: Tables, a: int, codes: np.ndarray, number: np.ndarray, side: np.ndarray) -> int:
-    """The child of the lowest common ancestor above each code; `number` is -1 before and after."""
+    """Fill `side` with each code's child of the lowest common ancestor; return their number.
+
+    `number` has room for every node (int32), and is -1 before and after.
+    """
     begin = tables.begins[a] + (_top(tables, a, codes) - 1) * tables.sizes[a]
     children = 0
     for i in range(len(codes)):

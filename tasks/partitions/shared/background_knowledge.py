@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.table import Microdata, key
 
 
 def known_columns(promise: PrivacyModel) -> tuple[str, ...]:
-    """The sensitive columns that an adversary is supposed to know."""
+    """The sensitive columns that an adversary is assumed to know."""
     return promise.known_columns
 
 
@@ -20,7 +20,7 @@ class WithKnownValues:
     """A promise that must hold for every value, in each group, of attributes that are known.
 
     `pairs` are the known values and the sensitive one of each row, coded together; `known` and
-    `value` tell of each pair which they are; `sensitive` is what the promise is about.
+    `value` are the two of each pair (int64, one per pair); `sensitive` is the protected attribute.
     """
 
     promise: PrivacyModel
@@ -32,7 +32,7 @@ class WithKnownValues:
 
     @classmethod
     def of(cls, promise: PrivacyModel, microdata: Microdata) -> "WithKnownValues":
-        """With the pairs that occur in a table."""
+        """A promise with the pairs that occur in a table."""
         sensitive = microdata[str(promise.sensitive)].coded()
         known, _ = dense(
             key([microdata[name] for name in known_columns(promise)], microdata.rows)[0]
@@ -47,7 +47,7 @@ class WithKnownValues:
         )
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Mark the groups that break the promise for some known value."""
+        """Mark the groups that break the promise for some known value (bool, one per group)."""
         pairs = groups.of(self.name)
         part, parts = dense(pairs.group * (int(self.known.max()) + 1) + self.known[pairs.value])
         sizes = np.bincount(part, pairs.count, parts).astype(np.int64)

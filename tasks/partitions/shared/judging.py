@@ -20,7 +20,7 @@ from sfumato.tasks.microdata.table import Microdata
 
 @dataclass(frozen=True, eq=False)
 class PartJudge:
-    """Promises, and of all rows (so many) the sensitive attributes that they speak of."""
+    """Promises, the sensitive attributes that they are about, and the number of all rows."""
 
     promises: Sequence[PrivacyModel]
     sensitive: Mapping[str, Coded]
@@ -45,7 +45,7 @@ class PartJudge:
         return cls(promises, coded, microdata.rows)
 
     def require(self, part: np.ndarray, parts: int) -> None:
-        """Make sure that the strata, the parts to begin with, keep every promise.
+        """Make sure that the strata, which are the first parts, keep every promise.
 
         Raises:
             PromiseError: where one breaks a promise.
@@ -59,7 +59,13 @@ class PartJudge:
                 )
 
     def broken(self, rows: np.ndarray, part: np.ndarray, parts: int) -> np.ndarray:
-        """Mark the parts (0, 1, …, each occurring) of some rows that break a promise (bool)."""
+        """Mark the parts that break a promise (bool, one per part).
+
+        Args:
+            rows: positions of rows (int64).
+            part: the part of each of them (int64; 0, 1, …, each occurring).
+            parts: the number of parts.
+        """
         broken = np.zeros(parts, dtype=bool)
         for promise in self.promises:
             groups, owner = self._groups(promise, rows, part, parts)
@@ -69,7 +75,7 @@ class PartJudge:
     def _groups(
         self, promise: PrivacyModel, rows: np.ndarray, part: np.ndarray, parts: int
     ) -> tuple[Groups, np.ndarray]:
-        """The groups that an adversary tells apart, the part of each, and last all other rows."""
+        """The groups that an adversary tells apart, last all other rows; and each group's part."""
         owner, known = np.arange(parts), [self.sensitive[name] for name in _known(promise)]
         if known:
             codes = [part, *(other.codes[rows] for other in known)]
@@ -89,9 +95,9 @@ class PartJudge:
         return Groups(sizes, counted), owner
 
     def _with_others(self, name: str, counts: Counts, group: int) -> Counts:
-        """The counts with those of one more group, of all other rows.
+        """The counts with those of one more group, which has all other rows.
 
-        For promises that compare a group with all rows; it makes no difference to others.
+        Promises that compare a group with all rows need it; to others it makes no difference.
         """
         others = self._totals[name] - counts.totals
         value = np.flatnonzero(others)

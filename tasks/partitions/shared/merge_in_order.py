@@ -21,17 +21,17 @@ def merge_in_order(
     """Merge groups that break a promise with the next of their stratum, until all are kept.
 
     A promise about some of the quasi-identifiers, or about each value of a sensitive attribute that
-    an adversary knows, is kept where it is kept in every group: what is told apart is unions of
-    those.
+    an adversary knows, is kept where every group keeps it: what an adversary tells apart is unions
+    of groups.
 
     Args:
         microdata: the table.
-        group: the group of each row, 0, 1, …; neighbours are alike.
-        stratum: the stratum of each group, ascending.
+        group: the group of each row (int64), 0, 1, …; neighbours are alike.
+        stratum: the stratum of each group (int64), ascending.
         promises: what must hold.
 
     Returns:
-        The group of each row, 0, 1, ….
+        The group of each row (int64), 0, 1, ….
 
     Raises:
         PromiseError: where a promise may break by merging, is judged on more than the groups'

@@ -14,7 +14,7 @@ from sfumato.expectations.groups.groups import Groups
 
 
 class GroupJudge(Protocol):
-    """A judge of which groups may not stay: a promise, or one for those who know more."""
+    """A judge of which groups must be merged: a promise, or one against those who know more."""
 
     @property
     def name(self) -> str:
@@ -22,7 +22,7 @@ class GroupJudge(Protocol):
         ...
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Mark the groups that may not (bool, one per group)."""
+        """Mark the groups that must be merged (bool, one per group)."""
         ...
 
 
@@ -33,11 +33,11 @@ def merge_until_kept(
 
     Args:
         groups: the groups in an order in which neighbours are alike.
-        stratum: the stratum of each group, ascending; groups of different strata are not merged.
+        stratum: the stratum of each group (int64), ascending; strata are not merged.
         promises: what must hold, monotone under merging.
 
     Returns:
-        For each group the number of the one that it becomes part of, 0, 1, … in the same order.
+        The group that each becomes part of (int64, one per group), 0, 1, … in the same order.
         A stratum that is one group and still breaks a promise stays as it is.
     """
     into = np.arange(len(groups))
@@ -54,7 +54,7 @@ def merge_until_kept(
 
 
 def _with_next(failing: np.ndarray, stratum: np.ndarray) -> np.ndarray:
-    """Choose groups to join with the one after them: of a run of failing ones every other.
+    """Choose groups to join with the next: of a run of failing ones every other (bool).
 
     The last of a stratum has none after it, and is joined with the one before.
     """

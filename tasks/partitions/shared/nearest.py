@@ -29,11 +29,11 @@ def nearest(codes: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
     Ties are broken by the order of the rows alone, so that equal input gives equal output.
 
     Args:
-        codes: one row per row and one column per column, integers from 0.
-        many: how many to find; there are never more than the other rows.
+        codes: integers from 0, rows x columns.
+        many: the number to find; there are never more than the other rows.
 
     Returns:
-        Row positions (int64) and distances (int64), both rows x min(many, rows - 1).
+        Row positions and distances, both int64, rows x min(many, rows - 1).
     """
     rows = len(codes)
     many = max(min(many, rows - 1), 0)
@@ -84,7 +84,10 @@ def by_groups(codes: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
 def _groups(
     columns: list[np.ndarray], sizes: list[int], rows: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows ordered so that equal ones are together, and where each group starts, with the end."""
+    """Rows ordered so that equal ones are together, and where each group starts, with the end.
+
+    Both are int64.
+    """
     if not columns:
         return np.arange(rows), np.array([0, rows])
     key, _ = pack(columns, sizes)
@@ -101,7 +104,7 @@ def _scan(
     distance: np.ndarray,
     filled: np.ndarray,
 ) -> None:
-    """Give each row that is not done the rows of its group that it does not have yet.
+    """Give each row that is not done those rows of its group that it does not have yet.
 
     A row that is not done has all rows that are nearer than `differ`, fewer than it wants: the
     group is searched no further than until it is done, less than twice as far as it wants.
