@@ -126,7 +126,7 @@ class Cover:
     values: int
 
     def sizes(self, groups: int) -> np.ndarray:
-        """The number of values that each of so many groups admits (int64, one per group)."""
+        """The number of values that each of some groups admits (int64, one per group)."""
         return np.bincount(self.group, minlength=groups)
 
 

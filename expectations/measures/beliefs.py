@@ -6,7 +6,7 @@ and Evfimievski, Gehrke, Srikant, Limiting privacy breaches in privacy preservin
 
 A person with exact quasi-identifiers q is known to be in the group q*, of which the release shows
 n(q*,s) rows with each value s. Given that the person has s, being one of these rows has the chance
-n(q*,s) / (N(q*) f(s|q*)): so many of the people with s in the population are in the release. Times
+n(q*,s) / (N(q*) f(s|q*)): that share of the people with s in the population is released. Times
 the prior f(s|q), and N(q*) cancels:
 
     β(q,s) = n(q*,s) f(s|q)/f(s|q*) / Σ_s' n(q*,s') f(s'|q)/f(s'|q*)

@@ -99,7 +99,7 @@ def risk(groups: Groups, near: Fraction = NEAR) -> Risk | None:
     """The risk of groups, None where there are no rows.
 
     Args:
-        groups: the groups, with a population where the journalist's risk is asked for.
+        groups: the groups, with a population where the journalist's risk is wanted.
         near: the share of one value from which a group counts as nearly homogeneous.
 
     Raises:

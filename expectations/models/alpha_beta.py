@@ -119,7 +119,7 @@ class AlphaBeta(PrivacyModel):
         )
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"alpha": Fraction(self.alpha), "beta": Fraction(self.beta)}
 
     def sentence(self) -> str:

@@ -66,7 +66,7 @@ class AlphaK(PrivacyModel):
         return {"alpha": largest(most, sizes), "k": k}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"alpha": Fraction(self.alpha), "k": self.k}
 
     def sentence(self) -> str:

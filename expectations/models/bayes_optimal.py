@@ -130,7 +130,7 @@ class BayesOptimal(PrivacyModel):
         """Only trying can tell: merging may break the promise and may mend it."""
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"rho2": Fraction(self.rho2)}
 
     def sentence(self) -> str:

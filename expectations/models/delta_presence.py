@@ -105,7 +105,7 @@ class DeltaPresence(PrivacyModel):
         return {"min": least, "max": largest(rows, people)}, failing
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"min": Fraction(self.min), "max": Fraction(self.max)}
 
     def sentence(self) -> str:

@@ -45,7 +45,7 @@ class KAnonymity(PrivacyModel):
         return {"k": k}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"k": self.k}
 
     def sentence(self) -> str:

@@ -84,7 +84,7 @@ class KEAnonymity(PrivacyModel):
         return {"k": int(scores["k"].min()), "e": e}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"k": self.k, "e": Fraction(self.e)}
 
     def sentence(self) -> str:

@@ -84,7 +84,7 @@ class DistinctLDiversity(_LDiversity):
         return {"l": least}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"l": self.l}
 
     def sentence(self) -> str:
@@ -128,7 +128,7 @@ class EntropyLDiversity(_LDiversity):
         return {"l": least}, int(self._below(found).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"l": Fraction(self.l)}
 
     def sentence(self) -> str:
@@ -212,7 +212,7 @@ class RecursiveLDiversity(_LDiversity):
         return observed, int(self._broken(scores, groups.sizes).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         least = {"percent": Fraction(self.negative.percent)} if self.negative else {}
         return {"c": Fraction(self.c), "l": self.l, **least}
 

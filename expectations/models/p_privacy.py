@@ -152,7 +152,7 @@ class PPrivacy(PrivacyModel):
         return self.check(coarsest) if coarsest.subdomains else None
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"tolerance": Fraction(self.tolerance)}
 
     def sentence(self) -> str:

@@ -87,7 +87,7 @@ class TCloseness(PrivacyModel):
         return {"t": farthest}, int(self._farther(distances).sum())
 
     def required(self) -> Mapping[str, Number]:
-        """The numbers that are promised, by the parameters of its verdicts."""
+        """The promised numbers by the parameters of a verdict."""
         return {"t": Fraction(self.t)}
 
     def sentence(self) -> str:

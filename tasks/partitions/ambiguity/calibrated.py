@@ -86,5 +86,5 @@ def calibrate(
         if (unplaced, -int(found.group.max())) < fewest:
             best, fewest = (found, stop), (unplaced, -int(found.group.max()))
     if best is None:
-        raise PromiseError("no groups were found of which all together are proven to keep α")
+        raise PromiseError("no groups were found that are proven to keep α together")
     return best

@@ -24,7 +24,7 @@ from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.nearest import nearest
 from sfumato.tasks.partitions.shared.thresholds import largest_k, needed_promises
 
-_NEAR = 15  # pairs of rows that may be tied: of each row with so many near it
+_NEAR = 15  # rows near each row, to which it may be tied
 _BLOCK = 1000  # rows for which a factor is found in seconds
 
 

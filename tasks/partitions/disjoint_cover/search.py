@@ -26,9 +26,9 @@ _VECTORS_OF_TREE = 40  # at least, for one more
 _TRIED = 4_000_000
 _TRIED_EACH = 500
 _LARGE = 50_000
-_PART = 4  # a part that is grown anew has at most one in so many of the vectors
+_PART = 4  # a part that is regrown has at most one in this many of the vectors
 _RAREST = 1e-9  # share of a value
-_JUDGED = 4  # judging a tree takes as long as growing one in so many of its vectors
+_JUDGED = 4  # judging a tree takes as long as growing one in this many of its vectors
 _LEAST = 1_000  # vectors that a part counts as at least
 Prune = Callable[[CutTree], CutTree]
 

@@ -58,9 +58,9 @@ def with_targets(
 def _wanted(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -> PPrivacy:
     wanted = needed_promises(PPrivacy, promises, parameters)
     if len({(promise.sensitive, promise.target, promise.per) for promise in wanted}) > 1:
-        raise PromiseError("p-privacy is promised with several targets; a group has one")
+        raise PromiseError("p-privacy is promised with several targets, but a group has one")
     if any(not isinstance(promise, PPrivacy | TCloseness) for promise in promises):
-        raise PromiseError("beside p-privacy, only t-closeness can be promised of declared targets")
+        raise PromiseError("besides p-privacy, only t-closeness can be promised of declared targets")
     return wanted[0]
 
 

@@ -55,8 +55,8 @@ def domain(
 ) -> MetricDomain:
     """The domain of a quasi-identifier: the values that its rows have.
 
-    The penalty of a node is the range of its values where they are numbers, else how many they are;
-    0 where there is only one.
+    The penalty of a node is the range of its values where they are numbers, else their number; 0
+    where there is only one.
 
     Args:
         codes: the value of each row (integers, one per row).
@@ -216,15 +216,15 @@ def kl(table: Generalized) -> float:
     original = table.original
     spread = sum(np.log(level.values[nodes]) for level, nodes in table.levels())
     everywhere = sum(np.log(domain.levels[0].values.sum()) for domain in original.domains)
-    told = np.log(table.count) - spread[table.group]
+    logs = np.log(table.count) - spread[table.group]
     likelihood = 0.0
     if table.rows_suppressed:
         withheld = table.suppressed[table.suppressed > 0]
-        logs = np.full(len(table.suppressed), -np.inf)
-        logs[table.suppressed > 0] = np.log(withheld) - everywhere
-        told = np.logaddexp(told, logs[table.value])
+        added = np.full(len(table.suppressed), -np.inf)
+        added[table.suppressed > 0] = np.log(withheld) - everywhere
+        logs = np.logaddexp(logs, added[table.value])
         likelihood = float((withheld * (np.log(withheld) - everywhere)).sum())
-    likelihood += float((table.count * told).sum())
+    likelihood += float((table.count * logs).sum())
     return _rounded((original.log_likelihood - likelihood) / original.rows)
 
 

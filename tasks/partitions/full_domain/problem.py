@@ -1,4 +1,4 @@
-"""A table and its promises as a search over a lattice: collapsed rows, levels, scopes, costs."""
+"""The problem of a lattice search: a table's collapsed rows, levels, promises and costs."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -72,10 +72,10 @@ class LatticeProblem:
 
     def _scope(self, promise: PrivacyModel, microdata: Microdata, place: dict[str, int]) -> Scope:
         """A promise on the columns of `rows`, given the place of each attribute of a promise."""
-        told = promise.adversary_columns if promise.quasi_identifiers else self.names
+        names = promise.adversary_columns if promise.quasi_identifiers else self.names
         known = {*promise.adversary_columns} - {*self.names}
         fixed = (len(self.names), *sorted(place[name] for name in known))
-        axes = tuple(axis for axis, name in enumerate(self.names) if name in told)
+        axes = tuple(axis for axis, name in enumerate(self.names) if name in names)
         if not promise.protects:
             return Scope(promise, axes, fixed)
         column = _sensitive(promise, microdata)
@@ -89,11 +89,11 @@ class LatticeProblem:
             rows: the distinct rows at the node.
             suppressed: which of them are suppressed (bool, one per distinct row).
         """
-        axes, told = len(self.levels), len(self.levels) + 1
+        axes, further = len(self.levels), len(self.levels) + 1
         kept = rows.take(~suppressed) if suppressed.any() else rows
         group, first = number_keys(*kept.key(range(axes + 1)))
         withheld = np.bincount(
-            rows.codes[told][suppressed], rows.counts[suppressed], rows.bounds[told]
+            rows.codes[further][suppressed], rows.counts[suppressed], rows.bounds[further]
         )
         table = Generalized(
             original=self.original,
@@ -101,7 +101,7 @@ class LatticeProblem:
             nodes=[codes[first] for codes in kept.codes[:axes]],
             sizes=np.bincount(group, kept.counts).astype(np.int64),
             group=group,
-            value=kept.codes[told],
+            value=kept.codes[further],
             count=kept.counts,
             suppressed=withheld.astype(np.int64),
             k=self.k,
@@ -117,7 +117,7 @@ def _require_judged(promises: Sequence[PrivacyModel], columns: Sequence[Column],
         if promise.reference_uri is not None or promise.needs_covers:
             raise PromiseError(
                 f"full-domain: {promise.name} cannot be aimed at, "
-                "for it is not judged from the table's groups alone"
+                "because it is not judged from the table's groups alone"
             )
 
 
@@ -129,13 +129,13 @@ def _sensitive(promise: PrivacyModel, microdata: Microdata) -> Column:
 
 
 def _levels(column: Column, strata: Sequence[str]) -> np.ndarray:
-    """The node above each category at each level that is allowed: a stratum is kept as it is."""
+    """The node above each category at each allowed level: a stratum stays at level 0."""
     levels = column.levels()
     return levels[:1] if column.name in strata else levels
 
 
 def _domain(column: Column, levels: np.ndarray) -> MetricDomain:
-    """The domain of a column; a null, which is alone below the root, has no influence on ranges."""
+    """The domain of a column; a null, alone below the root, has no influence on ranges."""
     units = None
     if is_ordered(column.values.type) and len(column.values):
         units = exact(column.values, column.name).units
@@ -150,12 +150,12 @@ def _collapsed(
     promises: Sequence[PrivacyModel],
     metric: Metric,
 ) -> tuple[LatticeRows, np.ndarray, dict[str, int]]:
-    """The distinct rows, the one of each row, and the place of each attribute of a promise."""
+    """The distinct rows, each row's (int64), and the column of each attribute of a promise."""
     categories = [column.category() for column in columns]
     categories.append(_joint([microdata[name] for name in strata], microdata.rows))
     beside = [microdata[name] for name in strata if microdata[name] not in columns]
-    told = [*beside, *microdata.with_roles("sensitive")] if metric == "kl" else []
-    categories.append(_joint(told, microdata.rows))
+    further = [*beside, *microdata.with_roles("sensitive")] if metric == "kl" else []
+    categories.append(_joint(further, microdata.rows))
     place: dict[str, int] = {}
     names = {column.name for column in columns}
     for promise in promises:
@@ -170,7 +170,7 @@ def _collapsed(
 
 
 def _joint(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:
-    """One code per row for the vector of some columns."""
+    """One code per row (int64) for the vector of some columns, and the number of codes."""
     if not columns:
         return np.zeros(rows, dtype=np.int64), 1
     different, codes = np.unique(key(columns, rows)[0], return_inverse=True)

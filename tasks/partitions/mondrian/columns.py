@@ -16,7 +16,15 @@ def place_sides(
 ) -> bool:
     """Fill in where each row goes if sides follow each other, and where those end.
 
-    False where a side has fewer rows than `least`.
+    Args:
+        side: the side of each row, 0, 1, … (int32).
+        sides: the number of sides.
+        least: smallest number of rows of a side.
+        place: to be filled, one per row (int32).
+        ends: to be filled, with room for one more than there are sides (int32).
+
+    Returns:
+        False where a side has fewer rows than `least`; `place` is not filled then.
     """
     ends[: sides + 1] = 0
     for one in side:

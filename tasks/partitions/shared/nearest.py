@@ -18,7 +18,7 @@ from sfumato.tasks.arrays.compiled import Loop, compile_loop
 
 _FEW_ROWS = 1024  # a table of all their distances is small
 _CELLS = 1 << 21  # distances held at a time
-_ROWS_PER_CHOICE = 10  # comparing so many rows directly costs as much as grouping all rows once
+_ROWS_PER_CHOICE = 10  # comparing this many rows directly costs as much as grouping all rows once
 
 
 def nearest(codes: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
