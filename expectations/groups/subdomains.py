@@ -62,7 +62,7 @@ def imbalance(target: Target, copies: np.ndarray) -> Fraction | None:
 
 
 def imbalances(target: Target, multisets: Iterable[np.ndarray]) -> Iterator[Fraction | None]:
-    """The `imbalance` of each of several multisets that have one target.
+    """The imbalance of each of several multisets that have one target, see `imbalance`.
 
     Raises:
         PromiseError: where the target is no distribution, or a multiset has no copies.
@@ -115,6 +115,9 @@ def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:
 
 
 def generalizes(target: Target, copies: np.ndarray, values: np.ndarray, fakes: int = 0) -> bool:
-    """True where the copies generalize the values and that many fakes, one for one."""
+    """True where the copies generalize the values and that many fakes, one for one.
+
+    Arguments are as for `fakes_needed`.
+    """
     whole = int(copies.sum()) == int(values.sum()) + fakes
     return whole and fakes_needed(target, copies, values) <= fakes

@@ -32,6 +32,8 @@ def declared_equal_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
 def declared_ordered_distance(shown: Subdomains, sizes: np.ndarray) -> Distances:
     """Values are as far apart as their ranks among the m that some group can have: 1/(m - 1) each.
 
+    Arguments are as for `declared_equal_distance`.
+
     Raises:
         PromiseError: where the attribute has no order, or for the reasons of the equal distance.
     """
@@ -47,6 +49,7 @@ def declared_hierarchical_distance(shown: Subdomains, sizes: np.ndarray) -> Dist
     """Values are as far apart as the level of their lowest common ancestor, over the height.
 
     The mean of the equal distances of the values generalized to the levels below the root.
+    Arguments are as for `declared_equal_distance`.
 
     Raises:
         PromiseError: where there is no hierarchy of them, or for the reasons of the equal distance.

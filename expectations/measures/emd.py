@@ -41,6 +41,8 @@ def equal_distance(counts: Counts, sizes: np.ndarray) -> Distances:
 def ordered_distance(counts: Counts, sizes: np.ndarray) -> Distances:
     """Values are as far apart as their ranks among the m different ones: 1/(m - 1) per rank.
 
+    Arguments are as for `equal_distance`.
+
     Raises:
         PromiseError: where the attribute has no order.
     """
@@ -61,7 +63,8 @@ def hierarchical_distance(counts: Counts, sizes: np.ndarray) -> Distances:
     """Values are as far apart as the level of their lowest common ancestor, over the height.
 
     What moves below a node of level L costs L over the height H. Summed over all nodes that is
-    the mean of the equal distances of the values generalized to the levels 0, …, H - 1.
+    the mean of the equal distances of the values generalized to the levels 0, …, H - 1. Arguments
+    are as for `equal_distance`.
 
     Raises:
         PromiseError: where the attribute has no hierarchy.

@@ -28,12 +28,15 @@ def below(numerators: np.ndarray, denominators: np.ndarray, bound: Fraction) -> 
 
 
 def largest(numerators: np.ndarray, denominators: np.ndarray) -> Fraction | None:
-    """The largest numerator / denominator, None where there is none; denominators are positive."""
+    """The largest numerator / denominator, None where there is none.
+
+    Numerators and denominators are parallel whole numbers; denominators are positive.
+    """
     return _extreme(numerators, denominators, sign=1)
 
 
 def smallest(numerators: np.ndarray, denominators: np.ndarray) -> Fraction | None:
-    """The smallest numerator / denominator, None where there is none; denominators are positive."""
+    """The smallest numerator / denominator, with arguments as for `largest`."""
     return _extreme(numerators, denominators, sign=-1)
 
 

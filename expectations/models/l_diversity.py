@@ -191,7 +191,7 @@ class RecursiveLDiversity(_LDiversity):
         return scores | ({"least": rarest(counts, self.negative.values)} if self.negative else {})
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Mark the groups that break most < c * rest, or show too little of a negative value."""
+        """Mark the groups that break most < c * rest, or lack a negative value (bool, one each)."""
         return self._broken(self.measure(groups), groups.sizes)
 
     def worst(self, groups: Groups) -> Worst:

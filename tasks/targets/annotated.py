@@ -79,7 +79,7 @@ def _shared(parts: list[int], denominator: int | None) -> list[int]:
     if len(possible) > denominator:
         raise SpecError(
             f"target: a node has {len(possible)} possible parts, which weights that add up to "
-            f"{denominator} cannot tell apart: use a larger denominator, or a tree of a smaller arity"
+            f"{denominator} cannot tell apart: use a larger denominator or a tree of smaller arity"
         )
     near = _two if len(possible) == 2 else _several
     found = iter(near(possible, denominator))

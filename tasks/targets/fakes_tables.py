@@ -17,7 +17,8 @@ class Savings:
     A copy of a node in place of one of its parent saves `gain[node]`. `shared[node]` has a row
     for each q from `low` to `high` and a column for each number of fakes from 0 to `width`: the
     most that is saved below the node when it passes q times on, with at most so many fakes; it is
-    negative where that is impossible, as no saving outweighs `never`.
+    negative where that is impossible, as no saving outweighs `never`. Tables are int64, or Python
+    integers where those overflow.
     """
 
     reach: Reach
@@ -45,7 +46,7 @@ class Savings:
         return np.where(np.arange(width + 1) < needed[:, None], self.never, saved)
 
     def best(self, node: int) -> np.ndarray:
-        """Like `shared`, by the most times that the node may pass on."""
+        """The same as `shared`, but by the largest q that the node may pass on."""
         return np.maximum.accumulate(self.shared[node], axis=0)
 
     def _row(self, node: int, copies: np.ndarray) -> np.ndarray:

@@ -29,13 +29,20 @@ def halve(state: SearchState, k: int, c: int, clusters: int, now: int) -> int:
 
 
 def copy_rows(into: np.ndarray, rows: np.ndarray, size: int) -> None:
-    """Write the first `size` rows to where `into` begins."""
+    """Copy the first `size` rows to the beginning of `into` (both int64)."""
     for i in range(size):  # compiling an assignment of slices takes seconds
         into[i] = rows[i]
 
 
 def cut_in_two(codes: np.ndarray, rows: np.ndarray, size: int, k: int) -> tuple[int, int]:
-    """Order rows from one far row to another; return where to cut them, and the least cost."""
+    """Order rows from one far row to another; return where to cut them, and the least cost.
+
+    Args:
+        codes: integers, rows x columns.
+        rows: positions of rows (int64), of which the first `size` are ordered in place.
+        size: the number of rows, at least 2k.
+        k: smallest size of a part.
+    """
     one = _farthest(codes, rows, size, rows[0])
     _order(codes, rows, size, one, _farthest(codes, rows, size, one))
     columns = codes.shape[1]

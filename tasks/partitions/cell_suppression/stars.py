@@ -23,7 +23,7 @@ def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.nda
 def stars(codes: np.ndarray, cluster: np.ndarray) -> int:
     """The number of suppressed cells: in each row, of columns that are not constant on its cluster.
 
-    See `constant` for the arguments.
+    Arguments are as for `constant`.
     """
     if not len(codes):
         return 0

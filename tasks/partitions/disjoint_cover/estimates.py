@@ -19,8 +19,9 @@ from sfumato.tasks.partitions.disjoint_cover.table import Table
 class Desk(NamedTuple):
     """Room to work in: of values, attributes, and values that groups admit.
 
-    `values` of the groups follow each other, those of group j from `starts[j]` on. `shares` sums
-    the expected shares of an attribute's values up to each; there is a 0 before each attribute's.
+    The `values` of the groups (int32) are adjacent, those of group j from `starts[j]` on. `shares`
+    (float64) are the cumulated expected shares of an attribute's values, with a 0 before each
+    attribute's. `following` and `mass` are float64, all else is int64.
     """
 
     owner: np.ndarray

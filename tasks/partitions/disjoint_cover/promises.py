@@ -126,7 +126,7 @@ class Others:
         )
 
     def require(self, roots: Sequence[np.ndarray]) -> None:
-        """Make sure that whole strata keep the promises.
+        """Make sure that whole strata keep the promises; a root has the vectors of one (int64).
 
         Raises:
             PromiseError: where one does not.

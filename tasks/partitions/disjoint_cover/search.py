@@ -70,7 +70,10 @@ def _error(judged: _Judged) -> float:
 
 
 class Search(NamedTuple):
-    """A search with its table, rule and queries; `prune` undoes cuts that break other promises."""
+    """A search with its table, rule and queries; `prune` undoes cuts that break other promises.
+
+    `frequent` has the share of each value in all rows (float64, one per value).
+    """
 
     table: Table
     rule: CoverRule

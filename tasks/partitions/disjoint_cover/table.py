@@ -78,7 +78,7 @@ class Taste(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Room to work in.
+    """Room to work in: float64 for `mass`, `scores`, `gains` and `draws`, else integers.
 
     `total` and `left`: rows with each value, in the part and on the left side. `admitted` and
     `mass`: values of each attribute that each side has, and their weight. `starts`: where the
@@ -102,7 +102,7 @@ class Room(NamedTuple):
 
 
 def room_for(table: Table, draws: np.ndarray) -> Room:
-    """Room for parts of a table, and uniform numbers to draw from."""
+    """Room for parts of a table, and uniform numbers to draw from (float64)."""
     values, (vectors, width) = int(table.begins[-1]), table.codes.shape
     return Room(
         np.zeros(values, dtype=np.int64),

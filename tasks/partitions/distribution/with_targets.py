@@ -60,7 +60,7 @@ def _wanted(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -
     if len({(promise.sensitive, promise.target, promise.per) for promise in wanted}) > 1:
         raise PromiseError("p-privacy is promised with several targets, but a group has one")
     if any(not isinstance(promise, PPrivacy | TCloseness) for promise in promises):
-        raise PromiseError("besides p-privacy, only t-closeness can be promised of declared targets")
+        raise PromiseError("besides p-privacy, declared targets can only promise t-closeness")
     return wanted[0]
 
 

@@ -145,7 +145,7 @@ class Generalized:
         return int(self.suppressed.sum())
 
     def levels(self) -> Iterator[tuple[DomainLevel, np.ndarray]]:
-        """Each quasi-identifier's level, and the groups' nodes of it."""
+        """Each quasi-identifier's level, and the groups' nodes of it (int64, one per group)."""
         for domain, level, nodes in zip(self.original.domains, self.node, self.nodes, strict=True):
             yield domain.levels[level], nodes
 

@@ -61,7 +61,10 @@ class LatticeRows:
         return LatticeRows(tuple(codes), tuple(bounds), self.counts)
 
     def at(self, levels: Sequence[np.ndarray], node: Node) -> "LatticeRows":
-        """All quasi-identifiers generalized to a node; rows stay apart."""
+        """All quasi-identifiers generalized to a node; rows stay apart.
+
+        `levels` has the node above each value at each level, by axis (integers, levels x values).
+        """
         rows = self
         for axis, (nodes, level) in enumerate(zip(levels, node, strict=True)):
             rows = rows.generalize(axis, nodes[level]) if level else rows

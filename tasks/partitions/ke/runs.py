@@ -12,7 +12,7 @@ WORTH_COMPILING = 20_000  # values: below, interpreting takes less time than loa
 
 
 def feasible(values: np.ndarray, k: int, e: int) -> bool:
-    """True where all values (distinct, ascending) are at least k and span e."""
+    """True where the values (integers; distinct, ascending) are at least k and span e."""
     return len(values) >= k and int(values[-1]) - int(values[0]) >= e
 
 

@@ -48,7 +48,7 @@ def place_sides(
 
 
 def column_of(columns: np.ndarray, run: tuple[int, int, int], column: int) -> np.ndarray:
-    """The rows of a part in one column, a view; `run` is begin, end and set of columns."""
+    """The rows of a part in one column (int32), a view; `run` is begin, end, set of columns."""
     begin, end, here = run
     return columns[here, column, begin:end]
 
@@ -60,7 +60,7 @@ def move(
     column: int,
     place: np.ndarray,
 ) -> np.ndarray:
-    """Write one column with its rows in their places; returns it where it was written, a view."""
+    """Write one column with its rows in their places (int32); return a view of the result."""
     from_, to = column_of(columns, here, column), column_of(columns, there, column)
     for i in range(len(place)):
         to[place[i]] = from_[i]

@@ -34,6 +34,7 @@ class Scratch(NamedTuple):
     `widths` of a part, a `tally` of its codes, the `number` of each node (-1 where it has none),
     how often each sensitive value was `seen` (0 at rest); the `side` and `place` of each row of a
     part and the `ends` of the children; and the `stack` of open parts: begin, end, set of columns.
+    `widths` is float64, all else is int32.
     """
 
     widths: np.ndarray

@@ -120,7 +120,7 @@ def median_of(codes: np.ndarray, tally: np.ndarray, copy: np.ndarray) -> int:
 
 
 def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndarray) -> int:
-    """Mark in `side` the codes above the median, or above the value before if `lower`.
+    """Mark in `side` the codes (int32) above the median, or above the value before if `lower`.
 
     Returns:
         The number of sides, 0 where one has fewer rows than `least`.
@@ -141,7 +141,7 @@ def above(codes: np.ndarray, median: int, lower: bool, least: int, side: np.ndar
 
 
 def halves(codes: np.ndarray, median: int, side: np.ndarray) -> int:
-    """Mark in `side` the upper half, rows with the median in their order; return 2 sides."""
+    """Mark in `side` (int32) the upper half, rows with the median in their order; returns 2."""
     room = (len(codes) + 1) // 2
     for code in codes:
         room -= code < median

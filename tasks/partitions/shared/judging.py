@@ -47,6 +47,8 @@ class PartJudge:
     def require(self, part: np.ndarray, parts: int) -> None:
         """Make sure that the strata, which are the first parts, keep every promise.
 
+        `part` is the part of each row of the table (int64), below `parts`.
+
         Raises:
             PromiseError: where one breaks a promise.
         """
