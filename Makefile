@@ -12,11 +12,11 @@ demo: $(STAMP)
 	$(RUN)/sfumato demo
 
 test: $(STAMP)
-	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "not (browser or postgres or packaging)"
+	$(RUN)/python -m pytest -n 2 -m "not (browser or postgres or packaging)"
 
 # What needs Chromium, PostgreSQL, MariaDB or a wheel of its own.
 services: $(STAMP)
-	$(RUN)/python -m pytest -n 2 --dist loadgroup -m "browser or postgres or packaging"
+	$(RUN)/python -m pytest -n 2 -m "browser or postgres or packaging"
 
 lint: $(STAMP)
 	$(RUN)/ruff check

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
+from tests.units import Units, rank
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=50, **_COMMON)
@@ -20,13 +21,15 @@ settings.register_profile("deep", max_examples=5000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: rank(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
     """Give what is set up once for many tests to one worker."""
-    for item in items:
-        for name in ("browser", "postgres"):
-            if item.get_closest_marker(name):
-                item.add_marker(pytest.mark.xdist_group(name))
+    return Units(config, log)
 
 
 @pytest.fixture

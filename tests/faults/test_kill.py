@@ -21,10 +21,7 @@ POINTS = [
     "after:sfumato.tasks.publication.publish:appear",
     "before:sfumato.tasks.evaluate:evaluate_release",
 ]
-pytestmark = [
-    pytest.mark.filterwarnings("default"),
-    pytest.mark.xdist_group("prefect"),  # one server for all of them
-]
+pytestmark = pytest.mark.filterwarnings("default")
 
 
 def versions(small):

@@ -10,10 +10,7 @@ import pytest
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.check import check
 
-pytestmark = [
-    pytest.mark.filterwarnings("default"),
-    pytest.mark.xdist_group("prefect"),  # one server for all of them
-]
+pytestmark = pytest.mark.filterwarnings("default")
 
 
 @pytest.fixture

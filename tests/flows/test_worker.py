@@ -7,10 +7,7 @@ from sfumato.tasks.publication.check import check
 from tests.fork_server import ROOT
 
 CANARY = "CANARYforeign"
-pytestmark = [
-    pytest.mark.filterwarnings("default"),
-    pytest.mark.xdist_group("prefect"),  # one server for all of them
-]
+pytestmark = pytest.mark.filterwarnings("default")
 
 
 def test_a_foreign_exception_leaves_no_trace(small, prefect_api, tmp_path):

@@ -17,7 +17,7 @@ from tests.release.small import Small, people
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("expectations", "flows", "tasks")
-pytestmark = [pytest.mark.packaging, pytest.mark.xdist_group("prefect")]  # one server for all
+pytestmark = pytest.mark.packaging
 
 
 @pytest.fixture(scope="module")

@@ -50,12 +50,8 @@ def questions(form, sensitive):
     return found
 
 
-# Queries of one release are drawn and answered once, for all databases.
-TOGETHER = [pytest.param(*form, marks=pytest.mark.xdist_group("-".join(form))) for form in FORMS]
-
-
 @pytest.mark.parametrize("kind", [*LOCAL, *SERVERS])
-@pytest.mark.parametrize(("form", "sensitive"), TOGETHER)
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
 def test_random_queries(form, sensitive, kind, tmp_path):
     declared, tables = release(form, sensitive)
     url = address(kind, tmp_path)
