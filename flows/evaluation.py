@@ -10,8 +10,9 @@ from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.source import ingest
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.line import fingerprint, read_state
-from sfumato.tasks.private.workdir import line_key
+from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.line import fingerprint
+from sfumato.tasks.private.state import read_state
 from sfumato.tasks.stages.evaluate import evaluate_release
 
 

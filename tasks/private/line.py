@@ -1,4 +1,4 @@
-"""A line's private state: of which source, and about whom, each version was.
+"""Of which source, and about whom, each version of a line was.
 
 Two releases of the same people grouped differently betray them, so a line remembers what it
 published: a keyed fingerprint of the represented rows, and a keyed hash of every unit.
@@ -13,35 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sfumato.expectations.errors import Fault
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 
 HASH_BYTES = 32
-
-
-class PublishedVersion(BaseModel):
-    """A version as the line remembers it: its rows and spec as digests."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    rows: str
-    spec: str
-    digest: str
-    units: bool
-
-
-class LineState(BaseModel):
-    """Every version the line published, and the one it was about to when last heard of."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    versions: dict[str, PublishedVersion] = {}
-    pending: tuple[str, PublishedVersion] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,21 +61,6 @@ def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
         hmac.digest(secret, str(value).encode(), "sha256") for value in unit.values.to_pylist()
     )
     return np.sort(np.frombuffer(hashes, dtype=f"V{HASH_BYTES}").view(f"S{HASH_BYTES}"))
-
-
-def read_state(line: Path) -> LineState:
-    """Read what the line remembers of its versions."""
-    try:
-        return LineState.model_validate_json((line / "state.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return LineState()
-    except (ValidationError, ValueError, OSError):
-        raise Fault(f"{line / 'state.json'}: cannot be read as a line's state") from None
-
-
-def write_state(line: Path, state: LineState) -> None:
-    """Replace what the line remembers."""
-    write_atomically(line / "state.json", state.model_dump_json().encode())
 
 
 def write_units(line: Path, version: str, units: np.ndarray) -> None:

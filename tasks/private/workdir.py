@@ -10,7 +10,6 @@ Every directory has mode 0700. Runs that were killed are swept by the next one.
 """
 
 import json
-import os
 import secrets
 import shutil
 import time
@@ -81,12 +80,3 @@ def _retained(run: Path) -> bool:
     except FileNotFoundError:
         return False
     return time.time() < float(until)
-
-
-def line_key(line: Path) -> bytes:
-    """The line's secret: 32 bytes, drawn once."""
-    path = line / "key"
-    with locked(line / ".lock"):
-        if not path.exists():
-            write_atomically(path, os.urandom(32))
-        return path.read_bytes()

@@ -19,7 +19,6 @@ from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Assessment, Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.formats import require_readable
 from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
@@ -30,6 +29,7 @@ from sfumato.tasks.publication.equivalence import equivalent
 from sfumato.tasks.publication.files import PAGE, page_beside, write_release
 from sfumato.tasks.publication.manifest import digest, manifest
 from sfumato.tasks.publication.software import software
+from sfumato.tasks.schema.formats import require_readable
 
 
 @dataclass(frozen=True)

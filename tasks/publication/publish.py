@@ -1,13 +1,16 @@
 """Atomic publication: staged beside its place, checked, synced, renamed, recorded.
 
-Everything happens under the line's lock. The private state records a version before the rename
-and the public record after it, so that a run killed in between is completed by the next one:
-readers see a whole version or none. Concurrent runs never share a version.
+Everything happens under two locks, first the private line's, then the public directory's: neither
+two directories of one line nor two lines of one directory are written at once. The private state
+records a version before the rename and the public record after it, so that a run killed in between
+is completed by the next one: readers see a whole version or none.
 """
 
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,16 +22,14 @@ from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.private.durable import locked, sync_directory, sync_tree
 from sfumato.tasks.private.line import (
     Identity,
-    LineState,
-    PublishedVersion,
-    read_state,
     read_units,
-    write_state,
     write_suppressed_rows,
     write_units,
 )
+from sfumato.tasks.private.state import LineState, PublishedVersion, read_state, write_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.line import Candidate, Line, Published
+from sfumato.tasks.publication.ownership import owned, require_ours
 from sfumato.tasks.publication.seal import require_sealed
 from sfumato.tasks.publication.versions import Record, read_record, write_record
 
@@ -41,8 +42,7 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
     Raises:
         PromiseError: where a new version could betray people together with an earlier one.
     """
-    line.public.mkdir(parents=True, exist_ok=True)
-    with locked(line.public / ".lock"):
+    with held(line):
         _recover(line)
         number = _decide(line, identity, versions)
     return None if number is None else line.public / number
@@ -57,8 +57,7 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
         PromiseError: where a file was changed, added or removed since the candidate was assessed,
             or the staged release does not pass the check that everyone can run.
     """
-    line.public.mkdir(parents=True, exist_ok=True)
-    with locked(line.public / ".lock"):
+    with held(line):
         _recover(line)
         number = _decide(line, identity, candidate.versions)
         if number is not None:
@@ -74,13 +73,22 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
         return Published(line.public / number, existed=False)
 
 
+@contextmanager
+def held(line: Line) -> Iterator[None]:
+    """Hold the locks of the private line and of its public directory, in this order."""
+    line.public.mkdir(parents=True, exist_ok=True)
+    with locked(line.private / ".publishing"), locked(line.public / ".lock"):
+        yield
+
+
 def _decide(line: Line, identity: Identity, versions: str) -> str | None:
     state, record = read_state(line.private), read_record(line.public)
+    require_ours(line, state, record, _directories(line))
     for number, known in sorted(state.versions.items()):
         if (known.rows, known.spec) == (identity.rows, identity.spec):
             return _still_there(line, number, record)
-    if (record.versions or state.versions or _directories(line)) and versions != "accepted-risk":
-        _require_disjoint(line, state, record, identity)
+    if state.versions and versions != "accepted-risk":
+        _require_disjoint(line, state, identity)
     return None
 
 
@@ -96,12 +104,12 @@ def _still_there(line: Line, number: str, record: Record) -> str:
     return number
 
 
-def _require_disjoint(line: Line, state: LineState, record: Record, identity: Identity) -> None:
+def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
     rule = "the source or the spec changed, and versions: disjoint"
     if identity.units is None:
         raise PromiseError(f"{rule} cannot be checked without a unit (unit: row)")
-    earlier = sorted({*record.versions, *state.versions, *_directories(line)})
-    unknown = [n for n in earlier if n not in state.versions or not state.versions[n].units]
+    earlier = sorted(state.versions)
+    unknown = [number for number in earlier if not state.versions[number].units]
     if unknown:
         raise PromiseError(
             f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
@@ -164,11 +172,13 @@ def appear(staging: Path, place: Path) -> None:
 
 
 def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None:
-    record = read_record(line.public)
+    state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
+        state, record = owned(line, state, record)
         write_record(line.public, record.with_new(number, known.digest, time))
-    state = read_state(line.private)
-    write_state(line.private, LineState(versions={**state.versions, number: known}))
+    versions = {**state.versions, number: known}
+    settled = {"versions": versions, "pending": None, "counter": record.counter}
+    write_state(line.private, state.model_copy(update=settled))
 
 
 def _recover(line: Line) -> None:
@@ -200,11 +210,11 @@ def _made(place: Path) -> str:
 
 def withdraw(line: Line, number: str) -> None:
     """Take back trust in a version: it stays, marked, and is current no more."""
-    with locked(line.public / ".lock"):
+    with held(line):
         write_record(line.public, read_record(line.public).withdrawn(number))
 
 
 def record_accuracy(line: Line, number: str, accuracy: list[dict[str, object]]) -> None:
     """Add what may be known of a version's accuracy to the public record."""
-    with locked(line.public / ".lock"):
+    with held(line):
         write_record(line.public, read_record(line.public).measured(number, accuracy))

@@ -10,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.formats import require_readable
 
 RECORD = "releases.json"
+_FORMAT = 1
 
 
 class Version(BaseModel):
@@ -28,11 +30,20 @@ class Version(BaseModel):
 
 
 class Record(BaseModel):
-    """A line's versions by number."""
+    """A line's versions by number.
+
+    Attributes:
+        format: 0 before records had numbers.
+        counter: how often the private state changed; see there.
+        owner: the keyed mark of the private line that publishes here.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    format: Literal[0, 1] = 0
     name: str
+    counter: int = 0
+    owner: str | None = None
     current: str | None = None
     versions: dict[str, Version] = {}
 
@@ -56,11 +67,8 @@ class Record(BaseModel):
         versions = {**self.versions, number: version}
         live = [n for n, v in sorted(versions.items()) if v.status != "withdrawn"]
         current = live[-1] if live else None
-        return Record(
-            name=self.name,
-            current=current,
-            versions={n: _with_status(v, n == current) for n, v in versions.items()},
-        )
+        statuses = {n: _with_status(v, n == current) for n, v in versions.items()}
+        return self.model_copy(update={"current": current, "versions": statuses})
 
 
 def _with_status(version: Version, current: bool) -> Version:
@@ -70,16 +78,25 @@ def _with_status(version: Version, current: bool) -> Version:
 
 
 def read_record(line: Path) -> Record:
-    """The record in a line's public directory; an empty one where nothing was published."""
+    """The record in a line's public directory; an empty one where nothing was published.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it is no record.
+    """
     try:
-        return Record.model_validate_json((line / RECORD).read_text(encoding="utf-8"))
+        document = json.loads((line / RECORD).read_text(encoding="utf-8"))
+        if isinstance(document, dict):
+            require_readable(line / RECORD, document, _FORMAT)
+        return Record.model_validate(document)
     except FileNotFoundError:
         return Record(name=line.name)
-    except (ValidationError, ValueError, OSError):
+    except (ValidationError, ValueError, RecursionError, OSError):
         raise Fault(f"{line / RECORD}: cannot be read as a record of versions") from None
 
 
 def write_record(line: Path, record: Record) -> None:
     """Replace the record atomically."""
-    document: Mapping[str, Any] = json.loads(record.model_dump_json())
+    newest = record.model_copy(update={"format": _FORMAT})
+    document: Mapping[str, Any] = json.loads(newest.model_dump_json())
     write_atomically(line / RECORD, canonical_json(document), mode=0o644)

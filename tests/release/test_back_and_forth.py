@@ -59,7 +59,7 @@ def counted(monkeypatch):
     for form in FORMS.values():
         count(form, "groups", "groups counted")
     count(pq, "write_table", "written")
-    count(pq, "read_table", "read")
+    count(pq, "ParquetFile", "read")
     count(files, "page", "pages")
     count(files, "_write_sql", "help tables")
     return calls

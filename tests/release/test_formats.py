@@ -9,10 +9,9 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
-from sfumato.tasks.declaration.formats import NEWEST, require_readable
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.schema.since import lowest_format, since
+from sfumato.tasks.schema.formats import NEWEST, lowest_format, require_readable, since
 from tests.release.forge import edit
 from tests.release.small import people
 

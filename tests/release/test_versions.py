@@ -82,7 +82,7 @@ def test_withdrawn_or_gone_versions_are_not_drawn_again(small):
 def test_without_the_private_state_nothing_new_is_drawn(small, tmp_path, monkeypatch):
     small.publish("one")
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other"))
-    with pytest.raises(PromiseError, match="not known here"):
+    with pytest.raises(PromiseError, match="the private state of another work directory"):
         small.publish("two")
 
 

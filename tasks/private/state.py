@@ -1,0 +1,95 @@
+"""What a line remembers of its versions: state.json, in the formats that were ever written.
+
+    0   versions, and the one that was about to appear
+    1   a counter that grows with every change, which the public record repeats: so that an old
+        backup put back is noticed; the mark by which the public record knew the line before its
+        key was changed
+
+Format 0 is read as 1. What was written in it stays beside the state as `state.format-0.json` when
+the line is first continued, so that older software can be given back its own.
+"""
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sfumato.expectations.errors import Fault
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.formats import require_readable
+
+STATE = "state.json"
+_FORMAT = 1
+
+
+class PublishedVersion(BaseModel):
+    """A version as the line remembers it: its rows and spec as digests."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rows: str
+    spec: str
+    digest: str
+    units: bool
+
+
+class LineState(BaseModel):
+    """Every version the line published, and the one it was about to when last heard of."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    counter: int = 0
+    former_mark: str | None = None
+    versions: dict[str, PublishedVersion] = {}
+    pending: tuple[str, PublishedVersion] | None = None
+
+
+def read_state(line: Path) -> LineState:
+    """Read what the line remembers of its versions.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it is no line's state.
+    """
+    place = line / STATE
+    try:
+        content = place.read_bytes()
+    except FileNotFoundError:
+        return LineState()
+    except OSError:
+        raise Fault(f"{place}: cannot be read as a line's state") from None
+    return parse_state(place, content)
+
+
+def parse_state(place: Path, content: bytes) -> LineState:
+    """A line's state as it is written; `place` is for messages.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it is no line's state.
+    """
+    try:
+        document = json.loads(content)
+        if isinstance(document, dict):
+            require_readable(place, document, _FORMAT)
+            document = {**document, "format": _FORMAT}
+        return LineState.model_validate(document)
+    except (ValidationError, ValueError, RecursionError):
+        raise Fault(f"{place}: cannot be read as a line's state") from None
+
+
+def write_state(line: Path, state: LineState) -> None:
+    """Replace what the line remembers; what an older format said is kept beside it."""
+    _keep_older_format(line)
+    write_atomically(line / STATE, state.model_dump_json(exclude_none=True).encode())
+
+
+def _keep_older_format(line: Path) -> None:
+    place = line / STATE
+    if place.exists():
+        content = place.read_bytes()
+        written = json.loads(content).get("format", 0)
+        if written != _FORMAT:
+            write_atomically(line / f"state.format-{written}.json", content)

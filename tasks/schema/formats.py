@@ -1,0 +1,75 @@
+"""The formats in which releases are published: every one ever published can be read.
+
+A release is written in the lowest format that can say its declaration, so that lines which use
+nothing new stay readable by older software. Format 0 has no number, and every key of it is written
+at any value. A later key is marked where it is declared, and left out wherever it is at its
+default: what does not use it is written, and digested, as it always was.
+
+    0   every release before formats had numbers
+    1   publish.csv.formulas: quote
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from sfumato.expectations.errors import InputError
+
+NEWEST = 1
+
+_MARK = "x-since-format"
+
+
+def since(format_: int, default: Any, description: str) -> Any:
+    """A key that came with a format: written where it is not at its default."""
+    return Field(
+        default,
+        description=description,
+        exclude_if=lambda value: value == default,
+        json_schema_extra={_MARK: format_},
+    )
+
+
+def lowest_format(part: Any) -> int:
+    """The lowest format that can say a declaration, a part of one, or parts in any container.
+
+    A kind of part that came later (a promise, partition or form) says so by an attribute `since`.
+    """
+    return max([getattr(type(part), "since", 0), *_formats_within(part)], default=0)
+
+
+def _formats_within(part: Any) -> Iterator[int]:
+    if isinstance(part, Mapping):
+        yield from map(lowest_format, part.values())
+    elif isinstance(part, Sequence) and not isinstance(part, str | bytes):
+        yield from map(lowest_format, part)
+    else:
+        for name, field in getattr(type(part), "__pydantic_fields__", {}).items():
+            value = getattr(part, name)
+            if value != field.default:
+                extra = field.json_schema_extra
+                yield extra.get(_MARK, 0) if isinstance(extra, dict) else 0
+                yield lowest_format(value)
+
+
+def require_readable(place: Path, document: Mapping[str, Any], newest: int = NEWEST) -> None:
+    """Refuse a document of a format that came after this software.
+
+    Args:
+        place: the file, for the message.
+        document: has its number under `format`; 0 where it has none.
+        newest: the newest format that is read here.
+
+    Raises:
+        InputError: in one line.
+    """
+    found = document.get("format", 0)
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise InputError(f"{place}: format is not a number of a format")
+    if found > newest:
+        raise InputError(
+            f"{place}: format {found} was made by newer software; this one reads formats up to "
+            f"{newest}: install a newer sfumato"
+        )
