@@ -20,7 +20,7 @@ from tests.query.test_matched import FORMS, declare, in_form, random_rows
 from tests.query.test_matched import worlds as every_world
 from tests.query.test_subdomains import SMALL
 from tests.query.worlds import HAVINGS as OF_LOSS
-from tests.query.worlds import in_every_world
+from tests.query.worlds import answers_on, in_every_world
 
 COUNT = Aggregate("count", None, "count(*)")
 COMPARED = {
@@ -97,17 +97,32 @@ def test_the_rewritten_query_keeps_the_same_rows(form, where, having):
     for seed in range(2):
         table = random_rows(np.random.default_rng(seed), [3, 4, 2, 5])
         tables = in_form(table, declared)
-        answer = answer_on(tables, declared, query)
+        answer, unlimited = answers_on(tables, declared, [query, everything])
         possible = {row["sex"] for row in answer.rows}
         certain = {r["sex"] for r, c in zip(answer.rows, answer.certain, strict=True) if c}
         assert certain <= possible
-        assert possible <= {row["sex"] for row in answer_on(tables, declared, everything).rows}
+        assert possible <= {row["sex"] for row in unlimited.rows}
         with session(tables) as connection:
             for reading, expected in (("possible", possible), ("certain", certain)):
                 found = fetch(connection, rewrite(query, declared, reading).tree)
                 assert {row[0] for row in found} == expected, reading
         kept += len(possible)
     assert kept or "MIN" in having
+
+
+@pytest.mark.parametrize("having", ["COUNT(*) = 0", "COUNT(*) < 1", "NOT COUNT(age) > 0.5"])
+@pytest.mark.parametrize("form", ["permuted", "split"])
+def test_no_group_of_an_answer_has_no_rows(form, having):
+    declared = declare(form)
+    tables = in_form(random_rows(np.random.default_rng(1), [3, 4]), declared)
+    query = f"SELECT sex, COUNT(*) AS n FROM microdata WHERE loss > 0 GROUP BY sex HAVING {having}"
+    assert answer_on(tables, declared, query.partition(" HAVING")[0]).rows != ()
+    assert answer_on(tables, declared, query).rows == ()
+    with session(tables) as connection:
+        assert fetch(connection, rewrite(query, declared, "possible").tree) == []
+    several = query.replace(having, "COUNT(*) <> 1")
+    more = answer_on(tables, declared, several.replace("<>", ">"))
+    assert answer_on(tables, declared, several) == more
 
 
 def test_a_document_says_which_rows_are_certain():
@@ -158,12 +173,12 @@ def test_a_certain_row_is_in_the_answer_of_every_world(form, sensitive, group_by
         table = random_rows(np.random.default_rng(seed), [2, 3])
         tables = in_form(table, declared)
         outcomes = losses_of(table, sensitive == "together", names, where)
-        for having in OF_LOSS:
-            query = f"SELECT {', '.join([*names, 'MIN(gain) AS least'])} FROM microdata"
-            query += f" WHERE {where}" if where else ""
-            query += " GROUP BY sex" if names else ""
-            answer = answer_on(tables, declared, f"{query} HAVING {having}")
-            told[having] += in_every_world(answer, names, having, outcomes)
+        query = f"SELECT {', '.join([*names, 'MIN(gain) AS least'])} FROM microdata"
+        query += f" WHERE {where}" if where else ""
+        query += " GROUP BY sex" if names else ""
+        answers = answers_on(tables, declared, (f"{query} HAVING {having}" for having in told))
+        for (having, found), answer in zip(told.items(), answers, strict=True):
+            found += in_every_world(answer, names, having, outcomes)
     assert told["COUNT(*) >= 0"]["certain"] or where.startswith("gain")
     for having in ("COUNT(*) < 3", "COUNT(loss) < 9"):
         assert bool(told[having]["empty"]) == bool(names and where)

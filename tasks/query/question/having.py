@@ -7,7 +7,7 @@ rows, while without GROUP BY there is one row of the answer, be it of no rows at
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -76,7 +76,7 @@ class Comparison:
         return [self.aggregate]
 
     def holds(self, bounds: Mapping[Aggregate, Bounds], reading: Reading) -> bool:
-        """Whether it surely, or possibly, holds; an answer that is null keeps nothing."""
+        """Decide whether it surely, or possibly, holds; an answer that is null keeps nothing."""
         found = bounds[self.aggregate]
         low, high = found.lower, found.upper
         if low is None or high is None or (found.may_be_empty and reading == "certain"):
@@ -109,7 +109,7 @@ class Joined:
         return [comparison.aggregate for comparison in self.comparisons]
 
     def holds(self, bounds: Mapping[Aggregate, Bounds], reading: Reading) -> bool:
-        """Whether it surely, or possibly, holds, each comparison taken by itself."""
+        """Decide whether it surely, or possibly, holds, each comparison taken by itself."""
         each = (part.holds(bounds, reading) for part in self.parts)
         return all(each) if self.kind == "and" else any(each)
 
@@ -129,6 +129,25 @@ def read_having(clause: exp.Expr | None, aggregate: Reader) -> Having | None:
     having = _read(clause.this, aggregate, negated=False)
     if len(having.aggregates) > _MOST:
         raise QueryError(f"HAVING takes at most {_MOST} comparisons")
+    return having
+
+
+def on_groups(having: Having) -> Having:
+    """The same clause about groups, which are in an answer with at least one row.
+
+    So `COUNT(*) = 0` is never possible, and `COUNT(*) <> 1` means `COUNT(*) > 1`.
+    """
+    if isinstance(having, Joined):
+        return replace(having, parts=tuple(on_groups(part) for part in having.parts))
+    aggregate, value = having.aggregate, having.value
+    if not aggregate.kind.counts_rows or aggregate.sensitive is not None:
+        return having
+    if having.operator == "<>" and value == 1:
+        return replace(having, operator=">")
+    too_few = value < 1 or (having.operator == "<" and value == 1)  # type: ignore[operator]
+    if having.operator in ("<", "<=", "=") and too_few:
+        zero = exp.Literal.number(0)
+        return replace(having, operator="<", value=Fraction(0), literal=zero)
     return having
 
 

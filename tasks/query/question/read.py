@@ -1,4 +1,4 @@
-"""What an analyst asks of the published microdata: one SELECT, held to an allow-list.
+"""The question of an analyst about the published microdata: one SELECT, held to an allow-list.
 
     SELECT [columns,] COUNT(*) | AGGREGATE(s) [AS name], …
     FROM microdata [WHERE predicate] [GROUP BY columns] [HAVING comparisons of aggregates]
@@ -24,7 +24,7 @@ from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.conditions import read_condition
-from sfumato.tasks.query.question.having import Having, read_having
+from sfumato.tasks.query.question.having import Having, on_groups, read_having
 from sfumato.tasks.query.question.question import TABLE, GroupColumn, Question
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.sql.parse import construct, parse, quote_name
@@ -51,6 +51,8 @@ def read_question(sql: str, declared: Terms) -> Question:
         condition, matching = read_condition(select.args.get("where"), declared)
         having = read_having(select.args.get("having"), partial(_aggregated, declared))
         _require_comparable(having, declared)
+        if having is not None and group_by:
+            having = on_groups(having)
         question = Question(items, condition, group_by, matching, having)
     except RecursionError:
         raise QueryError("nested too deep") from None
