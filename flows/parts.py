@@ -23,7 +23,7 @@ class StrictPart(BaseModel):
 
 
 class Publish(StrictPart):
-    """Where releases appear, and in which formats."""
+    """The place where releases appear, and their formats."""
 
     uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
     formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("parquet", "csv")

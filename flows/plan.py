@@ -7,13 +7,14 @@ from pathlib import Path
 from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.source import local_path
+from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.workdir import line_directory, work_directory
 from sfumato.tasks.publication.line import Line
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does and declares, and where."""
+    """The plan of a run: its spec, its declaration and its places."""
 
     spec: ReleaseSpec
     terms: Terms
@@ -42,4 +43,5 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
     base = path.absolute().parent
     public = local_path(spec.publish.uri, base, os.environ) / spec.name
     private = line_directory(work_directory(os.environ), spec.name)
+    finish_restoring(private)
     return Plan(spec, spec.terms(base), base, Line(spec.name, public, private))

@@ -1,4 +1,4 @@
-"""What a column's hierarchy would publish: its labels, level by level."""
+"""A preview of a column's hierarchy: its labels, level by level."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What must fit together in a release spec: each rule raises ValueError with the path of a key.
+"""The cross rules of a release spec: each raises ValueError with the path of a key.
 
 A rule asks the parts of the spec what they need; it knows no partition, form or promise by name.
 """
@@ -81,7 +81,7 @@ def _scopes(spec: SpecParts) -> None:
 
 
 def _misplaced(spec: SpecParts, promise: PrivacyModel) -> str | None:
-    """What is wrong with the columns that a promise is about."""
+    """The fault in the columns that a promise is about, None where there is none."""
     for name in promise.quasi_identifiers or ():
         if name not in spec.named("quasi-identifier"):
             return f"{name!r} is no quasi-identifier"
@@ -89,7 +89,7 @@ def _misplaced(spec: SpecParts, promise: PrivacyModel) -> str | None:
     if promise.sensitive is not None and promise.sensitive not in sensitive:
         return f"{promise.sensitive!r} is no sensitive column"
     if promise.protects and promise.sensitive is None and len(sensitive) > 1:
-        return "say which `sensitive` column it is about"
+        return "name the `sensitive` column it is about"
     return None
 
 
@@ -117,7 +117,7 @@ def _partition(spec: SpecParts) -> None:
 
 
 def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
-    """Why a promise can never be measured on what is published, where it cannot."""
+    """The reason why a promise can never be measured on what is published, if any."""
     if not spec.form.admits(promise):
         forms = sorted(name for name, kind in FORM_PARAMETERS.items() if kind.admits(promise))
         where = ", ".join(forms)
@@ -127,7 +127,7 @@ def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
 
 
 def _unknowable(spec: SpecParts, promise: PrivacyModel) -> str | None:
-    """What is wrong with the sensitive columns that an adversary is said to know."""
+    """The fault in the sensitive columns that an adversary is said to know, if any."""
     for name in promise.known_columns:
         if name == promise.sensitive or name not in spec.named("sensitive"):
             return f"known: {name!r} is no other sensitive column"

@@ -36,7 +36,7 @@ class ReleaseSpec(SpecParts):
         return self
 
     def terms(self, base: Path) -> Terms:
-        """What of this spec a release declares, files of it read relative to `base`.
+        """The part of this spec that a release declares, its files read relative to `base`.
 
         Raises:
             InputError: where a file cannot be read, or is no hierarchy or no target.
@@ -77,7 +77,7 @@ class ReleaseSpec(SpecParts):
 
 
 class SourceOverrides(StrictPart):
-    """What a run may change of the source."""
+    """The keys of the source that a run may change."""
 
     uri: str | None = None
     sha256: str | None = None
@@ -85,14 +85,14 @@ class SourceOverrides(StrictPart):
 
 
 class PublishOverrides(StrictPart):
-    """What a run may change of the publication."""
+    """The keys of the publication that a run may change."""
 
     uri: str | None = None
     formats: tuple[Format, ...] | None = None
 
 
 class Overrides(StrictPart):
-    """What one run may change; promises, roles, partition and form change in the spec alone."""
+    """The keys that a run may change; promises, roles, partition and form are the spec's alone."""
 
     source: SourceOverrides = SourceOverrides()
     publish: PublishOverrides = PublishOverrides()

@@ -18,7 +18,7 @@ with_settings = click.option(
 
 
 def overrides(settings: tuple[str, ...]) -> "Overrides":
-    """What the `--set` options of a run change of its spec."""
+    """The changes to a run's spec that its `--set` options ask for."""
     from sfumato.flows.spec import read_overrides
 
     return read_overrides(pairs("--set", settings))

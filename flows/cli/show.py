@@ -1,4 +1,4 @@
-"""What the command line shows: progress and messages on stderr, answers on stdout."""
+"""The output of the command line: progress and messages on stderr, answers on stdout."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""What a release declares of itself: the allow-listed part of its spec, and its row counts.
+"""The declaration of a release: the allow-listed part of its spec, and its row counts.
 
 Everything else in a release is a function of the published tables and of this.
 """
@@ -28,7 +28,7 @@ class _Frozen(BaseModel):
 
 
 class CsvFiles(_Frozen):
-    """How tables are written as CSV files."""
+    """The writing of tables as CSV files."""
 
     formulas: Literal["keep", "quote"] = since(
         1, "keep", "texts that a spreadsheet would run as formulas: as they are, or behind a quote"
@@ -61,7 +61,7 @@ def _by_name(columns: Any) -> Any:
 
 
 class Terms(_Frozen):
-    """What a spec says that may be published: the same for every version of an unchanged spec."""
+    """The part of a spec that may be published: the same for all versions of an unchanged spec."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""How much information a recoded table has lost, by the published table alone.
+"""The information that a recoded table has lost, measured on the published table alone.
 
 The measures are those of the literature (see `tasks.partitions.full_domain.metrics`, which measures
 the same before publication, on the domains of the original). Here a domain is what the published

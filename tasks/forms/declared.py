@@ -1,4 +1,4 @@
-"""What every form declares of itself in a spec: its parameters, and what it shows.
+"""The declaration of a form in a spec: its parameters, and the data that it shows.
 
 The subclasses stand beside their algorithms, in modules that import none of them.
 """
@@ -24,7 +24,7 @@ class Companions(Protocol):
 
     @property
     def promises(self) -> Sequence[PrivacyModel]:
-        """What is promised."""
+        """The promises of the release."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""What a form is: what is published of a partition, and what anyone can count in it."""
+"""Forms: the tables published of a partition, and the groups that anyone can count in them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol

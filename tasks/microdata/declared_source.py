@@ -1,4 +1,4 @@
-"""What the spec declares of the source, and whether the table that was read is so."""
+"""The spec's declarations about the source, as rules for the table that was read."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Where in a source something is wrong: file, row and column, and never the value.
+"""Errors that give the file, row and column of a fault in a source, and never the value.
 
 Rows are data records, numbered from 1: a header line and blank lines are not counted.
 """

@@ -1,4 +1,4 @@
-"""Where randomness comes from: always an argument, never a seed of anything published.
+"""Sources of randomness: always an argument, never a seed of anything published.
 
 `Randomness` takes n and returns n fresh unsigned 64-bit keys; a random order is a sort by them.
 """

@@ -1,4 +1,4 @@
-"""Which rows stay: null policies, and one row per unit."""
+"""The choice of rows: null policies, and one row per unit."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Which columns together already single people out: the smallest sets that leave a row alone.
+"""The smallest sets of columns that single people out, that is, leave a row alone.
 
 A row that is alone on some columns is alone on more of them, too. So sets are tried by size, and
 none that holds a smaller one which singles out: what is found is minimal, and nothing is missed up

@@ -1,4 +1,4 @@
-"""What may be said of a failure: messages of other libraries may quote the data."""
+"""Messages of failures that may be shown: those of other libraries may quote the data."""
 
 import errno
 from collections.abc import Iterator

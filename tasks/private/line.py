@@ -24,7 +24,7 @@ HASH_BYTES = 32
 
 @dataclass(frozen=True, eq=False)
 class Identity:
-    """What a release is of: rows and spec as digests, units as sorted keyed 32-byte hashes."""
+    """The identity of a release: rows and spec as digests, units as sorted keyed 32-byte hashes."""
 
     rows: str
     spec: str

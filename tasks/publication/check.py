@@ -34,7 +34,7 @@ from sfumato.tasks.schema.formats import require_readable
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found.
+    """The findings of a check.
 
     Attributes:
         verdicts: of every promise, measured again on the published tables.
@@ -138,7 +138,7 @@ def _require_regular_files(directory: Path) -> None:
 
 
 def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
-    """What a forged manifest could put on a terminal, and what it must look like."""
+    """The texts that a forged manifest could put on a terminal, and types that restrict them."""
     return [
         (declared.name, TypeAdapter(LineName)),
         (declared.title, TypeAdapter(Title)),

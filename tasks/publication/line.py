@@ -24,7 +24,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What may become a version: files that were assessed.
+    """A candidate for a version: files that were assessed.
 
     Attributes:
         release: the directory of the whole release.

@@ -1,4 +1,4 @@
-"""Which files were assessed: their SHA-256, so that nothing is published that changed since."""
+"""The SHA-256 of assessed files, so that nothing is published that changed since."""
 
 import hashlib
 from collections.abc import Mapping

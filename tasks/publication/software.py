@@ -1,4 +1,4 @@
-"""Which software makes a release's bytes."""
+"""The software that makes a release's bytes."""
 
 from importlib.metadata import version
 

@@ -17,7 +17,7 @@ _FORMAT = 1
 
 
 class Version(BaseModel):
-    """What is known of one version; nothing of it stands in the release itself."""
+    """The record of one version; nothing of it stands in the release itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

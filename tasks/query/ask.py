@@ -101,7 +101,7 @@ def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Pat
 def engine(
     tables: Files, declared: Declared, estimator: Estimator = "weighted"
 ) -> Iterator[Engine]:
-    """What takes questions on the published tables."""
+    """An engine that takes questions on the published tables, closed at the end."""
     with ENGINES[declared.form.shows](tables, declared, estimator) as opened:
         yield opened
 

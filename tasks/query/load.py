@@ -29,7 +29,7 @@ _KEY = (GROUP_ID, "hits")
 
 @dataclass(frozen=True)
 class _Loaded:
-    """What a database is to hold.
+    """The contents that a database is given.
 
     Attributes:
         tables: by their names.

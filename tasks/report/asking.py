@@ -1,4 +1,4 @@
-"""How to ask a release: the example query and the snippet that its page shows.
+"""The example query and the snippet that a release's page shows.
 
 Plain text on purpose, not rendered by a SQL library: the page must be the same bytes whichever
 version of one is installed, and nothing here is executed by us.

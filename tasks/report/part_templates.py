@@ -1,4 +1,4 @@
-"""Where a form's and a partition's words for the page stand: in `templates`, or beside the part."""
+"""The templates with the words of forms and partitions: in `templates`, or beside the part."""
 
 import inspect
 from collections.abc import Mapping

@@ -42,7 +42,7 @@ class StatedPromise:
 
 @dataclass(frozen=True)
 class RemainingUncertainty:
-    """What a (k,e)-promise leaves an attacker with."""
+    """The uncertainty in which a (k,e)-promise leaves an attacker."""
 
     name: str
     k: str

@@ -1,4 +1,4 @@
-"""What a steward declares of a source and its columns: what ingestion reads of a spec."""
+"""The columns of a source as a steward declares them, for ingestion to read."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
@@ -36,7 +36,7 @@ _BUILT_OF: Mapping[type[BaseModel], str] = {Intervals: "integer", Dates: "date",
 
 
 class ColumnSpec(Part):
-    """What a column is: its role, type, null policy, accepted values and hierarchy."""
+    """A column's role, type, null policy, accepted values and hierarchy."""
 
     role: Role
     type: ColumnType = "string"

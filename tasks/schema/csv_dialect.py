@@ -1,4 +1,4 @@
-"""How a steward declares that a CSV file is written."""
+"""The dialect of a CSV file, as a steward declares it."""
 
 from typing import Annotated, Self
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class CsvDialect(BaseModel):
-    """How a CSV file is written (RFC 4180 unless said otherwise)."""
+    """The dialect of a CSV file (RFC 4180 unless said otherwise)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -37,7 +37,7 @@ class Hierarchy:
                 raise InputError(f"{self.name}: row {number}: {fault}")
 
     def _fault(self, row: tuple[str, ...]) -> str | None:
-        """What is wrong with a row by itself."""
+        """The fault of a row by itself, None where there is none."""
         if len(row) < 2:
             return "a leaf needs the root above it"
         if len(row) != len(self.rows[0]):
@@ -48,7 +48,7 @@ class Hierarchy:
 
     @property
     def height(self) -> int:
-        """How many steps the root is above the leaves."""
+        """The number of steps from the leaves to the root."""
         return len(self.rows[0]) - 1
 
     @cached_property
@@ -144,7 +144,7 @@ def _prefix(value: str, length: int) -> str:
 
 
 def _misfit(row: tuple[str, ...], above: list[dict[str, tuple[str, ...]]]) -> str | None:
-    """What is wrong with a row beside the earlier ones, by what is above each of their labels."""
+    """The fault of a row beside earlier ones, by the labels above each of theirs, if any."""
     if row[0] in above[0]:
         return "the leaf stands in an earlier row"
     for level, label in enumerate(row):

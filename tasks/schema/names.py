@@ -6,7 +6,7 @@ GROUP_ID, COUNT = "group_id", "count"
 
 
 def safe_name(column: str) -> str:
-    """What a column is called in the names of files and tables.
+    """The name of a column within the names of files and tables.
 
     >>> safe_name("capital-loss")
     'capital_loss'

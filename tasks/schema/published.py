@@ -1,4 +1,4 @@
-"""What a release declares of its columns: all that a form needs to read its tables back."""
+"""The columns that a release declares: all that a form needs to read its tables back."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

@@ -116,7 +116,7 @@ class Conditions:
         return case.when(exp.and_(is_zero.copy(), above), high)
 
     def _is_unbounded(self, node: exp.Expr) -> bool:
-        """Whether it is a quotient whose divisor can be 0."""
+        """Decide whether it is a quotient whose divisor can be 0."""
         inner = node.unnest()
         return isinstance(inner, exp.Div) and not _is_nonzero(inner.args["expression"])
 

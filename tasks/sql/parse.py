@@ -46,7 +46,7 @@ def quote_name(name: str) -> str:
 
 
 def construct(node: exp.Expr) -> str:
-    """What SQL calls a node that is not allowed; names that a query made up are not repeated."""
+    """SQL's name of a node that is not allowed; names that a query made up are not repeated."""
     if isinstance(node, exp.Anonymous):
         return "an unknown function"
     if isinstance(node, exp.Func):

@@ -108,7 +108,7 @@ def _boolean(node: exp.Expr, columns: Mapping[str, ColumnType], depth: int) -> N
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:
-    """What a chain of the same connector joins, without recursion along the chain."""
+    """The operands of a chain of the same connector, found without recursion along the chain."""
     found: list[exp.Expr] = []
     waiting = [node]
     while waiting:

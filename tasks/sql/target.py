@@ -123,7 +123,7 @@ def _schemes() -> dict[str, Dialect]:
 
 
 def shown_place(address: URL) -> str:
-    """What messages call a database.
+    """The name of a database in messages, without accounts and passwords.
 
     >>> shown_place(make_url("mariadb://me:secret@db:3307/releases?password=secret"))
     'mariadb://db:3307/releases'

@@ -62,7 +62,7 @@ def _iso(text: str, is_date: bool) -> str:
 
 
 def _is_of_published(clause: exp.Where) -> bool:
-    """Whether a condition is on published columns, not on bounds."""
+    """Decide whether a condition is on published columns, not on bounds."""
     select = clause.parent
     source = select.args.get("from_") if isinstance(select, exp.Select) else None
     table = source.this if source else None

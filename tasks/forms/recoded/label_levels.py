@@ -1,4 +1,4 @@
-"""How far labels are generalized: the level of each in the hierarchy of its column."""
+"""The levels of labels in the hierarchies of their columns."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""What forms with recoded quasi-identifiers have in common: who looks alike is one group.
+"""The common part of forms with recoded quasi-identifiers: rows that look alike are one group.
 
 One table, `microdata`: labels in the place of quasi-identifiers, beside them the insensitive and
 sensitive columns as they are.

@@ -1,4 +1,4 @@
-"""Which subdomains stand for the sensitive values of each group: as narrow as its target allows."""
+"""The subdomains that stand for the values of each group, as narrow as its target allows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

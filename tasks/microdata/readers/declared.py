@@ -1,4 +1,4 @@
-"""What a steward declares of a source: where it is and how it is written."""
+"""The source as a steward declares it: its place and its format."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from sfumato.tasks.schema.registered_name import RegisteredName
 
 
 class Source(BaseModel):
-    """Where the microdata come from. Paths are relative to the spec; `${NAME}` is environment."""
+    """The source of the microdata. Paths are relative to the spec; `${NAME}` is environment."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What a reader of source files is: one module per format offers these."""
+"""Readers of source files: one module per format offers these functions."""
 
 from pathlib import Path
 from typing import Any, Protocol

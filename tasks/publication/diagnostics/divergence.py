@@ -1,4 +1,4 @@
-"""How far a recoded table is from the original: measures that need both, and so stay private.
+"""Distances of a recoded table from the original: they need both, and so stay private.
 
 Sources: KL divergence: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006);
 non-uniform entropy: Gionis and Tassa, k-anonymization with minimal loss of information (2009).

@@ -1,4 +1,4 @@
-"""How present the represented people are in groups that show only which values they admit.
+"""The presence of the represented people in groups that show only the values they admit.
 
 `expectations.models.alpha_beta` promises for every vector of quasi-identifiers there could be; this
 is about those that the table has, and so it stays private. Readings: see

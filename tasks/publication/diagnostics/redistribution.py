@@ -1,4 +1,4 @@
-"""How much a redistributed table has lost: what needs the original, and so stays private."""
+"""The information that a redistributed table has lost: it needs the original, so it is private."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a random query of a workload gives: bounds, and the truth over the represented rows."""
+"""The outcome of a random query: bounds, and the truth over the represented rows."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -38,12 +38,12 @@ class OriginalColumn:
         self._codes = column.codes
 
     def between(self, low: Any, high: Any) -> np.ndarray:
-        """Which rows have a value from low to high (bool)."""
+        """The rows that have a value from low to high (bool, one per row)."""
         first, end = bisect_left(self._values, low), bisect_right(self._values, high)
         return (self._codes >= first) & (self._codes < end)
 
     def among(self, values: Sequence[Any]) -> np.ndarray:
-        """Which rows have one of these values (bool)."""
+        """The rows that have one of these values (bool, one per row)."""
         wanted = set(values)
         known = np.array([*(value in wanted for value in self._values), False])
         found: np.ndarray = known[self._codes]

@@ -1,4 +1,4 @@
-"""How wide bounds are and how far from the truth, per query and per workload and level."""
+"""The widths of bounds and their distances from the truth, by query and by workload and level."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Measured:
 
     @property
     def inside(self) -> bool:
-        """Whether the truth is within the bounds; no truth is inside of none, or where allowed."""
+        """True where the truth is within the bounds, or is missing and may be."""
         if self.truth is None and self.may_be_empty:
             return True
         if self.truth is None or self.lower is None or self.upper is None:
@@ -44,7 +44,7 @@ class Measured:
 
     @property
     def estimate_error(self) -> float | None:
-        """How far the estimate is from the truth, by the truth; None where there is none, or 0."""
+        """The distance of the estimate from the truth, by the truth; None without one, or at 0."""
         if self.estimate is None or not self.truth:
             return None
         return float(abs(self.estimate - self.truth) / abs(self.truth))
@@ -58,7 +58,7 @@ class Measured:
 
     @property
     def workload(self) -> str:
-        """What the queries of its workload have in common, in words."""
+        """The name of its workload, in words."""
         asked = f"{self.aggregate}({self.sensitive or '*'})"
         if self.kind == "range":
             return f"{asked} by range of {self.over}"
@@ -93,7 +93,7 @@ class Summary:
     outside: int
 
     def public(self) -> dict[str, Any]:
-        """What may be known: nothing here depends on a truth."""
+        """The part that may be published: nothing in it depends on a truth."""
         lower, median, upper = self.widths.quartiles or (None, None, None)
         return {
             "workload": self.workload,

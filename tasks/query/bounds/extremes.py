@@ -14,19 +14,22 @@ from sfumato.expectations.exact import INT64_MAX
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """How many copies of each value surely count and possibly do, besides (int64)."""
+    """The copies of each value that surely count, and those that may count besides.
+
+    Both are int64, one per value.
+    """
 
     sure: np.ndarray
     maybe: np.ndarray
 
     @property
     def some(self) -> bool:
-        """Whether any copy surely counts."""
+        """True where some copy surely counts."""
         return bool(self.sure.any())
 
     @property
     def all(self) -> np.ndarray:
-        """How many copies of each value count at most."""
+        """The greatest number of copies of each value that count (int64, one per value)."""
         together: np.ndarray = self.sure + self.maybe
         return together
 

@@ -45,7 +45,7 @@ class Choices:
 
     @property
     def rows(self) -> tuple[int, int]:
-        """How many numbers count at least, and at most."""
+        """The least and the greatest number of numbers that count."""
         return int(self.least.sum()), int(self.most.sum())
 
 
@@ -126,7 +126,7 @@ def _least_of_known(choices: Choices) -> Fraction:
 
 
 class _Far(NamedTuple):
-    """What the farthest numbers come to: a variance, their number, sum, and deviation from c."""
+    """The farthest numbers' variance, how many they are, their sum, and their deviation from c."""
 
     ratio: Fraction
     rows: int

@@ -21,7 +21,7 @@ Ends = Sequence[tuple[Fraction, Fraction]]
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """How many rows of each cell are expected to count, and which sum is expected of them."""
+    """The expected number of each cell's rows that count, and their expected sum (float64)."""
 
     rows: np.ndarray
     sums: np.ndarray
@@ -37,7 +37,7 @@ class OfCells(Protocol):
 
     @property
     def fewest(self) -> int:
-        """How few values there are an answer of."""
+        """The smallest number of values that have an answer."""
         ...
 
 
@@ -119,7 +119,7 @@ class Cells:
         return [Bounds(*pair, of) for pair, of in zip(ends, near, strict=True)]
 
     def choices(self) -> Iterator[Choices]:
-        """What each cell may count of its groups, as intervals of numbers."""
+        """The choices of each cell among its groups' subdomains, as intervals of numbers."""
         digits = self._numbers.digits if self._numbers else 0
         return choices_of_cells(self._held, self._selected, digits)
 
@@ -144,7 +144,7 @@ class Cells:
         return Fraction(int(units), 10**self._numbers.digits if self._numbers else 1)
 
     def _near(self, expected: np.ndarray | None, ends: Ends) -> list[Fraction | None]:
-        """What is expected, within the bounds; None where nothing is."""
+        """The expected numbers, moved within the bounds; None where nothing is expected."""
         if expected is None:
             return [None] * len(ends)
         known = (None if np.isnan(of) else Fraction(float(of)) for of in expected)

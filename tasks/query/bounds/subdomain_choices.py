@@ -1,4 +1,4 @@
-"""What cells may count of the subdomains of groups, as intervals of numbers."""
+"""The choices of cells among the subdomains of groups, as intervals of numbers."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -22,10 +22,13 @@ from sfumato.expectations.exact import INT64_MAX
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """How many rows (`hits`, at least 1) of which group each cell selects, the three parallel.
+    """The rows that each cell selects of each group.
 
-    `cells` is how many cells there are: 0, 1, …, also those without a row. Groups ascend: what is
-    looked up for one is near to what was for the last one.
+    Attributes:
+        cell: of each selection (int64, one per selection).
+        group: that it selects from, ascending: neighbours look up neighbouring numbers (int64).
+        hits: the number of rows that it selects, at least 1 (int64).
+        cells: the number of all cells 0, 1, …, also of those without a row.
     """
 
     cell: np.ndarray
@@ -34,7 +37,7 @@ class Selected:
     cells: int
 
     def sums(self, numbers: np.ndarray) -> np.ndarray:
-        """The sum of a number for each selection, by cell."""
+        """The sums of `numbers` (one per selection) by cell (same dtype, one per cell)."""
         sums = np.zeros(self.cells, dtype=numbers.dtype)
         np.add.at(sums, self.cell, numbers)
         return sums
@@ -42,23 +45,23 @@ class Selected:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Values that follow each other, each so many times."""
+    """Values (int64, ascending or descending), each of which occurs `times` (int64) times."""
 
     values: np.ndarray
     times: np.ndarray
 
     @cached_property
     def before(self) -> np.ndarray:
-        """How many copies there are before each value, and last how many there are."""
+        """The number of copies before each value, and last of all (int64, one more than values)."""
         return np.append(0, np.cumsum(self.times))
 
     @cached_property
     def sums(self) -> np.ndarray:
-        """The sum of the copies before each value, and last that of all."""
+        """The sum of the copies before each value, and last that of all (one more than values)."""
         return np.append(0, np.cumsum(self.values * self.times))
 
     def total(self, copies: np.ndarray) -> np.ndarray:
-        """The sum of so many copies, from the first one on."""
+        """The sum of so many `copies` (int64), from the first one on (same shape)."""
         at = np.searchsorted(self.before, copies, side="right") - 1
         values = np.append(self.values, 0)
         total: np.ndarray = self.sums[at] + (copies - self.before[at]) * values[at]
@@ -72,11 +75,16 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What groups 0, 1, … show: `times` copies of subdomains in which some value counts.
+    """The subdomains that groups 0, 1, … show, as far as some of their values count.
 
-    `group`, `least`, `greatest` (the ranks of the least and of the greatest value that counts),
-    `inside` (whether all values count) and `times` are parallel, int64; `sizes` are how many copies
-    each group shows of any subdomain, and `units` the values as integers, ascending, by rank.
+    Attributes:
+        group: that shows a subdomain (int64, one per subdomain, as are the next four).
+        least: the rank of its least value that counts (int64).
+        greatest: the rank of its greatest value that counts (int64).
+        inside: 1 where all of its values count, else 0 (int64).
+        times: the number of its copies (int64).
+        sizes: the number of copies of any subdomain that a group shows (int64, one per group).
+        units: the values as integers, ascending (int64 or object, one per rank).
     """
 
     group: np.ndarray
@@ -88,12 +96,12 @@ class Held:
     units: np.ndarray
 
     def counts(self, selected: Selected) -> tuple[np.ndarray, np.ndarray]:
-        """How many rows of each cell count at least, and at most."""
+        """The least and the greatest number of rows that count (int64, one per cell)."""
         most = np.minimum(selected.hits, self._copies(self.times)[selected.group])
         return selected.sums(self.sure(selected)), selected.sums(most)
 
     def sure(self, selected: Selected) -> np.ndarray:
-        """How many rows of each selection count at least."""
+        """The least number of each selection's rows that count (int64, one per selection)."""
         free = self.sizes - self._copies(self.times * self.inside)
         least: np.ndarray = np.maximum(selected.hits - free[selected.group], 0)
         return least

@@ -14,7 +14,7 @@ def sum_of(number: Fraction, whole: bool) -> Value:
 
 
 def value_of(value: Any, whole: bool) -> Value:
-    """What DuckDB returned, exactly: a float counts as the decimal number that is printed."""
+    """The exact value that DuckDB returned: a float counts as the decimal number it prints as."""
     if whole:
         return int(value)
     if isinstance(value, float):

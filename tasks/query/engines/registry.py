@@ -1,4 +1,4 @@
-"""What opens the engine of a release, by the way in which its form shows a person."""
+"""The openers of engines, by the way in which a form shows a person."""
 
 from collections.abc import Mapping
 

@@ -117,7 +117,7 @@ class RowsEngine:
         return replace(limits, may_be_empty=low < aggregate.kind.fewest)
 
     def _choices(self, question: Question, name: str) -> dict[Key, Choices]:
-        """Which values of a column the rows of each cell may have, of each group."""
+        """The choices of each cell's rows among the values of a column in each group."""
         width = len(question.group_by)
         query = SensitiveConditions(question, self._relations).choices(name)
         rows = fetch(self.connection, query)

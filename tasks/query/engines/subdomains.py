@@ -134,7 +134,7 @@ class SubdomainsEngine:
         return np.asarray(pc.is_in(values, meant).to_numpy(zero_copy_only=False), dtype=bool)
 
     def _selected(self, asking: SubdomainQueries, cells: int) -> tuple[Selected, "_Shown"]:
-        """How many rows each cell selects of each group, and what these groups show."""
+        """The rows that each cell selects of each group, and the subdomains these groups show."""
         cell, of, hits = _arrays(fetch_table(self.connection, asking.hits()))
         shown, told = fetch_table(self.connection, asking.shown()), self.nodes.told
         group, times, target = _arrays(shown.select(["group_id", "count", "target"]))
@@ -175,7 +175,7 @@ class _Shown:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many copies each group shows."""
+        """The number of copies that each group shows (int64, one per group)."""
         sizes = np.zeros(self.groups, dtype=np.int64)
         np.add.at(sizes, self.group, self.times)
         return sizes

@@ -1,4 +1,4 @@
-"""What help tables a release has, by the way in which its form shows a person."""
+"""The help tables of releases, by the way in which a form shows a person."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

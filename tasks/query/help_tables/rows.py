@@ -34,13 +34,13 @@ class _Sorted:
 
     @property
     def hits(self) -> np.ndarray:
-        """Which value of its group, in ascending order, each row has: 1 for the smallest."""
+        """The rank of each row's value in its group, 1 for the smallest (int64, one per row)."""
         hits: np.ndarray = np.arange(len(self.codes)) - self.start + 1
         return hits
 
     @property
     def mirrored(self) -> np.ndarray:
-        """For the h-th smallest value of a group the position of its h-th largest."""
+        """At a group's h-th smallest value, the position of its h-th largest (int64)."""
         mirrored: np.ndarray = self.start + self.end - 1 - np.arange(len(self.codes))
         return mirrored
 

@@ -36,7 +36,7 @@ class Nodes:
         return np.minimum.reduceat(least, ends)[::2], np.maximum.reduceat(greatest, ends)[::2]
 
     def number(self, wanted: np.ndarray) -> np.ndarray:
-        """How many values of each subdomain are wanted, by rank."""
+        """The number of `wanted` values (bool, by rank) in each subdomain (int64, one per node)."""
         before = np.append(0, np.cumsum(wanted[self.order]))
         found: np.ndarray = before[self.told.last + 1] - before[self.told.first]
         return found

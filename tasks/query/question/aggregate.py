@@ -36,4 +36,4 @@ class Aggregate:
 
 
 ROWS = Aggregate("count", None, "count(*)")
-"""How many rows there are."""
+"""The number of rows."""

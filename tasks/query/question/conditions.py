@@ -18,7 +18,7 @@ from sfumato.tasks.sql.predicate import check_predicate
 def read_condition(
     where: exp.Expr | None, declared: Terms
 ) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
-    """What is asked of columns published as they are, and of sensitive values apart from rows.
+    """The condition on columns published as they are, and those on values apart from rows.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -30,7 +30,7 @@ def read_condition(
 
 
 def question_of(aggregate: Aggregate, where: exp.Expr, declared: Terms) -> Question:
-    """What is asked of the rows on which a condition of ours holds.
+    """The question of an aggregate over the rows on which a condition of ours holds.
 
     Raises:
         QueryError: where the condition joins what the release does not.
@@ -91,7 +91,7 @@ def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
 
 
 def _of_no_column(declared: Terms) -> tuple[str, ...] | None:
-    """Where rows stand nowhere, what is true or false of all is asked of some values of them."""
+    """The columns that a condition on no column counts as one on, where rows stand nowhere."""
     way = WAYS[declared.form.shows]
     return way.bundles(declared)[declared.named("sensitive")[0]] if way.without_rows else None
 

@@ -27,7 +27,7 @@ class GroupColumn:
 
 @dataclass(frozen=True)
 class Matching:
-    """Which values are meant: a condition on columns that keep their association.
+    """A condition on columns that keep their association: the values that are meant.
 
     These are sensitive ones, or a quasi-identifier that stands by itself.
     """
@@ -78,7 +78,7 @@ class Question:
         return replace(self, shown=(*self.shown, ROWS)) if self.having and self.group_by else self
 
     def surely_wants(self, bounds: Mapping[Aggregate, Bounds]) -> bool:
-        """Whether a row is surely in the answer: HAVING keeps it, and a group has rows."""
+        """Decide whether a row is surely in the answer: HAVING keeps it, and a group has rows."""
         if self.having is None:
             return True
         exists = not self.group_by or bool(bounds[ROWS].lower)
@@ -86,7 +86,7 @@ class Question:
 
 
 def sides(label: str) -> tuple[str, str]:
-    """What the bounds of an aggregate are called in a rewritten query."""
+    """The names of an aggregate's bounds in a rewritten query."""
     return f"{label}_{BOUNDS[0]}", f"{label}_{BOUNDS[1]}"
 
 

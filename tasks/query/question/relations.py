@@ -13,7 +13,7 @@ GROUP_ID = "group_id"
 
 @dataclass(frozen=True)
 class Relations:
-    """Where the rows stand, and where the sensitive values of a group.
+    """The tables of the rows, and of the sensitive values of groups.
 
     `rows` is the table of all columns that are published as they are, with group_id.
     """

@@ -72,7 +72,7 @@ class AnswerColumns:
         return [exp.column(exp.to_identifier(name, quoted=name[0].isdigit())) for name in names]
 
     def _kept(self, having: Having, reading: Reading) -> exp.Expr:
-        """Which rows are returned: a group that is wanted for certain surely has rows."""
+        """The condition on returned rows: a group that is wanted for certain surely has rows."""
         wanted = self._wanted(having, reading)
         return self._and_some(wanted) if reading == "certain" and self.question.group_by else wanted
 

@@ -62,7 +62,7 @@ def totals_query(question: Question, sensitive: str, rows: str = TABLE) -> exp.S
 
 
 def _selected(question: Question, rows: str) -> exp.Select:
-    """How many rows of each group are selected, for each combination of the group columns."""
+    """The query that counts each group's selected rows by the values of the group columns."""
     keys = [_column(name, rows) for name in (*question.group_by, _GROUP_ID)]
     renamed = [
         key if key.name == inner.name else alias(key, inner.name, quoted=True)

@@ -47,7 +47,7 @@ def spell_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
 
 
 def _write_booleans(tree: exp.Expr, types: Types) -> None:
-    """Where there is no least and greatest boolean, there are all and some."""
+    """Write the least boolean as "all of them" and the greatest as "some of them"."""
     for extreme in list(tree.find_all(exp.Min, exp.Max)):
         if _bounded(extreme, types) == "boolean":
             kind = exp.LogicalAnd if isinstance(extreme, exp.Min) else exp.LogicalOr

@@ -1,4 +1,4 @@
-"""What databases are given, by the name of the way in which a form shows a person."""
+"""The SQL of releases, by the name of the way in which a form shows a person."""
 
 from collections.abc import Mapping
 

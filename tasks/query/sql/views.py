@@ -47,7 +47,7 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Made:
 
 
 def _of_groups(column: DeclaredColumn, *, exact: bool) -> list[tuple[str, str]]:
-    """What a help table knows of all rows of a group, and how to call it: exactly, or as bounds."""
+    """The help table's columns about whole groups, and their names here: exact values or bounds."""
     sums = "sum" in {kind.name for kind in _kinds(column)}
     if exact:
         return [*([("l_sum", "sum")] if sums else []), ("l_min", "min"), ("u_max", "max")]
@@ -57,7 +57,7 @@ def _of_groups(column: DeclaredColumn, *, exact: bool) -> list[tuple[str, str]]:
 
 
 def bounds_function(declared: Terms, name: str, dialect: Dialect) -> Made | None:
-    """What returns the bounds over the rows that a condition selects, if the database has such."""
+    """The function that bounds aggregates over selected rows, None where databases lack such."""
     if dialect.function is None:
         return None
     called = f"bounds_{safe_name(name)}"

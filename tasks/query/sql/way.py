@@ -1,4 +1,4 @@
-"""What databases are given of a release, by the way in which its form shows a person."""
+"""The SQL of a release, which depends on the way in which its form shows a person."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

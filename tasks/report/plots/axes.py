@@ -44,7 +44,7 @@ class Axis:
     exponent: int = 0
 
     def at(self, value: Fraction) -> Fraction:
-        """Where a value lies, from 0 at the low end to 1 at the high end."""
+        """The place of a value, from 0 at the low end to 1 at the high end."""
         return (value - self.low) / (self.high - self.low)
 
     @property

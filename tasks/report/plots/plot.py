@@ -24,7 +24,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Words:
-    """What a plot says: its heading, its text alternative, and what its axes show."""
+    """The words of a plot: its heading, its text alternative, and the titles of its axes."""
 
     title: str
     summary: str
@@ -72,21 +72,21 @@ class Slots:
 
     @property
     def left(self) -> int:
-        """Where they begin: the axis' labels stand before."""
+        """The left edge of the first place, after the labels of the axis."""
         return 14 + CHARACTER * max(len(label) for _, label in self.scale.ticks)
 
     @property
     def width(self) -> Fraction:
-        """How wide a place is."""
+        """The width of a place."""
         return Fraction(RIGHT - self.left, self.number)
 
     @property
     def half(self) -> Fraction:
-        """Half of how wide a box is."""
+        """Half the width of a box."""
         return min(self.width * Fraction(2, 5), Fraction(22))
 
     def start(self, position: int) -> Fraction:
-        """Where a place begins."""
+        """The left edge of a place."""
         return self.left + self.width * position
 
     def box(self, position: int, low: Fraction, high: Fraction) -> str:
@@ -133,7 +133,7 @@ def coordinate(number: Fraction) -> str:
 
 
 def above(name: str, scale: Axis) -> str:
-    """What stands above a vertical axis, cut to what fits; wide letters count twice."""
+    """The text above a vertical axis, cut to fit; wide letters count twice."""
     text = f"{name} {scale.factor}".strip()
     room = _ROOM
     for position, letter in enumerate(text):

@@ -1,1 +1,1 @@
-"""What a page says of how to ask: one module for each way of showing, and a registry."""
+"""Snippets that ask a release: one module for each way of showing, and a registry."""

@@ -8,7 +8,7 @@ from sfumato.tasks.report.snippets.text import line_of_table, quoted_name, words
 
 
 def _counted(declared: Declared) -> list[str]:
-    """How often each sensitive value occurs, and in how many rows a quasi-identifier's may."""
+    """The lines that count each sensitive value, and the rows a quasi-identifier's may be in."""
     columns, counts = min(tables_of_counts(declared).items())
     by = quoted_name(min(columns))
     lines = [

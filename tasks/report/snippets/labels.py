@@ -9,7 +9,7 @@ from sfumato.tasks.report.snippets.text import aggregates, line_of_table, printa
 
 
 def _lines(declared: Declared) -> list[str]:
-    """How many rows have each vector of labels."""
+    """The lines that count the rows with each vector of labels."""
     labels = json.dumps([printable(n) for n in sorted(declared.named("quasi-identifier"))])
     return [line_of_table(TABLE, declared), f"{TABLE}.groupby({labels}, dropna=False).size()"]
 

@@ -1,4 +1,4 @@
-"""How releases are asked, by the name of the way in which a form shows a person."""
+"""The snippets of pages, by the name of the way in which a form shows a person."""
 
 from collections.abc import Mapping
 

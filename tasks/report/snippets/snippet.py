@@ -1,4 +1,4 @@
-"""What a page says of how to ask a release, by the way in which its form shows a person."""
+"""The snippet of a page, which depends on the way in which the form shows a person."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from sfumato.tasks.declaration.terms import Declared
 
 @dataclass(frozen=True)
 class Snippet:
-    """How a release is asked.
+    """A program and a query that ask a release.
 
     Attributes:
         lines: of a program that reads the published tables.

@@ -1,4 +1,4 @@
-"""What the snippets of all ways of showing are made of: plain text, never executed by us."""
+"""The parts of snippets of all ways of showing: plain text, never executed by us."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def line_of_table(table: str, declared: Declared) -> str:
 
 
 def per_group(table: str, of_each: list[str], declared: Declared) -> list[str]:
-    """What is computed of the first ordered sensitive column in each group."""
+    """The lines that aggregate the first ordered sensitive column in each group."""
     return [
         f'{table}.groupby("group_id")[{quoted_name(name)}].agg({json.dumps(of_each)})'
         for name in ordered_columns(declared)[:1]

@@ -1,4 +1,4 @@
-"""What was expected and seen, as a table for people who watch a run: counts, never values."""
+"""Expectations and findings, as a table for people who watch a run: counts, never values."""
 
 from collections.abc import Iterable
 from typing import Any

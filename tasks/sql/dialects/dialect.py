@@ -1,4 +1,4 @@
-"""What a dialect says of its database; `tasks.sql.dialects.registry` names them."""
+"""The description of a database by its dialect; `tasks.sql.dialects.registry` names them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ def double(node: exp.Expr) -> exp.Expr:
 
 @dataclass(frozen=True)
 class Spelling:
-    """How conditions are written that mean what they mean in DuckDB.
+    """The spelling of conditions that mean what they mean in DuckDB.
 
     Attributes:
         matches: LIKE and ILIKE.
@@ -72,7 +72,7 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Storage:
-    """How columns are stored, and what they cannot hold.
+    """The storage of columns, and the values they cannot hold.
 
     Attributes:
         types: the types of columns by ours; decimals have a scale.
@@ -98,7 +98,7 @@ class Storage:
 
 @dataclass(frozen=True)
 class Access:
-    """How the database is reached, and written in one go.
+    """The way to reach the database, and to write it in one go.
 
     Attributes:
         scheme: of its addresses.

@@ -1,4 +1,4 @@
-"""What several databases cannot hold of a column that has values."""
+"""Values that several databases cannot hold, found in columns that have some."""
 
 import pyarrow as pa
 import pyarrow.compute as pc

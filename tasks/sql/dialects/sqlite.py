@@ -51,7 +51,7 @@ def _misfit(column: pa.ChunkedArray, kind: str, exact: bool) -> str | None:
 
 
 def _is_real(column: pa.ChunkedArray) -> bool:
-    """Whether decimals have few enough digits for a float to tell them apart."""
+    """Decide whether decimals have few enough digits for a float to tell them apart."""
     largest: Decimal = pc.max(pc.abs(column)).as_py()
     return largest.scaleb(column.type.scale) < Decimal(10**REAL_DIGITS)
 

@@ -32,7 +32,7 @@ class RangeWorkload(Part):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """What the queries are grouped by: the spans."""
+        """The levels by which queries are summed up: the spans."""
         return self.spans
 
 
@@ -47,7 +47,7 @@ class ArbitraryWorkload(Part):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """What the queries are grouped by: the numbers of rows selected."""
+        """The levels by which queries are summed up: the numbers of rows selected."""
         return self.selected
 
 
@@ -70,7 +70,7 @@ class CountsWorkload(Part):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """What the queries are grouped by: the selectivities."""
+        """The levels by which queries are summed up: the selectivities."""
         return self.selectivity
 
 

@@ -1,4 +1,4 @@
-"""What draws the queries of a workload, by the kind that a spec names."""
+"""The makers of random queries, by the kind of workload that a spec names."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

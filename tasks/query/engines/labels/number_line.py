@@ -58,11 +58,11 @@ def decide_on_number_line(
     scale: Scale,
     decide: Callable[[Sequence[Any]], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """What a condition comes to behind the `wide` ones among the labels, all of them intervals.
+    """The outcomes of a condition behind the `wide` ones among the labels, all of them intervals.
 
     Returns:
-        Which outcomes are possible (bool) and their weights (float), 3 x labels, nothing for labels
-        that are not wide; None where no pieces decide.
+        The possible outcomes (bool, 3 x labels) and their weights (float64, 3 x labels), nothing
+        for labels that are not wide; None where no pieces decide.
     """
     marks = _marks(constants, scale)
     if marks is None:

@@ -1,4 +1,4 @@
-"""What a condition can come to on rows whose quasi-identifiers are recoded.
+"""The possible outcomes of a condition on rows whose quasi-identifiers are recoded.
 
 Behind a label stands one of several values, so that a condition can be true on a row, false, or
 null, and more than one of them may be possible. Every part of the condition that is about one
@@ -35,9 +35,14 @@ _FAILED = 3  # what cannot be evaluated: it would not be answered on the origina
 
 @dataclass(frozen=True, eq=False)
 class ThreeValued:
-    """For each row (or label) which outcomes are possible (bool), and the chances of two (float).
+    """The possible outcomes of a condition on each row (or label), and their chances.
 
-    `chance` is that of true and `against` that of false, NaN where nothing is known.
+    Attributes:
+        true: where it can be true (bool, one per row, as `false` and `null`).
+        false: where it can be false.
+        null: where it can be null.
+        chance: that it is true, NaN where nothing is known (float64, one per row).
+        against: the chance that it is false (float64, one per row).
     """
 
     true: np.ndarray
@@ -48,17 +53,17 @@ class ThreeValued:
 
     @property
     def must(self) -> np.ndarray:
-        """Where the condition surely holds."""
+        """The rows on which the condition surely holds (bool, one per row)."""
         surely: np.ndarray = self.true & ~self.false & ~self.null
         return surely
 
     @property
     def may(self) -> np.ndarray:
-        """Where it possibly holds."""
+        """The rows on which it possibly holds (bool, one per row)."""
         return self.true
 
     def take(self, codes: np.ndarray) -> "ThreeValued":
-        """The outcomes at some positions."""
+        """The outcomes at some positions (integers, of any number)."""
         parts = (self.true, self.false, self.null, self.chance, self.against)
         return ThreeValued(*(part[codes] for part in parts))
 
@@ -91,7 +96,7 @@ class Rows:
         self._known.clear()
 
     def outcomes(self, condition: exp.Expr | None) -> ThreeValued:
-        """What a condition can come to on every row; without one, every row is meant."""
+        """The possible outcomes of a condition on every row; without one, every row is meant."""
         if condition is None:
             return _certain(np.ones(self.number, dtype=np.int8))
         return self._of(condition)
@@ -121,7 +126,7 @@ class Rows:
         return _certain(np.repeat(found, self.number))
 
     def _of_one(self, name: str, node: exp.Expr) -> ThreeValued:
-        """What is on one column is decided once per value or label."""
+        """A condition on one column is decided once per value or label."""
         known = (name, node.sql("duckdb"))
         is_label = name in self.labels
         if known not in self._known:
@@ -194,7 +199,7 @@ class Rows:
 
 
 def conjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
-    """What AND can come to: null with true or null is null, false with anything is false."""
+    """The outcomes of AND: null with true or null is null, false with anything is false."""
     return ThreeValued(
         left.true & right.true,
         left.false | right.false,
@@ -205,17 +210,17 @@ def conjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
 
 
 def negation(of: ThreeValued) -> ThreeValued:
-    """What NOT can come to."""
+    """The outcomes of NOT."""
     return ThreeValued(of.false, of.true, of.null, of.against, of.chance)
 
 
 def disjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
-    """What OR can come to."""
+    """The outcomes of OR."""
     return negation(conjunction(negation(left), negation(right)))
 
 
 def _by_column(node: exp.Expr) -> list[exp.Expr]:
-    """What a chain of one connective joins, with those parts joined that are on the same column."""
+    """The parts of a chain of one connective, those on the same column joined to one."""
     kind: Callable[..., exp.Expr] = type(node)
     found: dict[str, exp.Expr] = {}
     waiting = [node]

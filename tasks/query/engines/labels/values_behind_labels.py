@@ -27,10 +27,10 @@ _CONNECTIVES = (exp.And, exp.Or, exp.Not, exp.Paren)
 _LAST = chr(0x10FFFF)
 
 FALSE, TRUE, NULL, ANY = range(4)
-"""What a condition comes to on a value; ANY where it cannot be evaluated there."""
+"""The outcomes of a condition on a value; ANY where it cannot be evaluated there."""
 
 Decide = Callable[[pa.Array | Sequence[Any]], np.ndarray]
-"""What a condition comes to on each of some values."""
+"""Decides a condition on values: an outcome for each (int8, one per value)."""
 
 Fold = Callable[[Sequence[exp.Expr]], Sequence[Any]]
 """The values of some expressions without columns."""
@@ -38,9 +38,11 @@ Fold = Callable[[Sequence[exp.Expr]], Sequence[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Per label which outcomes are possible (bool) and how much of it each makes up (float).
+    """The outcomes of a condition behind each label.
 
-    Both are of shape 3 x labels: false, true, null. A weight is NaN where nothing is known.
+    Attributes:
+        possible: which of false, true and null are (bool, 3 x labels).
+        weight: the share of the label that each makes up, NaN where unknown (float64, 3 x labels).
     """
 
     possible: np.ndarray
@@ -56,7 +58,7 @@ class _Tried(NamedTuple):
 
 
 class ValuesBehindLabels:
-    """What is behind the labels of a column; those that have few values are listed once."""
+    """The values behind the labels of a column; those of labels with few are listed once."""
 
     def __init__(self, labels: Sequence[Admitted], column: DeclaredColumn) -> None:
         self._labels = labels
@@ -72,7 +74,7 @@ class ValuesBehindLabels:
         self._wide = [n for n in range(len(labels)) if n not in listed]
 
     def tally(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
-        """What a condition on this column alone comes to behind each label."""
+        """The outcomes behind each label of a condition on this column alone."""
         found = decide(self._values)[self._place]
         tallied = _tallied(self._label, found, np.ones(len(found)), len(self._labels))
         if self._wide:
@@ -151,7 +153,7 @@ def _listed(
 
 
 def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int | None:
-    """How many values a label has, None where there is no telling."""
+    """The number of values behind a label, None where it is not known."""
     if isinstance(label, ListedValues):
         return len(label.values)
     if isinstance(label, Between) and scale is not None and label.low is not None:
@@ -160,13 +162,13 @@ def _number(label: Admitted, scale: Scale | None, column: DeclaredColumn) -> int
 
 
 def is_listed(label: Admitted, column: DeclaredColumn) -> bool:
-    """Whether a label has few values, which can be told one by one."""
+    """Decide whether a label has so few values that they can be tried one by one."""
     number = _number(label, scale_of(column), column)
     return number is not None and (isinstance(label, ListedValues) or number <= MOST)
 
 
 def is_single(label: Admitted) -> bool:
-    """Whether a label is one value, or null."""
+    """Decide whether a label is one value, or null."""
     return isinstance(label, ListedValues) and len(label.values) + label.null == 1
 
 
@@ -185,7 +187,7 @@ def values_of_label(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
 
 
 def _constants(node: exp.Expr, allowed: tuple[type[exp.Expr], ...]) -> list[exp.Expr] | None:
-    """What a condition compares the column itself with, None where it does anything else."""
+    """The constants that a condition compares the column with, None where it does anything else."""
     if isinstance(node, _CONNECTIVES):
         of_parts = [_constants(part, allowed) for part in node.iter_expressions()]
         known = [nodes for nodes in of_parts if nodes is not None]

@@ -1,4 +1,4 @@
-"""What is known of an aggregate: how it is written, what it takes, and how its bounds come about.
+"""The kinds of aggregates: their syntax, the types they take, and their bounds.
 
 One module here holds all that is known of one aggregate, and `registry` names them; queries,
 rewritings, views and workloads ask an aggregate's kind and know no aggregate by its name.

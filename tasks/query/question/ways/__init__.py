@@ -1,1 +1,1 @@
-"""What may be asked of a release, by the way in which its form shows a person."""
+"""The questions that a release admits, by the way in which its form shows a person."""

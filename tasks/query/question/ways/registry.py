@@ -1,4 +1,4 @@
-"""What may be asked, by the name of the way in which a form shows a person."""
+"""The questions that releases admit, by the name of the way in which a form shows a person."""
 
 from collections.abc import Mapping
 

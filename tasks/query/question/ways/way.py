@@ -1,4 +1,4 @@
-"""What may be asked of a release: an answer of each way in which forms show a person."""
+"""The questions that a release admits, described for each way in which forms show a person."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Bundles = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Way:
-    """What queries on a release may ask.
+    """The questions that queries on a release may ask.
 
     Attributes:
         bundles: the columns apart from rows, on which a condition is judged by itself.

@@ -39,7 +39,7 @@ from sfumato.tasks.query.sql.conditions.trees import (
 )
 
 Estimator = Literal["weighted", "uniform"]
-"""How often the values that a group admits are taken to occur: as expected, or all alike."""
+"""Values that a group admits are taken to occur as often as expected, or all equally often."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class MarginalCounts:
         return with_parts(self._parts(), exp.select(*columns).from_("counted"))
 
     def counts(self) -> exp.Select:
-        """The query of how many rows a cell has: group columns, at least, at most, as expected."""
+        """The query that counts cells' rows: group columns, then least, most, expected number."""
         columns = [*keys_of(self.question), *trees("least", "most", "expected")]
         return with_parts(self._parts(), exp.select(*columns).from_("counted"))
 
     @property
     def surely_some(self) -> bool:
-        """Whether each cell has rows: values that a group admits occur, but maybe not together."""
+        """True where each cell surely has rows: admitted values occur, but maybe not together."""
         return len(self._terms()) < 2
 
     def _parts(self) -> list[Part]:
@@ -78,7 +78,7 @@ class MarginalCounts:
         return [*parts, ("ranged", self._ranged(terms)), ("counted", self._counted())]
 
     def _terms(self) -> list["_Term"]:
-        """What is asked of each quasi-identifier, and of the sensitive values."""
+        """The conditions on each quasi-identifier, and on the sensitive values."""
         asked = {matching.columns: matching for matching in self.question.matching}
         tables = tables_of_counts(self.declared)
         terms = []
@@ -134,9 +134,9 @@ _CLIPPED = (
 
 @dataclass(frozen=True)
 class _Term:
-    """What is asked of one quasi-identifier, each value of which is a cell where it is a key.
+    """A condition on one quasi-identifier, each value of which is a cell where it is a key.
 
-    Or of the sensitive values in one table.
+    Or one on the sensitive values in one table.
     """
 
     key: str
@@ -145,7 +145,7 @@ class _Term:
     table: str
 
     def parts(self) -> Iterator[Part]:
-        """How many of the values that each group admits are meant, and of how many."""
+        """The parts that count the values each group admits, and those of them that are meant."""
         if self.name is None:
             yield self._meant, self._grouped(tree('SUM("count") AS l'), table=self.table)
             return
@@ -182,7 +182,7 @@ class _Term:
 
     @property
     def low(self) -> exp.Expr:
-        """How many rows of a group have a meant value at least."""
+        """The least number of a group's rows that have a meant value."""
         meant, admitted = own("l", self._meant), own("m", self._admitted)
         if self.name is None:
             return meant
@@ -191,7 +191,7 @@ class _Term:
 
     @property
     def high(self) -> exp.Expr:
-        """How many rows of a group have a meant value at most."""
+        """The greatest number of a group's rows that have a meant value."""
         meant, admitted = own("l", self._meant), own("m", self._admitted)
         if self.name is None:
             return meant

@@ -90,7 +90,7 @@ class RangeConditions:
             )
 
     def _counted(self) -> list[Part]:
-        """How many rows each cell has at least and at most."""
+        """The parts that count each cell's rows, at least and at most."""
         keys = keys_of(self.question)
         first = own("cell") if keys else tree("1 AS cell")
         counted = exp.select(first, *keys, *trees(*_SUMMED)).from_("ranged")

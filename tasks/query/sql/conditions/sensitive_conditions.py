@@ -121,7 +121,7 @@ class SensitiveConditions:
         ]
 
     def _counted(self) -> list[Part]:
-        """How many rows each cell has at least, at most, and as expected."""
+        """The least, the greatest and the expected number of each cell's rows."""
         question, rows = self.question, self.relations.rows
         keys = keys_of(question)
         sizes = exp.select(own(GROUP_ID), tree("COUNT(*) AS size")).from_(rows).group_by(GROUP_ID)
@@ -144,7 +144,7 @@ class SensitiveConditions:
         return [f"matching_{n}" for n, matching in numbered if matching.columns != without]
 
     def _matching(self) -> list[Part]:
-        """How many matching values each group has, for each condition."""
+        """The parts that count each group's matching values, one for each condition."""
         parts = []
         for number, matching in enumerate(self.question.matching):
             table = self.relations.tables[matching.columns]

@@ -19,17 +19,17 @@ ENDS = (
     "CASE WHEN r.lo + w.m > r.size THEN r.lo + w.m - r.size ELSE 0 END AS a",
     "CASE WHEN r.hi < w.m THEN r.hi ELSE w.m END AS b",
 )
-"""How many values of a group count at least, and at most."""
+"""The least and the greatest number of a group's values that count."""
 
 
 def count_of(table: str, relations: Relations) -> exp.Expr:
-    """How many values stand in rows of a table, which are rows themselves or have counts."""
+    """The number of values in a table's rows, each of which is one or has a count."""
     count: exp.Expr = tree("COUNT(*)" if table == relations.rows else 'SUM("count")')
     return count
 
 
 def rows_meant(matched: Sequence[str]) -> exp.Select:
-    """How many rows of each group are meant at least and at most, and as expected.
+    """The query of the least, the greatest and the expected number of each group's meant rows.
 
     Args:
         matched: the parts that count the values of groups which match a condition each.
@@ -90,7 +90,7 @@ def items(number: int) -> exp.Select:
 
 
 def of_value(number: int) -> exp.Select:
-    """How many copies of each value count in each cell."""
+    """The query that counts the copies of each value in each cell."""
     return exp.select(*trees(*_COUNTS)).from_(f"items_{number}").group_by("cell", "v")
 
 

@@ -32,7 +32,7 @@ class SubdomainQueries:
         )
 
     def hits(self) -> exp.Select:
-        """How many rows each cell selects of each group."""
+        """The query that counts the rows which each cell selects of each group."""
         return self._query(exp.select(*trees("cell", "group_id", "hits")).from_(CELLED))
 
     def shown(self) -> exp.Select:

@@ -51,7 +51,7 @@ def published_column(name: str) -> exp.Column:
 
 
 def same(name: str, first: str, second: str) -> exp.EQ:
-    """That two tables agree in a column."""
+    """The condition that two tables agree in a column."""
     return exp.EQ(this=own(name, first), expression=own(name, second))
 
 
@@ -64,7 +64,7 @@ def total_of(terms: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def key_names(question: Question) -> list[str]:
-    """What the group columns of a question are called in its queries: k0, k1, …."""
+    """The names of a question's group columns in its queries: k0, k1, …."""
     return [f"k{n}" for n in range(len(question.group_by))]
 
 
@@ -74,7 +74,7 @@ def keys_of(question: Question, table: str | None = None) -> list[exp.Column]:
 
 
 def cell_parts(question: Question, rows: str) -> list[Part]:
-    """How many rows of each group are selected, for each cell: k0, k1, …, group_id, hits, cell."""
+    """The parts that count each group's selected rows by cell: k0, k1, …, group_id, hits, cell."""
     by = [published_column(name) for name in question.group_by]
     keys = [alias(of.copy(), key) for of, key in zip(by, key_names(question), strict=True)]
     selected = exp.select(*keys, own(GROUP_ID), tree("COUNT(*) AS hits")).from_(rows)
