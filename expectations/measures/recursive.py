@@ -1,4 +1,4 @@
-"""The counts that recursive (c,l)-diversity compares in each group, and how rare values may be.
+"""The counts of values that recursive (c,l)-diversity compares in each group.
 
 Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity: privacy beyond k-anonymity
 (ICDE 2006): r_1 < c (r_l + … + r_m), where r_1 ≥ … ≥ r_m are a group's counts of values. With

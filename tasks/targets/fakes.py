@@ -1,4 +1,4 @@
-"""The least sum of ranges that a P-private multiset has when fake values may be added.
+"""The least sum of ranges of a P-private multiset when fake values may be added.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009),
 problem 5.1, their recurrence mended. By Hall's condition on nested sets, A subdomains at a node and

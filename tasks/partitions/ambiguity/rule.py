@@ -1,4 +1,4 @@
-"""The limits that (α,β)-privacy sets to a group of a given size, in whole numbers."""
+"""The limits that (α,β)-privacy sets for a group of a given size, in whole numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -80,7 +80,7 @@ def _merged(
     stratum: np.ndarray,
     promises: Sequence[PrivacyModel],
 ) -> np.ndarray:
-    """Clusters that break a promise merged with others of their stratum that are like them."""
+    """The group of each row (int64): clusters that break a promise merged with similar ones."""
     others = [promise for promise in promises if not isinstance(promise, KAnonymity)]
     if not others:
         return group

@@ -1,4 +1,4 @@
-"""Groups no two of which cover the same combination of quasi-identifiers.
+"""Disjoint covers: groups no two of which cover the same combination of quasi-identifiers.
 
 The construction is this project's own, for (α,β)-privacy as in Wang, Ambiguity: hide the presence
 of individuals and their privacy with low information loss. Groups that show only which values they

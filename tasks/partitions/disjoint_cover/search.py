@@ -116,7 +116,7 @@ class Search(NamedTuple):
         return Found(lines[0].tree, trees, len(self.queries.truth), middle, mean)
 
     def _improved(self, best: _Judged, vectors: int) -> _Judged:
-        """The best tree with parts regrown, until this many vectors were."""
+        """The best tree after regrowing parts, until `vectors` of them are spent."""
         while vectors > 0:
             node = self._node(best.tree)
             first, last = best.tree.nodes[node].tolist()

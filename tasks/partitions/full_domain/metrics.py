@@ -39,7 +39,7 @@ class DomainLevel(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MetricDomain:
-    """A quasi-identifier's levels, and what its penalties are parts of."""
+    """A quasi-identifier's levels, and the whole of which its penalties are parts."""
 
     levels: tuple[DomainLevel, ...]
     whole: int

@@ -27,7 +27,7 @@ _MOST_NODES = 2**21
 
 
 class LatticeProblem:
-    """The best node of a lattice is wanted: one that keeps the promises and costs the least.
+    """A lattice in which to find the node of least cost that keeps the promises.
 
     Columns of `rows`: the quasi-identifiers, the stratum, the vector of all other attributes that
     the metric depends on, and the attributes of promises. `row_of` is the distinct row of each row

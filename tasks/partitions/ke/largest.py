@@ -85,7 +85,7 @@ def _least_largest(points: Any, ends: Any, most: Any, queue: Any) -> None:
 
 
 def _enter(most: Any, queue: Any, new: int, head: int, tail: int) -> int:
-    """Put a start at the end of the queue, in the place of those with no less before them."""
+    """Put a start at the end of the queue, in place of those with no less before them."""
     while tail > head and most[queue[tail - 1]] >= most[new]:
         tail -= 1
     queue[tail] = new
@@ -131,7 +131,7 @@ def _least_sum(
 
 
 def _put(points: Any, cost: Any, runs: Any, queue: Any, new: int, head: int, tail: int) -> int:
-    """Put a start at the end of the queue, in the place of those that are no better."""
+    """Put a start at the end of the queue, in place of those that are no better."""
     offered = cost[new] - points[new]
     while tail > head:
         old = queue[tail - 1]

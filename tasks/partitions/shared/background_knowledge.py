@@ -1,4 +1,4 @@
-"""Promises that hold also for adversaries who know some sensitive values of a person."""
+"""Promises that hold even for adversaries who know some sensitive values of a person."""
 
 from dataclasses import dataclass
 
