@@ -5,7 +5,7 @@ means the rows on which its condition holds for all values behind their labels, 
 on which it holds for some: the bounds come from the best and the worst choice among these.
 
 The uniform estimator counts each row with its chance, see
-`tasks.query.engines.labels.three_valued`.
+`tasks.query.engines.labels.rows_with_labels`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,8 @@ from sfumato.tasks.query.bounds.counted_values import CountedValues, estimate_of
 from sfumato.tasks.query.bounds.extremes import Counting
 from sfumato.tasks.query.bounds.spread import Choices
 from sfumato.tasks.query.engines.engine import Files, read_table
-from sfumato.tasks.query.engines.labels.three_valued import Rows, ThreeValued
+from sfumato.tasks.query.engines.labels.rows_with_labels import Rows
+from sfumato.tasks.query.engines.labels.three_valued import ThreeValued
 from sfumato.tasks.query.engines.labels.values_behind_labels import is_listed, values_of_label
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, Key, Question
@@ -160,7 +161,14 @@ class _Aggregated:
     def bounds(
         self, aggregate: Aggregate, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
     ) -> Bounds:
-        """The aggregate over the rows `chosen` that `must` be meant, and any of the others."""
+        """The aggregate over `chosen` rows: those that `must` be meant, and any of the others.
+
+        Args:
+            aggregate: of this column.
+            chosen: positions of rows that may be meant (int64).
+            must: where a chosen row surely is (bool, one per chosen row).
+            chance: that a chosen row is (float64, one per chosen row).
+        """
         kind, codes = aggregate.kind, self.column.codes[chosen]
         known = codes >= 0
         codes, must, chance = codes[known], must[known], chance[known]

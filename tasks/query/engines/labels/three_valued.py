@@ -1,36 +1,14 @@
-"""The possible outcomes of a condition on rows whose quasi-identifiers are recoded.
+"""Three-valued logic (Kleene's) on sets of possible outcomes, with the chances of each.
 
-Behind a label stands one of several values, so that a condition can be true on a row, false, or
-null, and more than one of them may be possible. Every part of the condition that is about one
-recoded column is decided as a whole; parts are combined as if they did not depend on each other,
-which leaves nothing out. Chances suppose that all values behind a label are equally likely, and
-independent between columns: they make estimates, never bounds.
+A condition can be true on a row, false, or null, and more than one of them may be possible. Parts
+of a condition are combined as if they did not depend on each other, which leaves nothing out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any
 
-import duckdb
 import numpy as np
-import pyarrow as pa
-from sqlglot import exp
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.tasks.forms.recoded.labels import Admitted
-from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.query.engines.labels.values_behind_labels import (
-    ValuesBehindLabels,
-    is_single,
-    values_of_label,
-)
-from sfumato.tasks.schema.published import Schema
-from sfumato.tasks.sql.session import fetch, fetch_table
-
-_ROW = "\x01row"  # no published column can be called so
-_CONSTANT = "\x01constant"
-_FAILED = 3  # what cannot be evaluated: it would not be answered on the original, or any way
+FAILED = 3  # what cannot be evaluated: it would not be answered on the original, or any way
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,136 +46,6 @@ class ThreeValued:
         return ThreeValued(*(part[codes] for part in parts))
 
 
-class Rows:
-    """Published rows to ask conditions of.
-
-    `labels[name]` has what the labels of a recoded column admit, and which one each row has;
-    `exact` are the columns that are published as they are.
-    """
-
-    def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        schema: Schema,
-        labels: Mapping[str, tuple[list[Admitted], np.ndarray]],
-        exact: pa.Table,
-    ) -> None:
-        self.schema = schema
-        self.labels = labels
-        self.number = exact.num_rows
-        self._exact = exact
-        self._connection = connection
-        self._behind: dict[str, ValuesBehindLabels] = {}
-        self._encoded: dict[str, Column] = {}
-        self._known: dict[tuple[str, str], ThreeValued] = {}
-
-    def forget(self) -> None:
-        """Keep no outcomes of parts of earlier conditions any longer."""
-        self._known.clear()
-
-    def outcomes(self, condition: exp.Expr | None) -> ThreeValued:
-        """The possible outcomes of a condition on every row; without one, every row is meant."""
-        if condition is None:
-            return _certain(np.ones(self.number, dtype=np.int8))
-        return self._of(condition)
-
-    def column(self, name: str) -> Column:
-        """A column that is published as it is."""
-        if name not in self._encoded:
-            self._encoded[name] = encode(name, "sensitive", self._exact[name])
-        return self._encoded[name]
-
-    def _of(self, node: exp.Expr) -> ThreeValued:
-        asked = _columns(node)
-        if len(asked) == 1:
-            return self._of_one(asked[0], node)
-        if isinstance(node, exp.Paren):
-            return self._of(node.this)
-        if isinstance(node, exp.Not):
-            return negation(self._of(node.this))
-        if isinstance(node, exp.And | exp.Or):
-            join = conjunction if isinstance(node, exp.And) else disjunction
-            return reduce(join, (self._of(part) for part in _by_column(node)))
-        return self._of_several(asked, node) if asked else self._of_none(node)
-
-    def _of_none(self, node: exp.Expr) -> ThreeValued:
-        """Without columns a condition is the same for all rows."""
-        found = self._decided(pa.table({_CONSTANT: [0]}), node)
-        return _certain(np.repeat(found, self.number))
-
-    def _of_one(self, name: str, node: exp.Expr) -> ThreeValued:
-        """A condition on one column is decided once per value or label."""
-        known = (name, node.sql("duckdb"))
-        is_label = name in self.labels
-        if known not in self._known:
-            of_one = self._of_labels if is_label else self._of_values
-            self._known[known] = of_one(name, node)
-        codes = self.labels[name][1] if is_label else self.column(name).codes
-        return self._known[known].take(codes)
-
-    def _of_values(self, name: str, node: exp.Expr) -> ThreeValued:
-        """On each value of a column that is published as it is, and on null."""
-        values = self.column(name).values
-        table = pa.table({name: pa.concat_arrays([values, pa.nulls(1, values.type)])})
-        return _certain(self._decided(table, node))
-
-    def _of_labels(self, name: str, node: exp.Expr) -> ThreeValued:
-        """On each label of a recoded column."""
-        if name not in self._behind:
-            self._behind[name] = ValuesBehindLabels(self.labels[name][0], self.schema[name])
-        type_ = self.schema[name].arrow_type
-
-        def decide(values: pa.Array | Sequence[Any]) -> np.ndarray:
-            known = values if isinstance(values, pa.Array) else pa.array(values, type_)
-            return self._decided(pa.table({name: known}), node)
-
-        tally = self._behind[name].tally(node, decide, self._folded)
-        whole = tally.weight.sum(axis=0)
-        shares = tally.weight / np.where(whole > 0, whole, np.nan)
-        false, true, null = tally.possible
-        return ThreeValued(true, false, null, shares[1], shares[0])
-
-    def _of_several(self, asked: Sequence[str], node: exp.Expr) -> ThreeValued:
-        """A test on several columns is decided on the rows whose labels are single values."""
-        certain = np.ones(self.number, dtype=bool)
-        columns = {}
-        for name in asked:
-            if name not in self.labels:
-                columns[name] = self._exact[name].combine_chunks()
-                continue
-            labels, codes = self.labels[name]
-            alone = [is_single(label) for label in labels]
-            values = [
-                next(values_of_label(label, self.schema[name])) if one else None
-                for label, one in zip(labels, alone, strict=True)
-            ]
-            columns[name] = pa.array(values, self.schema[name].arrow_type).take(pa.array(codes))
-            certain &= np.array(alone, dtype=bool)[codes]
-        found = np.full(self.number, _FAILED, dtype=np.int8)
-        found[certain] = self._decided(pa.table(columns).filter(pa.array(certain)), node)
-        return _certain(found)
-
-    def _folded(self, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
-        return fetch(self._connection, exp.select(*nodes))[0] if nodes else ()
-
-    def _decided(self, table: pa.Table, node: exp.Expr) -> np.ndarray:
-        """On each row 1 where a condition is true, 0 false, 2 null, 3 where it has no outcome."""
-        place = pa.array(np.arange(table.num_rows))
-        self._connection.register("asked", table.append_column(_ROW, place))
-        number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
-        known = exp.Coalesce(this=number, expressions=[_number(2)])
-        found_or_not = exp.Coalesce(this=exp.Try(this=known), expressions=[_number(_FAILED)])
-        shown = exp.column(_ROW, quoted=True), exp.alias_(found_or_not, "outcome", copy=False)
-        try:
-            rows = fetch_table(self._connection, exp.select(*shown).from_("asked"))
-        finally:
-            self._connection.unregister("asked")
-        found = np.empty(table.num_rows, dtype=np.int8)
-        places, outcomes = (as_numpy(column.combine_chunks()) for column in rows.columns)
-        found[places] = outcomes
-        return found
-
-
 def conjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
     """The outcomes of AND: null with true or null is null, false with anything is false."""
     return ThreeValued(
@@ -219,35 +67,13 @@ def disjunction(left: ThreeValued, right: ThreeValued) -> ThreeValued:
     return negation(conjunction(negation(left), negation(right)))
 
 
-def _by_column(node: exp.Expr) -> list[exp.Expr]:
-    """The parts of a chain of one connective, those on the same column joined to one."""
-    kind: Callable[..., exp.Expr] = type(node)
-    found: dict[str, exp.Expr] = {}
-    waiting = [node]
-    while waiting:
-        part = waiting.pop().unnest()
-        if type(part) is type(node):
-            waiting += [part.args["expression"], part.this]
-            continue
-        asked = _columns(part)
-        place = asked[0] if len(asked) == 1 else f"\0{len(found)}"
-        known = found.get(place)
-        part = exp.paren(part, copy=False)
-        found[place] = part if known is None else kind(this=known, expression=part)
-    return list(found.values())
+def one_outcome(found: np.ndarray) -> ThreeValued:
+    """One outcome on each row, and any where the condition could not be evaluated.
 
-
-def _columns(node: exp.Expr) -> list[str]:
-    return sorted({column.name for column in node.find_all(exp.Column)})
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
-
-
-def _certain(found: np.ndarray) -> ThreeValued:
-    """One outcome on each row, and any where the condition could not be evaluated."""
-    failed = found == _FAILED
+    Args:
+        found: 0 for false, 1 for true, 2 for null, `FAILED` for no outcome (int8, one per row).
+    """
+    failed = found == FAILED
     true, false, null = (found == one for one in (1, 0, 2))
     chance, against = (np.where(failed, np.nan, one) for one in (true, false))
     return ThreeValued(true | failed, false | failed, null | failed, chance, against)
