@@ -31,7 +31,7 @@ def names_of_tables(sensitive: Sequence[str], together: bool) -> dict[str, list[
 
 
 def tables_of(shown: Microdata, group: np.ndarray, together: bool) -> dict[str, pa.Table]:
-    """Every value of each group (one number per row) with its count, in any order."""
+    """Every value of each `group` (int64, one per row) with its count, in any order."""
     names = [column.name for column in shown.with_roles("sensitive")]
     tables = {}
     for name, attributes in names_of_tables(names, together).items():

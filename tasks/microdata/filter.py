@@ -17,7 +17,7 @@ _POSITION = "sfumato position"
 
 
 def rows_where(microdata: Microdata, where: str, types: Mapping[str, ColumnType]) -> np.ndarray:
-    """The ascending positions of the rows for which the predicate is true.
+    """The positions of the rows for which the predicate is true (int64, ascending).
 
     Raises:
         SpecError: where the predicate is not allowed or cannot be evaluated.

@@ -109,7 +109,8 @@ def require_leaves(column: Column, known: Hierarchy, file: str, rows: np.ndarray
     """Make sure that every value of a column has its leaf.
 
     Raises:
-        InputError: with the first row of `file` (`rows` are the column's) whose value has none.
+        InputError: with the first row of `file` whose value has none; `rows` are the positions in
+            the file (int64, one per row of the column).
     """
     texts = pc.cast(column.values, pa.string()).to_pylist()
     absent = np.array([text not in known for text in texts] + [False])[column.codes]

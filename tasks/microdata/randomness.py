@@ -12,7 +12,7 @@ Randomness = Callable[[int], np.ndarray]
 
 
 def operating_system(n: int) -> np.ndarray:
-    """N keys from the operating system: what is published is drawn from here and nowhere else."""
+    """Keys from the operating system (uint64, n of them), from which all published is drawn."""
     return np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
 
 

@@ -16,7 +16,7 @@ def without_nulls(
     default: NullPolicy,
     file: str,
 ) -> np.ndarray:
-    """Those of some rows that the null policies leave.
+    """Those of some rows (positions, int64) that the null policies leave, in their order.
 
     A dropped column matters only where it names a policy itself, and no null is fit for a unit.
 
@@ -38,7 +38,7 @@ def without_nulls(
 def one_per_unit(
     microdata: Microdata, rows: np.ndarray, columns: Mapping[str, ColumnSpec], file: str
 ) -> np.ndarray:
-    """Those of some rows that are the first of their unit.
+    """Those of some rows (positions, int64) that are the first of their unit, in their order.
 
     Raises:
         InputError: for a unit that occurs twice, where that is refused.

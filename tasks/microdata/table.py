@@ -41,7 +41,7 @@ class Column:
         return self.values.take(pa.array(self.codes, mask=self.codes < 0))
 
     def category(self) -> tuple[np.ndarray, int]:
-        """Codes with null as the first category, and the number of codes."""
+        """Codes with null as the first category (int32, one per row), and the number of codes."""
         if self.has_null:
             return self.codes + 1, len(self.values) + 1
         return self.codes, len(self.values)
@@ -71,7 +71,7 @@ class Column:
         return Coded(codes, values, numbers, labels, None if self.has_null else self.ancestors)
 
     def take(self, rows: np.ndarray) -> "Column":
-        """The column of some rows, its dictionary cut down to the values that they have."""
+        """The column of some rows (positions or bool), with no values but theirs."""
         codes = self.codes[rows]
         used = np.zeros(len(self.values) + 1, dtype=bool)
         used[codes] = True
@@ -119,7 +119,7 @@ class Microdata:
         return tuple(column for column in self.columns if column.role in roles)
 
     def take(self, rows: np.ndarray) -> "Microdata":
-        """Some rows (positions), in the given order."""
+        """Some rows (positions, int64), in the given order."""
         return Microdata(tuple(column.take(rows) for column in self.columns), len(rows))
 
     def keep(self, columns: Iterable[Column]) -> "Microdata":

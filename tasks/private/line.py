@@ -56,7 +56,7 @@ def _sorted_rows(microdata: Microdata) -> bytes:
 
 
 def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
-    """The keyed hash of each distinct unit, sorted: an array of 32-byte strings."""
+    """The keyed hash of each distinct unit, sorted (S32, one per unit)."""
     hashes = b"".join(
         hmac.digest(secret, str(value).encode(), "sha256") for value in unit.values.to_pylist()
     )
@@ -64,12 +64,12 @@ def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
 
 
 def write_units(line: Path, version: str, units: np.ndarray) -> None:
-    """Remember whom a version was about."""
+    """Remember the units of a version by their hashes (S32, one per unit)."""
     write_atomically(private_directory(line / "units") / version, units.tobytes())
 
 
 def read_units(line: Path, versions: Sequence[str]) -> np.ndarray:
-    """Whom these versions were about."""
+    """The hashes of the units of these versions (S32, one per unit and version)."""
     content = b"".join((line / "units" / version).read_bytes() for version in versions)
     return np.frombuffer(content, dtype=f"S{HASH_BYTES}")
 

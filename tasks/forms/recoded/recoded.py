@@ -50,7 +50,7 @@ def canonical(tables: Tables) -> Tables:
 
 
 def table_of(microdata: Microdata, kept: np.ndarray, labels: Mapping[str, pa.Array]) -> Tables:
-    """The table of the rows `kept`, whose quasi-identifiers have these labels (one per row)."""
+    """The table of the rows `kept` (positions), with labels as quasi-identifiers (one per row)."""
     shown = microdata.take(kept)
     columns = {
         column.name: labels[column.name] if column.name in labels else column.array()
@@ -79,7 +79,7 @@ def sensitive_column(table: pa.Table, schema: Schema, name: str) -> Column:
 
 
 def labels_of(table: pa.Table, name: str) -> tuple[list[str | None], np.ndarray]:
-    """The different labels of a column, and for each row the position of its own."""
+    """The different labels of a column, and the position of each row's (int64, one per row)."""
     encoded = pc.dictionary_encode(table[name].combine_chunks(), null_encoding="encode")
     return encoded.dictionary.to_pylist(), as_numpy(encoded.indices)
 
@@ -92,7 +92,7 @@ def reader_for(form: FormParameters) -> ReaderOf:
 def read_labels(
     table: pa.Table, schema: Schema, reader_of: ReaderOf
 ) -> dict[str, tuple[list[Admitted], np.ndarray]]:
-    """Read what each quasi-identifier's labels admit, and which of them each row has.
+    """By quasi-identifier the values that its labels admit, and each row's label (one per row).
 
     Raises:
         PromiseError: naming the column that has a label without meaning.

@@ -29,7 +29,7 @@ class OrderedDomain:
         return len(self.place)
 
     def lengths(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-        """The ranges of runs: exact units of the values, or how many values there are, less one."""
+        """The ranges of runs (one per run): exact units of values, or their number less one."""
         at = np.arange(len(self)) if self.numbers is None else self.numbers.units
         lengths: np.ndarray = at[last] - at[first]
         return lengths

@@ -86,9 +86,9 @@ def choose_subdomains(
 
     Args:
         trees: the trees with their targets.
-        aim: which of them each group's is.
-        group: the group of each row, 0, 1, ….
-        place: the position of each row's value in the domain.
+        aim: the position among them of each group's (int64, one per group).
+        group: 0, 1, … (int64, one per row).
+        place: the position of a row's value in the domain (int64, one per row).
         domain: the domain.
         parameters: of the form.
     """

@@ -37,7 +37,7 @@ def table_of(domain: OrderedDomain, trees: Sequence[tuple[Tree, Target]]) -> pa.
 
 
 def runs(domain: OrderedDomain, first: np.ndarray, last: np.ndarray) -> dict[str, pa.Array]:
-    """The least and the greatest values of runs, in the order of the domain."""
+    """The values at the ends of runs, by their positions in the domain (int64, one per run)."""
     return {
         LOWER: domain.values.take(pa.array(first)),
         UPPER: domain.values.take(pa.array(last)),
@@ -56,7 +56,7 @@ def renumber(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
     Nodes ascend in lower and descend in upper, as values, so that roots come first.
 
     Returns:
-        The table, the targets' old numbers (ascending), and the new number of each.
+        The table, the targets' old numbers (int64, ascending), and the new number of each (int64).
     """
     number, ends = table[TARGET].to_numpy(), _both(table).codes
     low, high = ends[: len(number)], ends[len(number) :]
@@ -89,10 +89,15 @@ def _both(table: pa.Table) -> Column:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """Targets as published: their domain, and their nodes, sorted by target, first, last.
+    """Targets as published, their nodes sorted by target, first, last.
 
-    `node` is a node's number in its target, in this order; `first` and `last` are its positions in
-    the domain.
+    Attributes:
+        domain: of the attribute.
+        target: that each node is of (int64, one per node).
+        node: its number in its target, in this order (int64, one per node).
+        first: the position of its least value in the domain (int64, one per node).
+        last: the position of its greatest value (int64, one per node).
+        targets: the trees of the nodes with their weights.
     """
 
     domain: OrderedDomain
@@ -180,7 +185,13 @@ def _parents(number: list[int], first: list[int], last: list[int]) -> list[int]:
 
 
 def locate(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) -> np.ndarray:
-    """The row of `told` that is each of some subdomains of targets.
+    """The row of `told` that each subdomain is (int64, one per subdomain).
+
+    Args:
+        told: the targets.
+        target: that each subdomain is of (int64, one per subdomain).
+        lower: its least value (of the attribute's type, one per subdomain).
+        upper: its greatest value.
 
     Raises:
         PromiseError: where one is none of its target's nodes.

@@ -94,7 +94,7 @@ def exposure(
 
     Args:
         groups: what is shown of them.
-        codes: rows x quasi-identifiers, numbered as in the covers.
+        codes: of values, numbered as in the covers (integers, rows x quasi-identifiers).
         alpha: the presence that is promised.
         quasi_identifiers: the names of the columns of `codes`, all that groups show where None.
 

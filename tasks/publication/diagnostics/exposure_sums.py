@@ -24,10 +24,10 @@ class Sums:
     """Over the groups that cover each vector, parallel to the vectors.
 
     Attributes:
-        covering: how many groups cover it.
-        largest: the largest of the numbers that rank the groups, -1 where none covers it.
-        totals: the sum of each weighting of the groups (weightings x vectors).
-        products: the sum of the products of the shares that the groups give to its values.
+        covering: the number of groups that cover it (int64).
+        largest: the largest of the numbers that rank the groups, -1 where none covers it (int64).
+        totals: the sum of each weighting of the groups (float64, weightings x vectors).
+        products: the sum of the products of the shares of its values in groups (float64).
     """
 
     covering: np.ndarray
@@ -47,10 +47,10 @@ def sums(
 
     Args:
         shown: the groups.
-        vectors: one array of codes for each quasi-identifier, the vectors in lexicographic order.
-        shares: for each quasi-identifier, a positive number for each entry of its cover.
-        ranks: a number of at least 0 for each group.
-        weights: groups x 3: what is to be added up; infinities in a column have one sign.
+        vectors: codes by quasi-identifier (integers, one per vector), in lexicographic order.
+        shares: positive numbers by quasi-identifier (float64, one per entry of its cover).
+        ranks: numbers of at least 0 (int64, one per group).
+        weights: to be added up; infinities in a column have one sign (float64, groups x 3).
     """
     values = [np.unique(codes, return_inverse=True) for codes in vectors]
     ends = np.cumsum([0, *(len(used) for used, _ in values)])

@@ -24,7 +24,7 @@ class Truth:
     codes: np.ndarray
 
     def answer(self, kind: AggregateKind, chosen: np.ndarray) -> Fraction | None:
-        """The aggregate over the rows of a mask; None where none is chosen."""
+        """The aggregate over the `chosen` rows (bool, one per row); None where none is."""
         codes = self.codes[chosen]
         if self.numbers is None or kind.truth is None:
             return Fraction(len(codes))
@@ -41,7 +41,7 @@ class HelpedBounds:
     start: np.ndarray
 
     def bounds(self, hits: np.ndarray) -> tuple[Fraction | None, Fraction | None]:
-        """The bounds where so many rows of each group are selected."""
+        """The bounds where `hits` rows of each group are selected (int64, one per group)."""
         count = int(hits.sum())
         if self.lower is None or self.upper is None or self.help is None:
             return Fraction(count), Fraction(count)

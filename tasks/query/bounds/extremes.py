@@ -45,7 +45,7 @@ def greatest(low: Counting, high: Counting) -> tuple[int, int]:
 
 
 def total(units: np.ndarray, low: Counting, high: Counting) -> tuple[int, int]:
-    """The least and the greatest sum of at least one value."""
+    """The least and the greatest sum of at least one value, in `units` (integers, ascending)."""
     units = _summable(units, low, high)
     bottom = int((units * low.sure).sum() + (np.minimum(units, 0) * low.maybe).sum())
     top = int((units * high.sure).sum() + (np.maximum(units, 0) * high.maybe).sum())
@@ -57,7 +57,7 @@ def total(units: np.ndarray, low: Counting, high: Counting) -> tuple[int, int]:
 
 
 def mean(units: np.ndarray, low: Counting, high: Counting) -> tuple[Fraction, Fraction]:
-    """The least and the greatest mean of at least one value."""
+    """The least and the greatest mean of at least one value, in `units` (integers, ascending)."""
     units = _summable(units, low, high)
     from_above = Counting(high.sure[::-1], high.maybe[::-1])
     return _least_mean(units, low), -_least_mean(-units[::-1], from_above)
@@ -76,7 +76,7 @@ def _least_mean(units: np.ndarray, counting: Counting) -> Fraction:
 
 
 def expected_sum(units: np.ndarray, expected: np.ndarray) -> float:
-    """The sum of what is expected of each value, NaN where nothing is."""
+    """The sum of `units` weighted by `expected` numbers (float64, one per value), NaN kept."""
     counted = expected != 0
     return float((units[counted].astype(np.float64) * expected[counted]).sum())
 

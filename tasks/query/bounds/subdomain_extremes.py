@@ -57,7 +57,7 @@ class Copies:
 
     @cached_property
     def sums(self) -> np.ndarray:
-        """The sum of the copies before each value, and last that of all (one more than values)."""
+        """The sum of the copies before each value, and last of all (one more than values)."""
         return np.append(0, np.cumsum(self.values * self.times))
 
     def total(self, copies: np.ndarray) -> np.ndarray:
@@ -68,7 +68,7 @@ class Copies:
         return total
 
     def holding(self, copy: np.ndarray) -> np.ndarray:
-        """The positions of the values that have these copies, the first of all being copy 1."""
+        """The positions of the values with these copies, counted from 1 (int64, same shape)."""
         found: np.ndarray = np.searchsorted(self.before, copy) - 1
         return found
 
@@ -143,7 +143,7 @@ class End:
         self._inside = Copies(values, times * held.inside[order])
 
     def outer(self, selected: Selected) -> np.ndarray:
-        """The rank of the best value that may count."""
+        """The rank of the best value that may count (int64, one per cell)."""
         first = self._start[selected.group]
         some = first < self._start[selected.group + 1]
         best = np.full(selected.cells, self._width)
@@ -151,7 +151,7 @@ class End:
         return best
 
     def inner(self, selected: Selected) -> np.ndarray:
-        """The rank of the worst of the values that count, where they are as good as can be."""
+        """The rank of the worst value of the best choice of values (int64, one per cell)."""
         sure = self._held.sure(selected)
         copy = (self._inside.before[self._start[selected.group]] + sure)[sure > 0]
         worst = np.full(selected.cells, -1)
@@ -161,12 +161,12 @@ class End:
         return found
 
     def least_sum(self, selected: Selected) -> np.ndarray:
-        """The least sum of at least one value."""
+        """The least sum of at least one value (int64 or object, one per cell)."""
         sums, rows = self._best(selected, np.zeros(selected.cells, dtype=np.int64))
         return np.where(rows > 0, sums, self._alone(selected))
 
     def least_mean(self, selected: Selected) -> tuple[np.ndarray, np.ndarray]:
-        """The least mean of at least one value, as a sum and how many values it is of."""
+        """The least mean of at least one value, as a sum and a number of values (one per cell)."""
         guess = np.zeros(selected.cells, dtype=np.int64)
         sums, rows = (part.astype(object) for part in self._best(selected, guess))
         unsure = selected.sums(self._held.sure(selected)) == 0

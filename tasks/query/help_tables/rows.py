@@ -111,10 +111,10 @@ def bounds_of_hits(
     """The bounds per `group_id` and `hits` from the values that may be those of a group's rows.
 
     Args:
-        group: of each of them.
-        least: the code of the least value that it may be, `values` being ascending.
-        greatest: the code of the greatest one.
-        values: of the column, without null.
+        group: of each row (int64, one per row).
+        least: the code of the least value that a row may have (integers, one per row).
+        greatest: the code of the greatest one (integers, one per row).
+        values: of the column by their codes, ascending, without null.
         name: of the column.
 
     Raises:

@@ -24,10 +24,10 @@ class Nodes:
     order: np.ndarray
 
     def extremes(self, wanted: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The ranks of the least and of the greatest value of each subdomain.
+        """The ranks of the least and of the greatest value of each subdomain (int64, one per node).
 
-        Of the wanted values alone, where it is told by rank which they are; no ranks where a
-        subdomain has none.
+        Of the `wanted` values alone where they are given (bool, by rank); the ranks of a subdomain
+        without any are the number of values and -1.
         """
         shown = np.ones(len(self.order), bool) if wanted is None else wanted[self.order]
         ends = np.stack([self.told.first, self.told.last + 1], axis=1).ravel()
@@ -42,9 +42,9 @@ class Nodes:
         return found
 
     def expected(self, numbers: np.ndarray) -> np.ndarray:
-        """The mean of a number by rank, where a value is as likely as the target says of it.
+        """The mean of `numbers` (by rank) in each subdomain (float64, one per node).
 
-        What is impossible below one node counts alike.
+        Values are as likely as the target says; those below a node of weight 0 are equally likely.
         """
         told = self.told
         leaves = numbers[self.order][told.first]
