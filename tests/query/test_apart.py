@@ -25,7 +25,7 @@ from sfumato.tasks.sql.target import target
 from tests.query import asked
 from tests.query.dialect_laws import LOCAL, SERVERS, address, agree
 from tests.query.test_dialects import agree_on_groups
-from tests.query.worlds import HAVINGS, column, declare, in_every_world
+from tests.query.worlds import HAVINGS, answers_on, column, declare, in_every_world
 
 PATIENTS = declare(
     "ambiguous",
@@ -201,11 +201,11 @@ def test_a_certain_row_is_in_the_answer_of_every_world(names, where):
         cells = itertools.product(*(sorted(set(columns[name])) for name in names))
         outcomes = {cell: {(None,) * world[cell] for world in worlds} for cell in cells}
         tables = published(PATIENTS, columns, group)
-        for having, found in told.items():
-            asked_for = f"{query} HAVING {having}"
-            answer = answer_on(tables, PATIENTS, asked_for)
-            found += in_every_world(answer, names, having, outcomes)
-            with session(tables) as connection:
+        queries = [f"{query} HAVING {having}" for having in told]
+        answers = answers_on(tables, PATIENTS, queries)
+        with session(tables) as connection:
+            for having, asked_for, answer in zip(told, queries, answers, strict=True):
+                told[having] += in_every_world(answer, names, having, outcomes)
                 for reading in ("possible", "certain"):
                     returned = fetch(connection, rewrite(asked_for, PATIENTS, reading).tree)
                     assert {row[: len(names)] for row in returned} == {

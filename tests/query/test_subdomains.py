@@ -113,7 +113,7 @@ def _copies(tables, values):
 
 
 def outcomes(copies, hits, wanted):
-    """The wanted values in every world.
+    """The wanted values in every world, in order.
 
     In a world each of the `hits` rows of a group has a copy of its own, and a value of it.
     """
@@ -125,7 +125,7 @@ def outcomes(copies, hits, wanted):
         }
         for group, rows in hits.items()
     ]
-    return [list(itertools.chain(*world)) for world in itertools.product(*of_groups)]
+    return {tuple(sorted(itertools.chain(*world))) for world in itertools.product(*of_groups)}
 
 
 def extremes(copies, hits, wanted, functions=FUNCTIONS):

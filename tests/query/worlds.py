@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -11,8 +11,9 @@ from pydantic import TypeAdapter
 
 from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.parameters import FormChoice
-from sfumato.tasks.query.ask import Answer
+from sfumato.tasks.query.ask import Answer, ask, engine
 from sfumato.tasks.query.help_tables.rows import help_name, help_table
+from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.schema.published import DeclaredColumn
 
 COUNTS = RowCounts(
@@ -60,6 +61,14 @@ CENSUS = declare(
 def with_help(microdata: pa.Table, *sensitive: str) -> dict[str, pa.Table]:
     helping = {help_name(name): help_table(microdata, name) for name in sensitive}
     return {"microdata": microdata} | helping
+
+
+def answers_on(
+    tables: Mapping[str, pa.Table], declared: Declared, queries: Iterable[str]
+) -> list[Answer]:
+    """The answers to several queries on the same tables, which are opened once."""
+    with engine(tables, declared) as asking:
+        return [ask(asking, declared, read_question(query, declared)) for query in queries]
 
 
 def worlds(groups: list[int], values: list[Any]) -> Iterator[list[Any]]:
