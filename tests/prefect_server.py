@@ -4,7 +4,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,16 +58,29 @@ def database() -> Path:
     return Path(str(PREFECT_SERVER_DATABASE_CONNECTION_URL.value()).partition("///")[2])
 
 
-def run_on_worker(address: str, work: Path, entrypoint: str, **parameters: str) -> tuple[str, str]:
-    """Deploy a flow, run it once on a worker; the type of its last state, what the worker said."""
+def run_on_worker(
+    address: str, work: Path, specs: Mapping[str, Path]
+) -> tuple[Mapping[str, str], str]:
+    """Deploy flows by their entrypoints and run each once, all on one worker.
+
+    Returns:
+        The type of the last state of each run, and what the worker said.
+    """
     pool = f"pool-{secrets.token_hex(4)}"
     with get_client(sync_client=True) as client:
         client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
-        flow = client.create_flow_from_name("release")
-        deployment = client.create_deployment(
-            flow, name=pool, work_pool_name=pool, entrypoint=entrypoint, path=str(ROOT)
-        )
-        run = client.create_flow_run_from_deployment(deployment, parameters=parameters)
+        flow, runs = client.create_flow_from_name("release"), {}
+        for number, (entrypoint, spec) in enumerate(specs.items()):
+            deployment = client.create_deployment(
+                flow,
+                name=f"{pool}-{number}",
+                work_pool_name=pool,
+                entrypoint=entrypoint,
+                path=str(ROOT),
+                job_variables={"env": {"SFUMATO_WORK": str(spec.parent / "work")}},
+            )
+            run = client.create_flow_run_from_deployment(deployment, parameters={"spec": str(spec)})
+            runs[entrypoint] = run.id
         command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--run-once"]
         worker = subprocess.run(
             command,
@@ -75,7 +88,8 @@ def run_on_worker(address: str, work: Path, entrypoint: str, **parameters: str) 
             env=_environment(address, work),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=240,
         )
-        state = client.read_flow_run(run.id).state
-    return state.type.value if state else "", worker.stdout + worker.stderr
+        states = {entrypoint: client.read_flow_run(run).state for entrypoint, run in runs.items()}
+    types = {entrypoint: state.type.value if state else "" for entrypoint, state in states.items()}
+    return types, worker.stdout + worker.stderr

@@ -5,45 +5,60 @@ import yaml
 
 from sfumato.tasks.publication.check import check
 from tests.fork_server import ROOT
+from tests.release.small import Small, people
 
 CANARY = "CANARYforeign"
+FOREIGN, OLD = "tests.faults.foreign.release", "flows.release:release"
 pytestmark = pytest.mark.filterwarnings("default")
 
 
-def test_a_foreign_exception_leaves_no_trace(small, prefect_api, tmp_path):
-    from tests.prefect_server import database, run_on_worker
+def deployment():
+    content = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
+    (found,) = content["deployments"]
+    return found
 
-    state, said = run_on_worker(
-        prefect_api, tmp_path, "tests.faults.foreign.release", spec=str(small.spec)
-    )
-    assert state == "FAILED", said
+
+@pytest.fixture(scope="module")
+def ran(prefect_api, tmp_path_factory):
+    """Where one worker ran what, the last state of each run, and what the worker said."""
+    from tests.prefect_server import run_on_worker
+
+    folder = tmp_path_factory.mktemp("worker")
+    lines = {
+        entrypoint: Small(folder / name).write(people())
+        for name, entrypoint in (
+            ("foreign", FOREIGN),
+            ("old", OLD),
+            ("deployed", deployment()["entrypoint"]),
+        )
+    }
+    specs = {entrypoint: line.spec for entrypoint, line in lines.items()}
+    return folder, lines, *run_on_worker(prefect_api, folder, specs)
+
+
+def test_a_foreign_exception_leaves_no_trace(ran):
+    from tests.prefect_server import database
+
+    folder, _, states, said = ran
+    assert states[FOREIGN] == "FAILED", said
     assert "deidentify: ValueError at tasks/deidentify.py:" in said
-    kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    kept = [path for path in (folder / "home").rglob("*") if path.is_file()]
     kept += list(database().parent.iterdir())
     assert database() in kept
     assert CANARY not in said
     assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
 
 
-def test_a_deployment_of_an_old_entrypoint_says_what_to_do(small, prefect_api, tmp_path):
-    from tests.prefect_server import run_on_worker
-
-    state, said = run_on_worker(
-        prefect_api, tmp_path, "flows.release:release", spec=str(small.spec)
-    )
-    assert state == "CRASHED", said
+def test_a_deployment_of_an_old_entrypoint_says_what_to_do(ran):
+    _, lines, states, said = ran
+    assert states[OLD] == "CRASHED", said
     assert "this package is sfumato.flows: import it by that name, and deploy flows again" in said
-    assert not (small.folder / "public").exists()
+    assert not (lines[OLD].folder / "public").exists()
 
 
-def test_the_entrypoint_that_is_deployed_publishes(small, prefect_api, tmp_path):
-    from tests.prefect_server import run_on_worker
-
-    content = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
-    (deployment,) = content["deployments"]
-    assert (ROOT / deployment["parameters"]["spec"]).is_file()
-    state, said = run_on_worker(
-        prefect_api, tmp_path, deployment["entrypoint"], spec=str(small.spec)
-    )
-    assert state == "COMPLETED", said
-    assert check(small.folder / "public" / "wages" / "0001")
+def test_the_entrypoint_that_is_deployed_publishes(ran):
+    _, lines, states, said = ran
+    assert (ROOT / deployment()["parameters"]["spec"]).is_file()
+    entrypoint = deployment()["entrypoint"]
+    assert states[entrypoint] == "COMPLETED", said
+    assert check(lines[entrypoint].folder / "public" / "wages" / "0001")
