@@ -45,7 +45,7 @@ def _strata(spec: SpecParts) -> None:
     for i, stratum in enumerate(spec.strata):
         name = column_of(stratum)
         if name not in spec.named("quasi-identifier", "insensitive"):
-            raise ValueError(f"strata: {name!r} is no quasi-identifier or insensitive column")
+            raise ValueError(f"strata: {name!r} is not a quasi-identifier or insensitive column")
         if isinstance(stratum, Bands) and spec.columns[name].type not in NUMBERS:
             raise ValueError(f"strata.{i}: bands are of numbers, and {name!r} has none")
         if str(stratum) in spec.columns and isinstance(stratum, Bands):
@@ -61,7 +61,7 @@ def _unit(spec: SpecParts) -> None:
     if spec.unit == "row" and units:
         raise ValueError(f"unit: `row` contradicts unit: true of {units[0]!r}")
     if spec.unit not in (None, "row", *units):
-        raise ValueError(f"unit: {spec.unit!r} is no identifier with unit: true")
+        raise ValueError(f"unit: {spec.unit!r} is not an identifier with unit: true")
 
 
 def _scopes(spec: SpecParts) -> None:
@@ -84,10 +84,10 @@ def _misplaced(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """The fault in the columns that a promise is about, None where there is none."""
     for name in promise.quasi_identifiers or ():
         if name not in spec.named("quasi-identifier"):
-            return f"{name!r} is no quasi-identifier"
+            return f"{name!r} is not a quasi-identifier"
     sensitive = spec.named("sensitive")
     if promise.sensitive is not None and promise.sensitive not in sensitive:
-        return f"{promise.sensitive!r} is no sensitive column"
+        return f"{promise.sensitive!r} is not a sensitive column"
     if promise.protects and promise.sensitive is None and len(sensitive) > 1:
         return "name the `sensitive` column it is about"
     return None
@@ -130,7 +130,7 @@ def _unknowable(spec: SpecParts, promise: PrivacyModel) -> str | None:
     """The fault in the sensitive columns that an adversary is said to know, if any."""
     for name in promise.known_columns:
         if name == promise.sensitive or name not in spec.named("sensitive"):
-            return f"known: {name!r} is no other sensitive column"
+            return f"known: {name!r} is not another sensitive column"
     if promise.known_columns and not spec.form.together:
         return (
             f"known: form {spec.form.method} does not show which sensitive values belong together, "
@@ -143,7 +143,7 @@ def _workloads(spec: SpecParts) -> None:
     for i, workload in enumerate(spec.evaluate.workloads):
         of = workload.of or spec.named("sensitive")[0]
         if of not in spec.named("sensitive"):
-            raise ValueError(f"evaluate.workloads.{i}: {of!r} is no sensitive column")
+            raise ValueError(f"evaluate.workloads.{i}: {of!r} is not a sensitive column")
         if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
             raise ValueError(f"evaluate.workloads.{i}: no {workload.aggregate} of {of!r}")
         if fault := _unanswered(spec, workload):
@@ -160,7 +160,7 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     if not isinstance(workload, RangeWorkload):
         return None
     if workload.over not in spec.named("quasi-identifier"):
-        return f"{workload.over!r} is no quasi-identifier"
+        return f"{workload.over!r} is not a quasi-identifier"
     if spec.columns[workload.over].type not in ORDERED - {"timestamp"}:
         return f"{workload.over!r} has no ranges"
     return None

@@ -39,7 +39,7 @@ class ReleaseSpec(SpecParts):
         """The part of this spec that a release declares, its files read relative to `base`.
 
         Raises:
-            InputError: where a file cannot be read, or is no hierarchy or no target.
+            InputError: where a file cannot be read, or is not a hierarchy or a target.
         """
         published = {
             name: DeclaredColumn(

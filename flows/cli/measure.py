@@ -77,5 +77,5 @@ def _types(text: str | None) -> dict[str, Any]:
         raise SpecError("--types: a column is named twice")
     for name, type_ in types.items():
         if type_ not in TYPES:
-            raise SpecError(f"--types {name}: {type_!r} is none of {', '.join(TYPES)}")
+            raise SpecError(f"--types {name}: {type_!r} is not one of {', '.join(TYPES)}")
     return types

@@ -9,9 +9,9 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.schema.formats import require_readable
 
 MANIFEST = "datapackage.json"
 

@@ -12,9 +12,9 @@ from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.parameters import PartitionChoice
+from sfumato.tasks.schema.formats import lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
-from sfumato.tasks.schema.formats import lowest_format, since
 from sfumato.tasks.schema.strata import Stratum
 
 Format = Literal["parquet", "csv"]

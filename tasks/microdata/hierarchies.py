@@ -34,7 +34,7 @@ def declared_hierarchy(name: str, written: Written, base: Path) -> HierarchyRule
     """A column's hierarchy as a spec writes it: files, relative to `base`, are read.
 
     Raises:
-        InputError: where a file cannot be read, or is no hierarchy.
+        InputError: where a file cannot be read, or is not a hierarchy.
     """
     match written:
         case str():
@@ -52,7 +52,7 @@ def hierarchies(
     A hierarchy that is made by a rule has the values of the column as its leaves.
 
     Raises:
-        InputError: where a file cannot be read, or is no hierarchy.
+        InputError: where a file cannot be read, or is not a hierarchy.
     """
     written = {name: c.hierarchy for name, c in columns.items() if c.hierarchy is not None}
     return {
@@ -99,7 +99,7 @@ def read_hierarchy(path: Path, file: str) -> Hierarchy:
         file: what to call it in errors.
 
     Raises:
-        InputError: where it cannot be read, or is no hierarchy.
+        InputError: where it cannot be read, or is not a hierarchy.
     """
     rows = [tuple(fields) for fields in read_side_file(path, file)]
     return Hierarchy(file, tuple(rows) if any(rows) else ())

@@ -205,7 +205,7 @@ def _moment(node: exp.Cast) -> Kind:
         naive = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ)
         if target in naive and _reads(datetime.datetime, literal.name):
             return "timestamp"
-    raise QueryError("not allowed: a CAST, or a DATE or TIMESTAMP that is none")
+    raise QueryError("not allowed: a CAST, or an invalid DATE or TIMESTAMP")
 
 
 def _reads(kind: type[datetime.date], text: str) -> bool:

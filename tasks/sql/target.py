@@ -93,7 +93,7 @@ def read_url(url: str, environ: Mapping[str, str]) -> URL:
     """The address of a database.
 
     Raises:
-        InputError: for an address that is none, or a variable that is not set.
+        InputError: for an invalid address, or a variable that is not set.
     """
     account, at, rest = url.rpartition("@")
     missing = [name for name in _VARIABLE.findall(url) if name not in environ]

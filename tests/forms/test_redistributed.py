@@ -339,7 +339,7 @@ def test_hierarchies_of_numbers_are_runs():
         with_ancestors(c, hierarchy_of(column, parity)) if c.name == "pay" else c
         for c in table(rows).columns
     )
-    with pytest.raises(SpecError, match="is no run of its values"):
+    with pytest.raises(SpecError, match="is not a run of its values"):
         redistributed.publish(mixed, parted(rows), form(tree="hierarchy"), seeded_keys(1))
     with pytest.raises(SpecError, match="has no hierarchy"):
         published(rows, tree="hierarchy")

@@ -378,7 +378,7 @@ def test_a_column_that_is_sensitive_and_tells_groups_apart(tmp_path):
     ("types", "reason"),
     [
         ("height=integer", "--types height: the column is not measured"),
-        ("age=number", "--types age: 'number' is none of integer, decimal, float, date, "),
+        ("age=number", "--types age: 'number' is not one of integer, decimal, float, date, "),
         ("age", "--types age: not of the form key=value"),
         ("age=string,age=integer", "--types: a column is named twice"),
         ("age=integer", "patients.csv: row 1: column 'age': not an integer of 64 bits"),

@@ -151,9 +151,9 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {"promises": [{**KE, "quasi-identifiers": ["person"]}]},
             "promises.0: ",
-            "'person' is no quasi-identifier",
+            "'person' is not a quasi-identifier",
         ),
-        ({"promises": [{**KE, "sensitive": "age"}]}, "promises.0: ", "'age' is no sensitive"),
+        ({"promises": [{**KE, "sensitive": "age"}]}, "promises.0: ", "'age' is not a sensitive"),
         ({"columns/wage/role": "drop"}, "columns: ", "none has role sensitive"),
         ({"columns/wage/type": "string"}, "promises.0: ", "ordered values, not type string"),
         ({"columns/wage/type": "boolean"}, "promises.0: ", "ordered values, not type boolean"),
@@ -173,7 +173,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"columns/日本": {"role": "drop"}}, "columns.日本: ", "no safe name"),
         ({"columns/person/unit": False}, "unit: ", "say `row`"),
         ({"unit": "row"}, "unit: ", "contradicts unit: true"),
-        ({"unit": "age"}, "unit: ", "'age' is no identifier"),
+        ({"unit": "age"}, "unit: ", "'age' is not an identifier"),
         ({"columns/age/unit": True}, "columns.age: ", "only an identifier can be the unit"),
         ({"columns/tax": {"role": "identifier", "unit": True}}, "columns: ", "both have unit"),
         ({"columns/age/repeat": "keep-one"}, "columns.age: ", "only a unit can repeat"),
@@ -187,8 +187,8 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"columns/age/unprotected": "why"}, "columns.age: ", "only a sensitive column"),
         ({"columns/wage/nulls": "category"}, "columns.wage: ", "cannot publish nulls"),
         ({"nulls": "category"}, "columns.wage: ", "null policy of its own"),
-        ({"strata": ["wage"]}, "strata: ", "'wage' is no quasi-identifier"),
-        ({"strata": [{"column": "wage", "bands": [3]}]}, "strata: ", "'wage' is no quasi-ident"),
+        ({"strata": ["wage"]}, "strata: ", "'wage' is not a quasi-identifier"),
+        ({"strata": [{"column": "wage", "bands": [3]}]}, "strata: ", "'wage' is not a quasi-ident"),
         ({"strata": [{"column": "town", "bands": [3]}]}, "strata.0: ", "bands are of numbers"),
         ({"approval": "required"}, "approval: ", "no step at which a release is approved"),
         ({"approval": "perhaps"}, "approval: ", "Input should be"),
@@ -212,7 +212,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {"form": {"method": "suppressed", "linked": [["age", "wage"]]}},
             "form.linked: ",
-            "'wage' is no quasi-identifier",
+            "'wage' is not a quasi-identifier",
         ),
         (
             {"form": {"method": "suppressed", "linked": [["age", "town"], ["town", "age"]]}},
@@ -286,7 +286,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
                 ]
             },
             "promises.1: ",
-            "'age' is no other sensitive column",
+            "'age' is not another sensitive column",
         ),
         ({"columns/age/values": []}, "columns.age.values: ", "at least 1 item"),
         ({"columns/age/values": [20, "x"]}, "columns.age", "values.1: not of type integer"),
@@ -300,7 +300,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {"evaluate/workloads": [{**RANGE, "over": "person"}]},
             "evaluate.workloads.0: ",
-            "'person' is no quasi-identifier",
+            "'person' is not a quasi-identifier",
         ),
         (
             {"evaluate/workloads": [RANGE, {**RANGE, "over": "town"}]},
@@ -310,7 +310,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         (
             {"evaluate/workloads": [{**RANGE, "of": "age"}]},
             "evaluate.workloads.0: ",
-            "'age' is no sensitive",
+            "'age' is not a sensitive",
         ),
         (
             {"evaluate/workloads": [RANGE], "columns/wage/type": "date"},

@@ -40,5 +40,5 @@ class SuppressedParameters(FormParameters):
         """Refuse to link any other columns."""
         for name in (name for linked in self.linked for name in linked):
             if name not in spec.named("quasi-identifier"):
-                return f"form.linked: {name!r} is no quasi-identifier"
+                return f"form.linked: {name!r} is not a quasi-identifier"
         return None

@@ -70,7 +70,7 @@ def _tree(
         raise SpecError(f"form: tree hierarchy: {name!r} has no hierarchy")
     tree, order = taxonomy_tree(domain.ancestors)
     if (np.diff(order) < 0).any():
-        raise SpecError(f"form: tree hierarchy: a node of {name!r} is no run of its values")
+        raise SpecError(f"form: tree hierarchy: a node of {name!r} is not a run of its values")
     return tree
 
 

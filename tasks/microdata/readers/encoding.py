@@ -29,5 +29,5 @@ def in_utf8(path: Path, encoding: str) -> Path | bytes:
             return path
         text = path.read_bytes().decode(encoding, "sfumato-surrogate")
     except (LookupError, ValueError):
-        raise SpecError(f"source.csv.encoding: {encoding!r} is no encoding for files") from None
+        raise SpecError(f"source.csv.encoding: {encoding!r} is not a text encoding") from None
     return text.encode(errors="surrogatepass")

@@ -72,7 +72,7 @@ def sums(
 
 
 def _table(cover: Cover, shares: np.ndarray, used: np.ndarray, block: slice) -> np.ndarray:
-    """The share that each group of a block gives to each used value, 0 where it admits it not."""
+    """The shares that groups of a block give to used values, 0 where they do not admit them."""
     first, last = np.searchsorted(cover.group, (block.start, block.stop))
     group, value = cover.group[first:last] - block.start, cover.value[first:last]
     table = np.zeros((len(used), block.stop - block.start))

@@ -198,4 +198,4 @@ def _moment(node: exp.Cast) -> date:
             return date.fromisoformat(node.this.name)
         return datetime.fromisoformat(node.this.name)
     except ValueError:
-        raise QueryError("HAVING: a DATE or TIMESTAMP that is none") from None
+        raise QueryError("HAVING: an invalid DATE or TIMESTAMP") from None
