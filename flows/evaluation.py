@@ -5,15 +5,22 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.errors import InputError
-from sfumato.flows.plan import plan_run
+from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.stages.evaluate import evaluate_release
+
+
+def ingest_again(plan: Plan) -> Microdata:
+    """The rows that a run of this plan is about, read from its source."""
+    spec = plan.spec
+    return ingest(spec.source, spec.columns, spec.nulls, plan.base, environ).microdata
 
 
 def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[dict[str, Any]]:
@@ -27,8 +34,8 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[di
     if version.parent != line.public.resolve():
         raise InputError(f"{directory}: is not a version of the spec's line, {line.public}")
     with sanitised("evaluate"):
-        source = ingest(plan.spec.source, plan.spec.columns, plan.spec.nulls, plan.base, environ)
-        original = source.microdata.keep(source.microdata[name] for name in plan.terms.columns)
+        original = ingest_again(plan)
+        original = original.keep(original[name] for name in plan.terms.columns)
         known = read_state(line.private).versions.get(version.name)
         if known is None or known.rows != fingerprint(original, line_key(line.private)):
             raise InputError(f"{directory}: was not made of this source")

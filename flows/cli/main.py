@@ -15,13 +15,14 @@ from sfumato.flows.cli.check import check
 from sfumato.flows.cli.demo import demo
 from sfumato.flows.cli.evaluate import evaluate
 from sfumato.flows.cli.hierarchy import hierarchy
+from sfumato.flows.cli.line import line
 from sfumato.flows.cli.load import load
 from sfumato.flows.cli.measure import measure
 from sfumato.flows.cli.query import query
 from sfumato.flows.cli.release import release
 from sfumato.flows.cli.schema import schema
 
-_COMMANDS = (demo, release, measure, check, query, load, evaluate, hierarchy, schema)
+_COMMANDS = (demo, release, measure, check, query, load, evaluate, hierarchy, schema, line)
 
 
 def main() -> None:

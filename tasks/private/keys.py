@@ -42,13 +42,18 @@ def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
                     f"{path}: is gone, and without it nobody is recognised: put it back "
                     "(sfumato line restore)"
                 )
-            write_key(line, os.urandom(_BYTES), environ.get(PASSPHRASE))
+            write_atomically(path, key_file(new_secret(), environ.get(PASSPHRASE)))
         return _unwrapped(path, environ.get(PASSPHRASE))
 
 
-def write_key(line: Path, secret: bytes, passphrase: str | None) -> None:
-    """Replace the file of the line's secret, wrapped where there is a passphrase."""
-    write_atomically(line / KEY, _wrapped(secret, passphrase) if passphrase else secret)
+def new_secret() -> bytes:
+    """A secret from the operating system."""
+    return os.urandom(_BYTES)
+
+
+def key_file(secret: bytes, passphrase: str | None) -> bytes:
+    """The content of the file of a line's secret, wrapped where there is a passphrase."""
+    return _wrapped(secret, passphrase) if passphrase else secret
 
 
 def rewrap(line: Path, old: str | None, new: str | None) -> None:
@@ -61,7 +66,7 @@ def rewrap(line: Path, old: str | None, new: str | None) -> None:
     with locked(line / ".lock"):
         if not path.exists():
             raise InputError(f"{path}: the line has no key yet")
-        write_key(line, _unwrapped(path, old), new)
+        write_atomically(path, key_file(_unwrapped(path, old), new))
 
 
 def _wrapped(secret: bytes, passphrase: str) -> bytes:

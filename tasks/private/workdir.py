@@ -3,6 +3,7 @@
     <work>/<line>/key            the line's secret, from the operating system
     <work>/<line>/state.json     what was published of which source
     <work>/<line>/units/         whom each version was about, as keyed hashes
+    <work>/<line>/left-out/      which rows a version does not represent
     <work>/<line>/runs/<id>/     one run's stages, deleted when it ends
     <work>/<line>/reports/       accuracy reports
 
@@ -41,6 +42,13 @@ def private_directory(path: Path) -> Path:
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.chmod(0o700)
     return path
+
+
+@contextmanager
+def state_lock(line: Path) -> Iterator[None]:
+    """Hold the lock under which a line's private state is changed."""
+    with locked(line / ".publishing"):
+        yield
 
 
 @contextmanager

@@ -9,9 +9,9 @@ import hmac
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.keys import line_key
-from sfumato.tasks.private.state import LineState
+from sfumato.tasks.private.state import LineState, read_state, write_state
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import Record
+from sfumato.tasks.publication.versions import Record, read_record, write_record
 
 _RESTORE = "put back the line's private state (sfumato line restore)"
 
@@ -21,7 +21,7 @@ def owner_mark(secret: bytes) -> str:
     return hmac.digest(secret, b"owner of the public record", "sha256").hex()
 
 
-def owned(line: Line, state: LineState, record: Record) -> tuple[LineState, Record]:
+def owned(state: LineState, record: Record, line: Line) -> tuple[LineState, Record]:
     """State and record after one more change of the state, the record in the line's name."""
     counter = max(state.counter, record.counter) + 1
     mark = owner_mark(line_key(line.private))
@@ -29,6 +29,13 @@ def owned(line: Line, state: LineState, record: Record) -> tuple[LineState, Reco
         state.model_copy(update={"counter": counter, "former_mark": None}),
         record.model_copy(update={"counter": counter, "owner": mark}),
     )
+
+
+def take_ownership(line: Line) -> None:
+    """Note in the public record that the line's state changed, and by which key it is known now."""
+    state, record = owned(read_state(line.private), read_record(line.public), line)
+    write_record(line.public, record)
+    write_state(line.private, state)
 
 
 def require_ours(line: Line, state: LineState, record: Record, directories: list[str]) -> None:
@@ -47,8 +54,8 @@ def require_ours(line: Line, state: LineState, record: Record, directories: list
         _require_mark(line, state, record.owner)
     if state.counter < record.counter:
         raise PromiseError(
-            f"the private state of {line.name} is older than its public record, "
-            f"{state.counter} < {record.counter}: it is an old backup; {_RESTORE}"
+            f"the private state of {line.name} is lost or an old backup, older than its public "
+            f"record ({state.counter} < {record.counter}): {_RESTORE}"
         )
     unknown = sorted({*record.versions, *directories} - state.versions.keys())
     if unknown:

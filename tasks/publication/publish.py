@@ -27,6 +27,7 @@ from sfumato.tasks.private.line import (
     write_units,
 )
 from sfumato.tasks.private.state import LineState, PublishedVersion, read_state, write_state
+from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.line import Candidate, Line, Published
 from sfumato.tasks.publication.ownership import owned, require_ours
@@ -43,7 +44,7 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
         PromiseError: where a new version could betray people together with an earlier one.
     """
     with held(line):
-        _recover(line)
+        recover(line)
         number = _decide(line, identity, versions)
     return None if number is None else line.public / number
 
@@ -58,7 +59,7 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
             or the staged release does not pass the check that everyone can run.
     """
     with held(line):
-        _recover(line)
+        recover(line)
         number = _decide(line, identity, candidate.versions)
         if number is not None:
             return Published(line.public / number, existed=True)
@@ -77,7 +78,7 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
 def held(line: Line) -> Iterator[None]:
     """Hold the locks of the private line and of its public directory, in this order."""
     line.public.mkdir(parents=True, exist_ok=True)
-    with locked(line.private / ".publishing"), locked(line.public / ".lock"):
+    with state_lock(line.private), locked(line.public / ".lock"):
         yield
 
 
@@ -174,14 +175,14 @@ def appear(staging: Path, place: Path) -> None:
 def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None:
     state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
-        state, record = owned(line, state, record)
+        state, record = owned(state, record, line)
         write_record(line.public, record.with_new(number, known.digest, time))
     versions = {**state.versions, number: known}
     settled = {"versions": versions, "pending": None, "counter": record.counter}
     write_state(line.private, state.model_copy(update=settled))
 
 
-def _recover(line: Line) -> None:
+def recover(line: Line) -> None:
     """Finish or forget what a killed run began, and sweep what it staged."""
     _sweep(line)
     pending = read_state(line.private).pending

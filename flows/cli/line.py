@@ -1,0 +1,73 @@
+"""`sfumato line`: a release line's private state, which nothing else can replace."""
+
+import os
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.options import pairs
+
+_SPEC = click.argument("spec", type=click.Path(path_type=Path))
+_FILE = click.argument("file", type=click.Path(path_type=Path))
+
+
+@click.group()
+def line() -> None:
+    """Keep, restore and rekey a line's private state.
+
+    The state says whom each version was about. Without it no version can follow.
+    """
+
+
+@line.command()
+@_SPEC
+@_FILE
+def backup(spec: Path, file: Path) -> None:
+    """Write the state to FILE, as secret as the state itself."""
+    from sfumato.flows.lines import back_up
+
+    back_up(spec, file)
+    show.say(f"{file}: has the line's key and versions; keep it where nobody else reads")
+
+
+@line.command()
+@_SPEC
+@_FILE
+def restore(spec: Path, file: Path) -> None:
+    """Put the state back from FILE; an older one than the public record is refused."""
+    from sfumato.flows.lines import restore as put_back
+
+    put_back(spec, file)
+
+
+@line.command()
+@_SPEC
+@click.option("--remove", is_flag=True, help="leave the key unwrapped")
+def passphrase(spec: Path, remove: bool) -> None:
+    """Wrap the line's key with another passphrase.
+
+    The present one is in $SFUMATO_KEY_PASSPHRASE, the new one in $SFUMATO_NEW_KEY_PASSPHRASE.
+    """
+    from sfumato.flows.lines import change_passphrase
+
+    change_passphrase(spec, os.environ, unwrap=remove)
+
+
+@line.command()
+@_SPEC
+@click.option(
+    "--source", "sources", multiple=True, metavar="NUMBER=URI", help="the source of a version"
+)
+@click.option(
+    "--spec", "specs", multiple=True, metavar="NUMBER=SPEC", help="its spec, where it was another"
+)
+def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...]) -> None:
+    """Draw another key, where the present one may be known to others.
+
+    Hashes are one-way: every version's source is read again.
+    """
+    from sfumato.flows.lines import rekey as draw_another
+
+    other = {number: Path(place) for number, place in pairs("--spec", specs).items()}
+    draw_another(spec, pairs("--source", sources), other)

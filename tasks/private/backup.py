@@ -1,0 +1,137 @@
+"""A line's private state as one file, and back: its key, versions, units and suppressed rows.
+
+The file is as secret as the state itself, unless the key is wrapped. What is put back is journalled
+first: a restore that was cut short is finished by whatever opens the line next.
+"""
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.private.durable import sync_directory, write_atomically
+from sfumato.tasks.private.keys import KEY
+from sfumato.tasks.private.state import STATE, LineState, parse_state
+from sfumato.tasks.private.workdir import private_directory, state_lock
+from sfumato.tasks.schema.formats import require_readable
+
+_FORMAT = 1
+_CONTENTS = "backup.json"
+_JOURNAL = ".restoring"
+_FOLDERS = ("units", "left-out")
+
+
+def state_files(line: Path) -> dict[str, bytes]:
+    """The content of every file of the line's state, by its path from there."""
+    single = [line / KEY, *line.glob("state*.json")]
+    many = [path for folder in _FOLDERS for path in (line / folder).glob("*")]
+    return {
+        path.relative_to(line).as_posix(): path.read_bytes()
+        for path in sorted([*single, *many])
+        if path.is_file()
+    }
+
+
+def backup(line: Path) -> bytes:
+    """The line's state as a tar archive that lists its own files with their SHA-256.
+
+    Raises:
+        InputError: where the line has no state yet.
+    """
+    with state_lock(line):
+        files = state_files(line)
+    if STATE not in files:
+        raise InputError(f"{line}: there is no state to back up yet")
+    return packed(line.name, files)
+
+
+def packed(name: str, files: Mapping[str, bytes]) -> bytes:
+    """A backup of these files."""
+    contents = {
+        "format": _FORMAT,
+        "line": name,
+        "sha256": {path: hashlib.sha256(content).hexdigest() for path, content in files.items()},
+    }
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for path, content in {_CONTENTS: json.dumps(contents).encode(), **files}.items():
+            member = tarfile.TarInfo(path)
+            member.size, member.mode = len(content), 0o600
+            tar.addfile(member, io.BytesIO(content))
+    return archive.getvalue()
+
+
+def unpacked(place: Path, content: bytes, name: str) -> dict[str, bytes]:
+    """The files of a backup of the line of that name.
+
+    Args:
+        place: the backup, for messages.
+        content: what it holds.
+        name: of the line.
+
+    Raises:
+        InputError: where it is no backup, another line's, damaged, or newer software's.
+    """
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
+            members = [member for member in tar.getmembers() if member.isfile()]
+            files = {member.name: _read(tar, member) for member in members}
+        contents = json.loads(files.pop(_CONTENTS))
+        require_readable(place, contents, _FORMAT)
+        listed, line = contents["sha256"], contents["line"]
+    except (tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, EOFError):
+        raise InputError(f"{place}: is no backup of a line") from None
+    if line != name:
+        raise InputError(f"{place}: is a backup of another line than {name}")
+    found = {path: hashlib.sha256(part).hexdigest() for path, part in files.items()}
+    if found != listed or not all(map(_belongs, files)) or not {STATE, KEY} <= files.keys():
+        raise InputError(f"{place}: is damaged, or not whole")
+    return files
+
+
+def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    return file.read() if file else b""
+
+
+def _belongs(path: str) -> bool:
+    """True for the paths that a line's state has: nothing else is ever written."""
+    folder, _, name = path.rpartition("/")
+    if folder:
+        return folder in _FOLDERS and name.isdigit()
+    return path == KEY or (path.startswith("state") and path.endswith(".json"))
+
+
+def state_in(place: Path, files: Mapping[str, bytes]) -> LineState:
+    """What the line remembered when it was backed up."""
+    return parse_state(place, files[STATE])
+
+
+def replace_state(line: Path, files: Mapping[str, bytes]) -> None:
+    """Put these files in the place of the line's state, all of them or none; its lock is held."""
+    write_atomically(line / _JOURNAL, packed(line.name, files))
+    _follow_journal(line)
+
+
+def finish_restoring(line: Path) -> None:
+    """Put the rest of a state in its place, where that was cut short."""
+    if (line / _JOURNAL).exists():
+        with state_lock(line):
+            _follow_journal(line)
+
+
+def _follow_journal(line: Path) -> None:
+    journal = line / _JOURNAL
+    if not journal.exists():
+        return
+    files = unpacked(journal, journal.read_bytes(), line.name)
+    for path in state_files(line).keys() - files.keys():
+        (line / path).unlink()
+    for path, content in files.items():
+        private_directory((line / path).parent)
+        write_atomically(line / path, content)
+    journal.unlink()
+    sync_directory(line)
