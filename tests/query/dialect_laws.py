@@ -38,7 +38,11 @@ def address(kind, directory):
 def answered(asked, declared, query, reading="possible"):
     """The rows of an answer as the rewritten query returns them, and how many are keys."""
     question = read_question(query, declared)
-    answer = ask(asked, declared, question, estimates=False)
+    return returned(question, ask(asked, declared, question, estimates=False), reading)
+
+
+def returned(question, answer, reading):
+    """The rows of an answer in one reading of HAVING, the sides of each bounds apart."""
     rows = []
     for row, certain in zip(answer.rows, answer.certain, strict=True):
         if certain or reading == "possible":

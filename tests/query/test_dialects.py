@@ -21,7 +21,16 @@ from sfumato.tasks.sql.patterns import glob_of
 from sfumato.tasks.sql.target import target
 from tests.query import test_golden
 from tests.query.asked import EXACT, FORMS, SENSITIVE, Queries, declare, in_form, microdata, on_disk
-from tests.query.dialect_laws import HARD, LOCAL, SERVERS, DialectLaws, address, agree, answered
+from tests.query.dialect_laws import (
+    HARD,
+    LOCAL,
+    SERVERS,
+    DialectLaws,
+    address,
+    agree,
+    answered,
+    returned,
+)
 from tests.query.worlds import CENSUS
 
 EACH = {"dev": 15, "ci": 80, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
@@ -79,7 +88,7 @@ def agree_on_groups(database, kind, asking, declared, query):
     answer = ask(asking, declared, question, estimates=False)
     width, told = len(question.group_by), Counter(answer.certain)
     for reading in ("possible", "certain"):
-        expected = [row[:width] for row in answered(asking, declared, query, reading)]
+        expected = [row[:width] for row in returned(question, answer, reading)]
         assert len(expected) == (told[True] if reading == "certain" else len(answer.rows))
         found = database.execute(rewrite(query, declared, reading).sql(kind))
         agree([row[:width] for row in found], expected, (query, reading))

@@ -28,7 +28,7 @@ from sfumato.tasks.sql.target import target
 from sfumato.tasks.targets.annotated import annotate
 from sfumato.tasks.targets.tree import balanced_tree
 from tests.query import asked
-from tests.query.dialect_laws import LOCAL, SERVERS, address, agree, answered
+from tests.query.dialect_laws import LOCAL, SERVERS, address, agree, answered, returned
 from tests.query.test_dialects import agree_on_groups
 from tests.query.worlds import HAVINGS, aggregate, column, declare, in_every_world, shape
 
@@ -230,11 +230,12 @@ def test_a_certain_row_is_in_the_answer_of_every_world(group_by):
         with engine(tables, SMALL) as asking, session(tables) as connection:
             for having in HAVINGS:
                 asked_for = f"{query} HAVING {having}"
-                answer = ask(asking, SMALL, read_question(asked_for, SMALL))
+                question = read_question(asked_for, SMALL)
+                answer = ask(asking, SMALL, question)
                 told[having] += in_every_world(answer, names, having, worlds)
                 for reading in ("possible", "certain"):
                     tree = rewrite(asked_for, SMALL, reading).tree
-                    expected = answered(asking, SMALL, asked_for, reading)
+                    expected = returned(question, answer, reading)
                     agree(fetch(connection, tree), expected, (asked_for, reading))
     assert told["COUNT(*) >= 0"]["certain"]
     for having in ("COUNT(*) >= 0", "COUNT(*) < 3", "COUNT(loss) < 9"):
