@@ -184,7 +184,7 @@ def test_says_that_presence_is_not_promised():
 
 
 def test_says_what_values_are_bounded_by():
-    unbounded = "Different values are not equally likely ones"
+    unbounded = "Different values are not equally likely"
     assert unbounded not in text()
     both = text(TWO, [ALPHA, RANGE])
     assert f"{unbounded} , beyond what a promise says of their shares." in both

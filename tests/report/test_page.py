@@ -96,7 +96,7 @@ def test_says_against_whom_not():
         "Somebody who knows other members' values",
         "Somebody who knows how the groups were made.",
         "Somebody who holds another grouping of the same people",
-        "Different values are not equally likely ones.",
+        "Different values are not equally likely.",
     ):
         assert limit in text
 
@@ -332,7 +332,7 @@ def test_is_accessible_in_its_structure():
 
 def test_imports_neither_plots_nor_frames_of_its_own():
     directory = Path(page_module.__file__).parent
-    for module in (m for m in directory.rglob("*.py") if m.stem != "accuracy"):
+    for module in (m for m in directory.rglob("*.py") if m.stem != "accuracy_plots"):
         tree = ast.parse(module.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -492,7 +492,7 @@ def test_a_split_page_says_which_tables_there_are():
     assert "shuffled" not in text
     assert "Queries read the tables as one" in text
     assert "Which values come into question is not hidden." in text
-    assert "Roughly how large a value is" not in text
+    assert "The rough size of a value" not in text
 
 
 @pytest.mark.parametrize("form", ["split", "permuted"])
@@ -505,7 +505,7 @@ def test_pages_say_whether_sensitive_values_stay_together(form, sensitive):
     knows = "Somebody who knows one sensitive value of a person"
     assert (knows in text) == (sensitive == "together")
     assert ("begins with st_" in text) == (form == "split" and apart)
-    assert "Roughly how large a value is, is not hidden." in text
+    assert "The rough size of a value is not hidden." in text
 
 
 def test_one_sensitive_column_is_neither_together_nor_apart():
@@ -565,7 +565,7 @@ def test_pages_say_how_groups_were_made(form, partition, words, unsaid):
 
 
 def test_values_that_occur_once_are_equally_likely_in_their_group():
-    said = "Different values are not equally likely ones."
+    said = "Different values are not equally likely."
     assert said not in read(split(columns=ONE)).text
     assert said in read(split(columns=ONE, promises=[DIVERSE, DIVERSE])).text
     assert said in read(split(columns=ONE, partition={"method": "mondrian"})).text
