@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 
-def named(name: str, columns: Iterable[str] = ()) -> exp.Table | exp.Schema:
+def quoted_table(name: str, columns: Iterable[str] = ()) -> exp.Table | exp.Schema:
     """A table by its quoted name, with the names of its columns where some are told."""
     table = exp.table_(name, quoted=True)
     quoted = [exp.to_identifier(column, quoted=True) for column in columns]
@@ -24,7 +24,7 @@ def create_table(
         of_key = [exp.to_identifier(column, quoted=True) for column in key]
         parts.append(exp.PrimaryKey(expressions=of_key))
     return exp.Create(
-        this=exp.Schema(this=named(name), expressions=parts),
+        this=exp.Schema(this=quoted_table(name), expressions=parts),
         kind="TABLE",
         properties=exp.Properties(expressions=list(options)) if options else None,
     )
@@ -51,7 +51,7 @@ def create_index(name: str, table: str, column: str) -> exp.Create:
     by = exp.column(column, quoted=True)
     index = exp.Index(
         this=exp.to_identifier(name, quoted=True),
-        table=named(table),
+        table=quoted_table(table),
         params=exp.IndexParameters(columns=[by]),
     )
     return exp.Create(this=index, kind="INDEX")
@@ -84,7 +84,7 @@ def returns_table(columns: Sequence[exp.ColumnDef] = ()) -> exp.ReturnsProperty:
     return exp.ReturnsProperty(this=table, is_table=True)
 
 
-def replacing(statement: exp.Create) -> exp.Create:
+def replacement(statement: exp.Create) -> exp.Create:
     """The same statement, for what may be there already."""
     changed = statement.copy()
     changed.set("replace", True)
@@ -103,4 +103,4 @@ def drop_tables(*names: str) -> exp.Drop:
 
 def analyze(name: str) -> exp.Analyze:
     """Gather the statistics of a table, by which queries are planned."""
-    return exp.Analyze(tables=[named(name)])
+    return exp.Analyze(tables=[quoted_table(name)])

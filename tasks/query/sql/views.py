@@ -24,7 +24,7 @@ from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.sql.dialects.dialect import Dialect, Made
-from sfumato.tasks.sql.statements import create_view, drop, replacing
+from sfumato.tasks.sql.statements import create_view, drop, replacement
 
 _CONDITION = "sfumato_condition"
 
@@ -42,7 +42,7 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Made:
     on = [same(column, "whole", helping) for column in ("group_id", "hits")]
     query = exp.select(*columns).from_(helping).join(grouped, on=exp.and_(*on))
     made = create_view(called, spell_bounds(query, dialect))
-    statements = (made, replacing(made), drop("VIEW", exp.table_(called)))
+    statements = (made, replacement(made), drop("VIEW", exp.table_(called)))
     return Made(called, *(tree.sql(dialect.sqlglot, pretty=True) for tree in statements))
 
 

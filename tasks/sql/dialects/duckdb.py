@@ -9,7 +9,13 @@ from sqlglot import exp
 
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.dialects.dialect import Access, Dialect, Made, Storage
-from sfumato.tasks.sql.statements import create_function, drop, named, replacing, returns_table
+from sfumato.tasks.sql.statements import (
+    create_function,
+    drop,
+    quoted_table,
+    replacement,
+    returns_table,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
@@ -28,7 +34,7 @@ def _execute(connection: Any, statement: str) -> list[tuple[Any, ...]]:
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
     columns = [exp.column(column, quoted=True) for column in table.column_names]
-    into = named(name, table.column_names)
+    into = quoted_table(name, table.column_names)
     rows = exp.select(*columns).from_("sfumato_arrow")
     connection.register("sfumato_arrow", table)
     try:
@@ -49,7 +55,7 @@ def _function(name: str, query: tuple[str, str], _: Sequence[tuple[str, ColumnTy
     return Made(
         name,
         made.sql("duckdb", normalize_functions=False),
-        replacing(made).sql("duckdb", normalize_functions=False),
+        replacement(made).sql("duckdb", normalize_functions=False),
         dropped.sql("duckdb"),
     )
 

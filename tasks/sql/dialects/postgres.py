@@ -25,8 +25,8 @@ from sfumato.tasks.sql.statements import (
     column_definition,
     create_function,
     drop,
-    named,
-    replacing,
+    quoted_table,
+    replacement,
     returns_table,
 )
 
@@ -76,7 +76,7 @@ def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
     statement = exp.Copy(
-        this=named(name, table.column_names),
+        this=quoted_table(name, table.column_names),
         kind=True,
         files=[exp.Var(this="STDIN")],
         params=[exp.CopyParameter(this=exp.Var(this="FORMAT"), expression=exp.Var(this="csv"))],
@@ -106,7 +106,7 @@ def _function(
     body = exp.Literal.string(_body(*query))
     made = create_function("FUNCTION", name, parameter, properties, body)
     dropped = drop("FUNCTION", exp.table_(name), parameters=[text.copy()])
-    statements = (tree.sql("postgres") for tree in (made, replacing(made), dropped))
+    statements = (tree.sql("postgres") for tree in (made, replacement(made), dropped))
     return Made(name, *statements)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.tasks.sql.statements import named
+from sfumato.tasks.sql.statements import quoted_table
 
 _CHUNK = 20_000
 
@@ -39,7 +39,7 @@ def insert_rows(connection: Any, dialect: str, name: str, table: pa.Table, mark:
     columns = table.column_names
     shown = columns if mark == "?" else [column.replace("%", "%%") for column in columns]
     values = exp.Tuple(expressions=[exp.Var(this=mark) for _ in columns])
-    into = exp.Insert(this=named(name, shown), expression=exp.Values(expressions=[values]))
+    into = exp.Insert(this=quoted_table(name, shown), expression=exp.Values(expressions=[values]))
     statement = into.sql(dialect)
     cursor = connection.cursor()
     try:
