@@ -127,6 +127,7 @@ class PrivacyModel:
         monotone: merging two groups that each keep the promise cannot break it.
         protects: it keeps something about the sensitive attribute from being known.
         needs_covers: it is judged on the values that groups admit of each quasi-identifier.
+        compares_with_all: a group is compared with all rows, and not judged by itself.
     """
 
     name: ClassVar[str]
@@ -137,6 +138,7 @@ class PrivacyModel:
     monotone: ClassVar[bool]
     protects: ClassVar[bool]
     needs_covers: ClassVar[bool] = False
+    compares_with_all: ClassVar[bool] = False
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
     sensitive: str | None = None

@@ -57,6 +57,7 @@ class TCloseness(PrivacyModel):
     monotone: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "subdomains"})
     protects: ClassVar[bool] = True
+    compares_with_all: ClassVar[bool] = True
 
     model: Literal["t-closeness"] = "t-closeness"
     t: Annotated[ExactNumber, Field(ge=0, le=1, description="largest distance of a group")]

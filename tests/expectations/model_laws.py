@@ -5,6 +5,7 @@ judges it, fails.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, cover, merge, numbers_of
 from sfumato.expectations.groups.frames import from_frame, to_frame
-from sfumato.expectations.groups.groups import Groups, Joint, Population, Subdomains, Target
+from sfumato.expectations.groups.groups import Cover, Groups, Joint, Population, Subdomains, Target
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
@@ -120,6 +121,21 @@ def release(rng):
     )
 
 
+def only(groups, number):
+    """One of the groups, as if there were no other."""
+    counts = groups.of("s")
+    here = counts.group == number
+    shown = replace(
+        counts, group=np.zeros(here.sum(), int), value=counts.value[here], count=counts.count[here]
+    )
+    covers = {
+        name: Cover(np.zeros_like(cover.group[own]), cover.value[own], cover.values)
+        for name, cover in groups.covers.items()
+        for own in [cover.group == number]
+    }
+    return Groups(groups.sizes[[number]], {"s": shown}, covers)
+
+
 class ModelLaws:
     """What holds of every model; subclasses are parametrized by `model`."""
 
@@ -196,6 +212,17 @@ class ModelLaws:
                     kept += 1
                     assert promise.check(merged).holds
         assert kept or not model.monotone
+
+    def test_a_group_is_judged_by_itself_unless_it_is_compared_with_all_rows(self, model):
+        rng, differs = np.random.default_rng(8), False
+        for _ in range(RELEASES):
+            groups = release(rng)
+            groups = Groups(groups.sizes, groups.sensitive, groups.covers)
+            apart = [only(groups, number) for number in range(len(groups))]
+            for promise in self.some(model, rng):
+                alone = [bool(promise.failing(one)[0]) for one in apart]
+                differs |= promise.failing(groups).tolist() != alone
+        assert differs == model.compares_with_all
 
     def test_no_groups_keep_no_promise(self, model):
         nothing = count(np.array([], np.int64), 1, {"s": Coded(np.array([], np.int64), 0)})

@@ -11,7 +11,6 @@ from math import prod
 import numpy as np
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node
 from sfumato.tasks.partitions.full_domain.scope import Scope
 
@@ -114,7 +113,7 @@ class NodeJudge:
         number = len(histogram)
         if coded is None:
             return promise.failing(Groups(histogram[:, 0], {}))
-        if isinstance(promise, TCloseness):  # compares with all rows: the others are a group, too
+        if promise.compares_with_all:  # the other rows are a group, too
             values = self.rows.codes[-1]
             rest = np.bincount(values, self.rows.counts, coded.values).astype(np.int64) - histogram
             histogram = np.concatenate([histogram, rest[rest.any(axis=1)]])
