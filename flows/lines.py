@@ -13,7 +13,7 @@ from sfumato.tasks.private.backup import (
     replace_state,
     state_files,
     state_in,
-    unpacked,
+    unpack,
 )
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitised
@@ -22,7 +22,7 @@ from sfumato.tasks.private.line import fingerprint, unit_hashes
 from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.ownership import owner_mark, take_ownership
-from sfumato.tasks.publication.publish import held, recover
+from sfumato.tasks.publication.publish import hold, recover
 from sfumato.tasks.publication.versions import read_record
 
 NEW_PASSPHRASE = "SFUMATO_NEW_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
@@ -53,9 +53,9 @@ def restore(spec: Path, file: Path) -> None:
         content = file.read_bytes()
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({type(error).__name__})") from None
-    files = unpacked(file, content, line.name)
+    files = unpack(file, content, line.name)
     saved = state_in(file, files).counter
-    with held(line):
+    with hold(line):
         newest = max(_present_counter(line), read_record(line.public).counter)
         if saved < newest:
             raise PromiseError(
@@ -100,7 +100,7 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
         InputError: where a source is not what its version was made of.
     """
     line = plan_run(spec).line
-    with held(line), sanitised("rekey"):
+    with hold(line), sanitised("rekey"):
         recover(line)
         state = read_state(line.private)
         _require_all(state, sources)

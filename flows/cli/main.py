@@ -11,16 +11,16 @@ import click
 
 from sfumato.expectations.errors import Fault, SfumatoError
 from sfumato.flows.cli import show
-from sfumato.flows.cli.check import check
-from sfumato.flows.cli.demo import demo
-from sfumato.flows.cli.evaluate import evaluate
-from sfumato.flows.cli.hierarchy import hierarchy
-from sfumato.flows.cli.line import line
-from sfumato.flows.cli.load import load
-from sfumato.flows.cli.measure import measure
-from sfumato.flows.cli.query import query
-from sfumato.flows.cli.release import release
-from sfumato.flows.cli.schema import schema
+from sfumato.flows.cli.analyst.check import check
+from sfumato.flows.cli.analyst.load import load
+from sfumato.flows.cli.analyst.measure import measure
+from sfumato.flows.cli.analyst.query import query
+from sfumato.flows.cli.steward.demo import demo
+from sfumato.flows.cli.steward.evaluate import evaluate
+from sfumato.flows.cli.steward.hierarchy import hierarchy
+from sfumato.flows.cli.steward.line import line
+from sfumato.flows.cli.steward.release import release
+from sfumato.flows.cli.steward.schema import schema
 
 _COMMANDS = (demo, release, measure, check, query, load, evaluate, hierarchy, schema, line)
 

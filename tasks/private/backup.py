@@ -45,10 +45,10 @@ def backup(line: Path) -> bytes:
         files = state_files(line)
     if STATE not in files:
         raise InputError(f"{line}: there is no state to back up yet")
-    return packed(line.name, files)
+    return pack(line.name, files)
 
 
-def packed(name: str, files: Mapping[str, bytes]) -> bytes:
+def pack(name: str, files: Mapping[str, bytes]) -> bytes:
     """A backup of these files."""
     contents = {
         "format": _FORMAT,
@@ -64,7 +64,7 @@ def packed(name: str, files: Mapping[str, bytes]) -> bytes:
     return archive.getvalue()
 
 
-def unpacked(place: Path, content: bytes, name: str) -> dict[str, bytes]:
+def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
     """The files of a backup of the line of that name.
 
     Args:
@@ -112,7 +112,7 @@ def state_in(place: Path, files: Mapping[str, bytes]) -> LineState:
 
 def replace_state(line: Path, files: Mapping[str, bytes]) -> None:
     """Put these files in the place of the line's state, all of them or none; its lock is held."""
-    write_atomically(line / _JOURNAL, packed(line.name, files))
+    write_atomically(line / _JOURNAL, pack(line.name, files))
     _follow_journal(line)
 
 
@@ -127,7 +127,7 @@ def _follow_journal(line: Path) -> None:
     journal = line / _JOURNAL
     if not journal.exists():
         return
-    files = unpacked(journal, journal.read_bytes(), line.name)
+    files = unpack(journal, journal.read_bytes(), line.name)
     for path in state_files(line).keys() - files.keys():
         (line / path).unlink()
     for path, content in files.items():

@@ -21,7 +21,7 @@ def owner_mark(secret: bytes) -> str:
     return hmac.digest(secret, b"owner of the public record", "sha256").hex()
 
 
-def owned(state: LineState, record: Record, line: Line) -> tuple[LineState, Record]:
+def with_change(state: LineState, record: Record, line: Line) -> tuple[LineState, Record]:
     """State and record after one more change of the state, the record in the line's name."""
     counter = max(state.counter, record.counter) + 1
     mark = owner_mark(line_key(line.private))
@@ -33,7 +33,7 @@ def owned(state: LineState, record: Record, line: Line) -> tuple[LineState, Reco
 
 def take_ownership(line: Line) -> None:
     """Note in the public record that the line's state changed, and by which key it is known now."""
-    state, record = owned(read_state(line.private), read_record(line.public), line)
+    state, record = with_change(read_state(line.private), read_record(line.public), line)
     write_record(line.public, record)
     write_state(line.private, state)
 

@@ -30,7 +30,7 @@ from sfumato.tasks.private.state import LineState, PublishedVersion, read_state,
 from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.line import Candidate, Line, Published
-from sfumato.tasks.publication.ownership import owned, require_ours
+from sfumato.tasks.publication.ownership import require_ours, with_change
 from sfumato.tasks.publication.seal import require_sealed
 from sfumato.tasks.publication.versions import Record, read_record, write_record
 
@@ -43,7 +43,7 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
     Raises:
         PromiseError: where a new version could betray people together with an earlier one.
     """
-    with held(line):
+    with hold(line):
         recover(line)
         number = _decide(line, identity, versions)
     return None if number is None else line.public / number
@@ -58,7 +58,7 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
         PromiseError: where a file was changed, added or removed since the candidate was assessed,
             or the staged release does not pass the check that everyone can run.
     """
-    with held(line):
+    with hold(line):
         recover(line)
         number = _decide(line, identity, candidate.versions)
         if number is not None:
@@ -75,7 +75,7 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
 
 
 @contextmanager
-def held(line: Line) -> Iterator[None]:
+def hold(line: Line) -> Iterator[None]:
     """Hold the locks of the private line and of its public directory, in this order."""
     line.public.mkdir(parents=True, exist_ok=True)
     with state_lock(line.private), locked(line.public / ".lock"):
@@ -175,7 +175,7 @@ def appear(staging: Path, place: Path) -> None:
 def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None:
     state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
-        state, record = owned(state, record, line)
+        state, record = with_change(state, record, line)
         write_record(line.public, record.with_new(number, known.digest, time))
     versions = {**state.versions, number: known}
     settled = {"versions": versions, "pending": None, "counter": record.counter}
@@ -211,11 +211,11 @@ def _made(place: Path) -> str:
 
 def withdraw(line: Line, number: str) -> None:
     """Take back trust in a version: it stays, marked, and is current no more."""
-    with held(line):
+    with hold(line):
         write_record(line.public, read_record(line.public).withdrawn(number))
 
 
 def record_accuracy(line: Line, number: str, accuracy: list[dict[str, object]]) -> None:
     """Add what may be known of a version's accuracy to the public record."""
-    with held(line):
+    with hold(line):
         write_record(line.public, read_record(line.public).measured(number, accuracy))

@@ -184,7 +184,7 @@ def test_a_damaged_backup_changes_nothing(small, line, tmp_path, kind):
 @pytest.mark.parametrize("stray", ["../outside", "/tmp/outside", "units/../../outside", "other"])
 def test_a_backup_writes_nothing_but_a_state(small, line, tmp_path, stray):
     file = tmp_path / "backup"
-    file.write_bytes(backups.packed(line.name, {**state_of(line), stray: b"x"}))
+    file.write_bytes(backups.pack(line.name, {**state_of(line), stray: b"x"}))
     with pytest.raises(InputError, match="is damaged, or not whole"):
         lines.restore(small.spec, file)
     assert not (line.private.parent / "outside").exists()
@@ -192,7 +192,7 @@ def test_a_backup_writes_nothing_but_a_state(small, line, tmp_path, stray):
 
 def test_another_lines_backup_is_refused(small, line, tmp_path):
     file = tmp_path / "backup"
-    file.write_bytes(backups.packed("other", state_of(line)))
+    file.write_bytes(backups.pack("other", state_of(line)))
     with pytest.raises(InputError, match="another line than wages"):
         lines.restore(small.spec, file)
 
@@ -349,5 +349,5 @@ def test_both_locks_are_taken_the_lines_first(small, line, monkeypatch):
     locked = publication.locked
     monkeypatch.setattr(publication, "locked", noted)
     monkeypatch.setattr(workdir, "locked", noted)
-    with publication.held(line):
+    with publication.hold(line):
         assert taken == [line.private / ".publishing", line.public / ".lock"]

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.release import publish_version
+from sfumato.flows.cli.steward.release import publish_version
 
-_SPEC = Path(__file__).parents[2] / "deployments" / "releases" / "adult-capital-loss.yaml"
+_SPEC = Path(__file__).parents[3] / "deployments" / "releases" / "adult-capital-loss.yaml"
 _QUESTIONS = (
     'SELECT COUNT(*), AVG("capital-loss") FROM microdata WHERE age BETWEEN 30 AND 40',
     'SELECT sex, AVG("capital-loss"), MAX("capital-loss") FROM microdata GROUP BY sex',

@@ -1,0 +1,1 @@
+"""Commands of those who publish: they read specs, sources and private state."""
