@@ -310,16 +310,6 @@ def keeps(model, groups):
     return kept
 
 
-def test_the_order_of_rows_changes_nothing():
-    rng = np.random.default_rng(3)
-    rows = [(int(rng.integers(5)), int(v)) for v in rng.choice(VALUES, 60)]
-    shuffled = [rows[i] for i in rng.permutation(len(rows))]
-    for model in MODELS:
-        assert model.check(groups_of_rows(rows, ANCESTORS)) == model.check(
-            groups_of_rows(shuffled, ANCESTORS)
-        )
-
-
 def test_text_has_no_ordered_distance_and_no_hierarchy(groups_of):
     groups = groups_of([(0, "a"), (0, "b"), (1, "a")])
     for distance in ("ordered", "hierarchical"):

@@ -123,14 +123,6 @@ def test_verdicts_are_those_of_brute_force(groups_of, microdata, model):
     assert verdict.holds is (failing == 0)
 
 
-@given(microdata(), models(), st.randoms(use_true_random=False))
-def test_order_and_names_of_groups_are_free(groups_of, microdata, model, random):
-    rows, type_ = microdata
-    names = random.sample(range(100), 6)
-    renamed = [(names[key], value) for key, value in random.sample(rows, len(rows))]
-    assert model.check(groups_of(rows, type_)) == model.check(groups_of(renamed, type_))
-
-
 def random_groups(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     rows = int(rng.integers(2, 30))
     return rng.integers(0, 5, rows), rng.integers(0, 6, rows)
@@ -203,16 +195,6 @@ def test_a_promise_names_its_attribute_where_there_are_several():
 def test_a_promise_that_means_nothing_is_refused(document):
     with pytest.raises(ValidationError):
         PROMISE.validate_python(document)
-
-
-@given(models(), st.sampled_from([None, "loss"]), st.sampled_from([None, ("age", "sex")]))
-def test_a_promise_is_its_own_configuration(model, sensitive, quasi_identifiers):
-    scope = {"sensitive": sensitive, "quasi_identifiers": quasi_identifiers}
-    scoped = PROMISE.validate_python(
-        model.parameters() | {k: v for k, v in scope.items() if v is not None}
-    )
-    assert PROMISE.validate_python(scoped.parameters()) == scoped
-    assert scoped.sentence()
 
 
 @given(

@@ -6,13 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import merge
-from sfumato.expectations.groups.frames import from_frame, to_frame
 from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.promises import PROMISE
@@ -147,17 +144,6 @@ def test_uniting_classes_of_people_who_are_absent_with_others_does_not_break_it(
         kept += fine.holds
     assert united > 100
     assert kept > 100
-
-
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1), st.integers(0, 3))
-def test_order_of_groups_is_free_and_a_table_of_them_has_the_same_verdict(pairs, elsewhere):
-    def groups(of):
-        rows = np.array([n for n, _ in of])
-        return Groups(rows, {}, population=Population(rows + [more for _, more in of], elsewhere))
-
-    verdict = model("0.3", "0.7").check(groups(pairs))
-    assert model("0.3", "0.7").check(groups(pairs[::-1])) == verdict
-    assert model("0.3", "0.7").check(from_frame(to_frame(groups(pairs)))) == verdict
 
 
 @pytest.mark.parametrize(

@@ -126,13 +126,6 @@ def test_no_parquet(tmp_path, content):
     assert message == f"{FILE}: cannot be read as Parquet"
 
 
-def test_empty_file(tmp_path):
-    (tmp_path / FILE).touch()
-    source = Source(uri=FILE, format="parquet")
-    message = refusal(lambda: ingest(source, {"x": column()}, "refuse", tmp_path, {}), InputError)
-    assert message == f"{FILE}: is empty"
-
-
 def test_damaged_file(tmp_path):
     table = pa.table({"x": [f"{CANARY}{i}" for i in range(1000)]})
     ingest_parquet(tmp_path, table, {"x": column()})
