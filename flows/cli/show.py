@@ -1,14 +1,13 @@
 """The output of the command line: progress and messages on stderr, answers on stdout."""
 
 import csv
-import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import click
+from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
 
 if TYPE_CHECKING:
     from sfumato.tasks.private.progress import Listener
@@ -17,23 +16,23 @@ if TYPE_CHECKING:
 
 def failure(message: str) -> None:
     """One line that says what went wrong."""
-    click.echo(f"sfumato: {' '.join(message.split())}", err=True)
+    echo(f"sfumato: {one_line(message)}", err=True)
 
 
 def say(message: str) -> None:
     """A line for whoever watches."""
-    click.echo(message, err=True)
+    echo(message, err=True)
 
 
 def document(content: Mapping[str, Any], format_: str) -> None:
     """A document as JSON, or as lines of dotted names."""
     if format_ == "json":
-        click.echo(json.dumps(content, ensure_ascii=False))
+        echo_json(content)
         return
     lines = list(_flat(content))
     width = max((len(name) for name, _ in lines), default=0)
     for name, value in lines:
-        click.echo(f"{name:<{width}}  {'-' if value is None else value}")
+        echo(f"{name:<{width}}  {'-' if value is None else value}")
 
 
 def answer_as(found: "Answer", format_: str) -> None:
@@ -52,10 +51,11 @@ def _as_csv(answer: Mapping[str, Any]) -> None:
     """A header even where there are no rows; sides of bounds are called `x_lower` and so on."""
     rows = [dict(_sides(row)) for row in answer["rows"]]
     header = list(rows[0]) if rows else answer["columns"]
+    shown = visible if sys.stdout.isatty() else str  # a file gets the values as they are
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(header)
+    writer.writerow(map(shown, header))
     for row in rows:
-        writer.writerow(["" if row[name] is None else row[name] for name in header])
+        writer.writerow(["" if row[name] is None else shown(str(row[name])) for name in header])
 
 
 def _sides(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -71,21 +71,20 @@ def answer(found: "Answer") -> None:
     """An answer as a table."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table()
     for column in found.columns:
-        table.add_column(column)
+        table.add_column(Text(one_line(column)))
     for row in found.rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        table.add_row(*(Text(visible(_cell(value))) for value in row.values()))
     Console().print(table)
     rows = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
     if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
-        click.echo("≈ is an estimate, without guarantee")
+        echo("≈ is an estimate, without guarantee")
     kind = "guaranteed bounds" if found.guaranteed else "estimates without guarantee"
     left_out = ", ".join(f"{n} {why}" for why, n in found.not_represented.items() if n)
-    click.echo(
-        f"{kind} over the represented rows{f'; not represented: {left_out}' if left_out else ''}"
-    )
+    echo(f"{kind} over the represented rows{f'; not represented: {left_out}' if left_out else ''}")
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from sfumato.flows.cli.terminal import echo
+
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
@@ -16,17 +18,17 @@ def check(directory: Path, digest: str | None) -> None:
     checked = check_release(directory, digest)
     for promise, verdict in checked.verdicts:
         together = " together" if promise.judged_jointly else ""
-        click.echo(
+        echo(
             f"{promise.name} holds in all {verdict.groups} groups{together}: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
     if checked.derived == "equal":
-        click.echo(f"{directory}: every file is what the published tables give")
+        echo(f"{directory}: every file is what the published tables give")
         return
     made_with = ", ".join(checked.made_with)
-    click.echo(
+    echo(
         f"{directory}: made with {made_with}; every file says what the published tables give: "
         "tables, SQL and numbers were compared, layout and words of the page were not"
     )
     for name in checked.unlike:
-        click.echo(f"{name}: says something else; it is the file of the announced digest")
+        echo(f"{name}: says something else; it is the file of the announced digest")

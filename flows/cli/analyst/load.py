@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from sfumato.flows.cli.terminal import echo
+
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
@@ -19,4 +21,4 @@ def load(directory: Path, url: str, replace: bool) -> None:
     from sfumato.tasks.query.load import load as load_into
 
     for name in load_into(open_release(directory), url, replace):
-        click.echo(name)
+        echo(name)

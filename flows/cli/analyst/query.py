@@ -7,6 +7,7 @@ import click
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli import show
+from sfumato.flows.cli.terminal import echo
 
 
 class DialectName(click.ParamType):  # type: ignore[type-arg] # generic in some versions alone
@@ -81,7 +82,7 @@ def query(
 
         for one in asked:
             rewritten = rewrite(one, opened.declared, reading, estimator)
-            click.echo(rewritten.sql(dialect) + ";" * (file is not None))
+            echo(rewritten.sql(dialect) + ";" * (file is not None))
         return
     for found in answers(opened, asked, estimator):
         show.answer_as(found, format_)

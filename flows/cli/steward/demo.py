@@ -7,6 +7,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.steward.release import publish_version
+from sfumato.flows.cli.terminal import echo
 
 _SPEC = Path(__file__).parents[3] / "deployments" / "releases" / "adult-capital-loss.yaml"
 _QUESTIONS = (
@@ -26,7 +27,7 @@ def demo() -> None:
     published = publish_version(_SPEC, (f"publish.uri={Path('releases').absolute()}",))
     opened = open_release(Path(published))
     for question in _QUESTIONS:
-        click.echo(f"\n{question}\n")
+        echo(f"\n{question}\n")
         show.answer(answer(opened, question))
     show.say(f"open {Path(published) / 'index.html'} to read the release's page")
-    click.echo(published)
+    echo(published)

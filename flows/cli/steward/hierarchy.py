@@ -6,6 +6,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import overrides, with_format, with_settings
+from sfumato.flows.cli.terminal import echo
 
 
 @click.command()
@@ -21,7 +22,7 @@ def hierarchy(spec: Path, column: str, settings: tuple[str, ...], format_: str) 
     if format_ == "json":
         show.document(found, "json")
         return
-    click.echo(f"{column}: {found['values']} values")
+    echo(f"{column}: {found['values']} values")
     for level in found["levels"]:
         labels = ", ".join(f"{label} ({n})" for label, n in level["labels"].items())
-        click.echo(f"level {level['level']}: {labels}")
+        echo(f"level {level['level']}: {labels}")

@@ -9,6 +9,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import overrides, with_settings
+from sfumato.flows.cli.terminal import echo
 
 
 @click.command()
@@ -16,7 +17,7 @@ from sfumato.flows.cli.options import overrides, with_settings
 @with_settings
 def release(spec: Path, settings: tuple[str, ...]) -> None:
     """Publish the next version of a release line; the last line of output is its directory."""
-    click.echo(publish_version(spec, settings))
+    echo(publish_version(spec, settings))
 
 
 def publish_version(spec: Path, settings: tuple[str, ...]) -> str:

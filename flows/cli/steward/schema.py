@@ -1,8 +1,8 @@
 """`sfumato schema`: the JSON Schema of the release spec."""
 
-import json
-
 import click
+
+from sfumato.flows.cli.terminal import echo_json
 
 
 @click.command()
@@ -10,4 +10,4 @@ def schema() -> None:
     """Print the JSON Schema of the release spec."""
     from sfumato.flows.spec import json_schema
 
-    click.echo(json.dumps(json_schema(), indent=2))
+    echo_json(json_schema(), indent=2)
