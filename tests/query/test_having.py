@@ -87,27 +87,27 @@ HAVINGS = [
 ]
 
 
-@pytest.mark.parametrize("having", HAVINGS)
 @pytest.mark.parametrize("where", ["", "WHERE age < 2", "WHERE loss >= 0"])
 @pytest.mark.parametrize("form", ["permuted", "split"])
-def test_the_rewritten_query_keeps_the_same_rows(form, where, having):
-    declared, kept = declare(form), 0
-    query = f"SELECT sex, COUNT(*) AS n FROM microdata {where} GROUP BY sex HAVING {having}"
-    everything = query.partition(" HAVING")[0]
+def test_the_rewritten_query_keeps_the_same_rows(form, where):
+    declared, kept = declare(form), Counter()
+    everything = f"SELECT sex, COUNT(*) AS n FROM microdata {where} GROUP BY sex"
+    queries = {having: f"{everything} HAVING {having}" for having in HAVINGS}
     for seed in range(2):
         table = random_rows(np.random.default_rng(seed), [3, 4, 2, 5])
         tables = in_form(table, declared)
-        answer, unlimited = answers_on(tables, declared, [query, everything])
-        possible = {row["sex"] for row in answer.rows}
-        certain = {r["sex"] for r, c in zip(answer.rows, answer.certain, strict=True) if c}
-        assert certain <= possible
-        assert possible <= {row["sex"] for row in unlimited.rows}
+        unlimited, *answers = answers_on(tables, declared, [everything, *queries.values()])
         with session(tables) as connection:
-            for reading, expected in (("possible", possible), ("certain", certain)):
-                found = fetch(connection, rewrite(query, declared, reading).tree)
-                assert {row[0] for row in found} == expected, reading
-        kept += len(possible)
-    assert kept or "MIN" in having
+            for (having, query), answer in zip(queries.items(), answers, strict=True):
+                possible = {row["sex"] for row in answer.rows}
+                certain = {r["sex"] for r, c in zip(answer.rows, answer.certain, strict=True) if c}
+                assert certain <= possible
+                assert possible <= {row["sex"] for row in unlimited.rows}
+                for reading, expected in (("possible", possible), ("certain", certain)):
+                    found = fetch(connection, rewrite(query, declared, reading).tree)
+                    assert {row[0] for row in found} == expected, (having, reading)
+                kept[having] += len(possible)
+    assert all(kept[having] or "MIN" in having for having in HAVINGS)
 
 
 @pytest.mark.parametrize("having", ["COUNT(*) = 0", "COUNT(*) < 1", "NOT COUNT(age) > 0.5"])
