@@ -6,8 +6,8 @@ import numpy as np
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import load, save
-from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
 
