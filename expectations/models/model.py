@@ -128,6 +128,7 @@ class PrivacyModel:
         protects: it keeps something about the sensitive attribute from being known.
         needs_covers: it is judged on the values that groups admit of each quasi-identifier.
         compares_with_all: a group is compared with all rows, and not judged by itself.
+        since: the format of releases that came with it.
     """
 
     name: ClassVar[str]
@@ -139,6 +140,7 @@ class PrivacyModel:
     protects: ClassVar[bool]
     needs_covers: ClassVar[bool] = False
     compares_with_all: ClassVar[bool] = False
+    since: ClassVar[int] = 0
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
     sensitive: str | None = None

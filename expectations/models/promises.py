@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
@@ -30,6 +31,7 @@ PROMISES: Mapping[str, Any] = {
     "k-anonymity": KAnonymity,
     "l-diversity": Annotated[PrivacyModel, Registered("variant", L_DIVERSITY)],
     "t-closeness": TCloseness,
+    "delta-disclosure": DeltaDisclosure,
     "alpha-k": AlphaK,
     "ke-anonymity": KEAnonymity,
     "alpha-beta": AlphaBeta,

@@ -6,7 +6,7 @@ at any value. A later key is marked where it is declared, and left out wherever 
 default: what does not use it is written, and digested, as it always was.
 
     0   every release before formats had numbers
-    1   publish.csv.formulas: quote
+    1   publish.csv.formulas: quote; the promise delta-disclosure
 """
 
 from collections.abc import Iterator, Mapping, Sequence

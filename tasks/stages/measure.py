@@ -43,9 +43,9 @@ def measure(
         written: how the files are written, and the types of columns.
 
     Returns:
-        `rows`, `groups`, `k`; `l`, `t`, `alpha`, `ke` of the only sensitive attribute, or of each
-        under `sensitive`, with `multi_attribute`, its `l` where the others are known; `risk`; and
-        `promises` where some were given.
+        `rows`, `groups`, `k`; `l`, `t`, `delta`, `alpha`, `ke` of the only sensitive attribute, or
+        of each under `sensitive`, with `multi_attribute`, its `l` where the others are known;
+        `risk`; and `promises` where some were given.
 
     Raises:
         SpecError: where a promise does not say what it is about, or a type is of no column.

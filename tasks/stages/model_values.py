@@ -2,10 +2,12 @@
 
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
@@ -19,7 +21,10 @@ _RANKS = range(2, 11)  # the l for which the recursive measure is reported
 
 
 def values_of_models(groups: Groups, name: str) -> dict[str, Any]:
-    """The `l`, `t`, `alpha` and `ke` that the groups have in a sensitive attribute."""
+    """The `l`, `t`, `delta`, `alpha` and `ke` that the groups have in a sensitive attribute.
+
+    `delta` is None where a group lacks a value that others have.
+    """
     anonymity = KEAnonymity(k=1, e=Decimal(0), sensitive=name)
     return {
         "l": diversity(groups, name),
@@ -28,6 +33,7 @@ def values_of_models(groups: Groups, name: str) -> dict[str, Any]:
             for distance in DISTANCES
             if distance != "hierarchical" or groups.of(name).ancestors is not None
         },
+        "delta": _observed(DeltaDisclosure(delta=Decimal(1), sensitive=name), groups, "delta"),
         "alpha": _observed(AlphaK(alpha=Decimal(1), k=1, sensitive=name), groups, "alpha"),
         "ke": {"k": anonymity.distinct(groups), "e": _observed(anonymity, groups, "e")},
     }
@@ -60,8 +66,10 @@ def _closeness(groups: Groups, name: str, distance: Distance) -> int | float | N
 
 
 def _observed(model: PrivacyModel, groups: Groups, parameter: str) -> int | float | None:
-    """The value of a model's parameter that groups have, as a number of JSON."""
+    """The value of a model's parameter that groups have, as a number of JSON; None if infinite."""
     value: Number = model.check(groups).observed[parameter]
     if value is None or isinstance(value, int):
         return value
+    if value == inf:
+        return None
     return int(value) if Fraction(value).denominator == 1 else float(value)

@@ -16,6 +16,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
@@ -83,6 +84,8 @@ PROMISES = [
     [TCloseness(t=Decimal("0.4"), distance="equal", sensitive="s")],
     [TCloseness(t=Decimal("0.3"), distance="ordered", sensitive="s")],
     [KAnonymity(k=2), TCloseness(t=Decimal("0.4"), distance="equal", sensitive="t")],
+    [DeltaDisclosure(delta=Decimal("0.7"), sensitive="s")],
+    [DeltaDisclosure(delta=Decimal("0.7"), sensitive="t", quasi_identifiers=("a", "c"))],
     [
         TCloseness(t=Decimal("0.35"), distance="equal", sensitive="s"),
         DistinctLDiversity(l=2, sensitive="t", quasi_identifiers=("a", "b")),
@@ -138,7 +141,7 @@ def search(rows, promises, strata=(), stratum_role="insensitive", **parameters):
         return None
 
 
-def broken(promise, group, everybody):
+def broken(promise, group, everybody):  # noqa: C901 - a definition each
     """Whether a group of rows breaks a promise, from its definition."""
     if isinstance(promise, KAnonymity):
         return len(group) < promise.k
@@ -158,6 +161,8 @@ def broken(promise, group, everybody):
             return len(counts) < promise.k or max(values) - min(values) < promise.e
         case TCloseness():
             return distance(promise, values, everybody) > promise.t
+        case DeltaDisclosure():
+            return logarithm(promise, values, everybody) >= promise.delta
 
 
 def distance(promise, values, everybody):
@@ -169,6 +174,14 @@ def distance(promise, values, everybody):
     if promise.distance == "equal":
         return sum(map(abs, gaps)) / 2
     return sum(map(abs, itertools.accumulate(gaps))) / max(len(known) - 1, 1)
+
+
+def logarithm(promise, values, everybody):
+    every = [row[promise.sensitive] for row in everybody]
+    if set(values) != set(every):
+        return math.inf
+    expected = {v: every.count(v) / len(every) for v in values}
+    return max(abs(math.log(values.count(v) / len(values) / expected[v])) for v in values)
 
 
 def shown(row, node, starred):

@@ -17,6 +17,7 @@ from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
@@ -235,6 +236,7 @@ OTHERS = (
     KEAnonymity(k=2, e=Decimal(2), sensitive="s"),
     TCloseness(t=Decimal("0.3"), distance="equal", sensitive="s"),
     TCloseness(t=Decimal("0.2"), distance="ordered", sensitive="s"),
+    DeltaDisclosure(delta=Decimal("1.2"), sensitive="s"),
 )
 PROMISES = st.lists(COUNTED | st.sampled_from(OTHERS), min_size=1, max_size=2)
 

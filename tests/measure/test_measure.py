@@ -1,6 +1,7 @@
 """`sfumato measure` on files as people have them: CSV, Parquet, partitions, patterns, nulls."""
 
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -54,6 +55,7 @@ def test_the_inpatient_table(patients):
     assert found["t"]["equal"] == pytest.approx(7 / 12)
     assert found["t"]["ordered"] is None
     assert (found["alpha"], found["ke"]) == (1, {"k": 1, "e": None})
+    assert found["delta"] is None  # no row of the last group has heart
     assert found["risk"]["rows_alone"] == 0
     assert found["risk"]["homogeneity"]["condition"]["1.0"] == {
         "groups": 1,
@@ -113,6 +115,15 @@ def test_any_table_as_rows_tell(tmp_path_factory, rows):
         for g in groups.values()
     )
     assert found["t"]["equal"] == pytest.approx(float(distance))
+    if any(set(g) != set(share) for g in groups.values()):
+        assert found["delta"] is None
+    else:
+        parts = [
+            Fraction(g.count(v) * len(rows), len(g) * share[v])
+            for g in groups.values()
+            for v in share
+        ]
+        assert found["delta"] == pytest.approx(max(abs(math.log(part)) for part in parts), abs=1e-6)
 
 
 def test_partitions_patterns_and_folders(tmp_path, patients):

@@ -13,7 +13,7 @@ from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.schema.formats import NEWEST, lowest_format, require_readable, since
 from tests.release.forge import edit
-from tests.release.small import people
+from tests.release.small import SPEC, people
 
 FORMULAS = ["=1+1", "+cmd", "-2x", "@SUM", "\tx", "Aa", "'=x", ""]
 
@@ -110,6 +110,15 @@ def test_formulas_stand_behind_a_quote_in_format_1(small):
     assert set(parquet) == {*FORMULAS, None} - {""}
     assert "CSV files differ from Parquet files" in (release / "index.html").read_text()
     assert check(release).derived == "equal"
+
+
+def test_a_promise_that_came_with_format_1_is_of_format_1(small):
+    rows = [{**row, "wage": f"{100 * (i % 3)}.50"} for i, row in enumerate(people())]
+    promises = [*SPEC["promises"], {"model": "delta-disclosure", "delta": "1.5"}]
+    release = small.write(rows, promises=promises).publish("made").directory
+    document = json.loads((release / MANIFEST).read_bytes())["sfumato"]
+    assert document["format"] == 1
+    assert check(release).verdicts[1][1].holds
 
 
 def test_a_page_without_formulas_has_no_note(release):

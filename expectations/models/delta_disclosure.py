@@ -1,0 +1,146 @@
+"""δ-disclosure privacy: no value is much more or much less frequent in a group than in all rows.
+
+Source: Brickell, Shmatikov, The cost of privacy: destruction of data-mining utility in anonymized
+data publishing (KDD 2008). All rows are the published ones, logarithms are natural, and a value
+that occurs at all occurs in every group: else its logarithm there would be infinite.
+
+A share in a group over the share in all rows is rational, and e to the power δ is transcendental
+for every rational δ > 0 (Lindemann), so that the two are never equal: enough digits of the power
+always tell which one is larger.
+"""
+
+from collections.abc import Mapping
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from math import inf
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Way, Worst, plain
+
+_NEAR = 1e-12  # four logarithms of counts below 2**63 are off by far less
+_DIGITS = 34  # of a power, to begin with
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaDisclosure(PrivacyModel):
+    """|ln p(s) - ln q(s)| < δ for the share p of a group and q of all rows, for every value s.
+
+    The share of merged groups is a mean of theirs, and so between them, while that of all rows
+    stays: merging cannot break the promise.
+    """
+
+    name: ClassVar[str] = "delta-disclosure"
+    title: ClassVar[str] = "δ-disclosure privacy"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "delta": "logarithm of how much more or less frequent a value is than in all rows, below",
+    }
+    monotone: ClassVar[bool] = True
+    ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows"})
+    protects: ClassVar[bool] = True
+    compares_with_all: ClassVar[bool] = True
+    since: ClassVar[int] = 1
+
+    model: Literal["delta-disclosure"] = "delta-disclosure"
+    delta: Annotated[
+        ExactNumber, Field(gt=0, description="what the logarithm of a ratio of shares is below")
+    ]
+
+    def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
+        """`delta`: the largest |ln p(s) - ln q(s)| of each group (float64).
+
+        It is infinite where the group lacks a value that others show.
+        """
+        counts = groups.of(self.sensitive)
+        if not len(groups):
+            return {"delta": np.zeros(0)}
+        largest = np.maximum.reduceat(_logarithms(counts, groups.sizes), counts.starts)
+        return {"delta": np.where(_lacking(counts), np.inf, largest)}
+
+    def failing(self, groups: Groups) -> np.ndarray:
+        """Mark the groups that lack a value, or show one too often or too rarely (bool)."""
+        counts = groups.of(self.sensitive)
+        found, limit = _logarithms(counts, groups.sizes), float(self.delta)
+        over = found > limit
+        unsure = np.flatnonzero(abs(found - limit) <= _NEAR)
+        ratios = _ratios(counts, groups.sizes, unsure)
+        known = {ratio: _exceeds(ratio, self.delta) for ratio in set(ratios)}
+        over[unsure] = [known[ratio] for ratio in ratios]
+        failing: np.ndarray = _lacking(counts)
+        failing[counts.group[over]] = True
+        return failing
+
+    def worst(self, groups: Groups) -> Worst:
+        """The largest logarithm of a group, to six decimals; which ones fail is decided exactly."""
+        return {"delta": self._largest(groups)}, int(self.failing(groups).sum())
+
+    def required(self) -> Mapping[str, Number]:
+        """The promised numbers by the parameters of a verdict."""
+        return {"delta": Fraction(self.delta)}
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return (
+            f"every group shows every published value of {self.sensitive}, and none of them is "
+            f"more frequent or rarer there than among all published rows by a factor of e to the "
+            f"power {plain(self.delta)} or more"
+        )
+
+    def _largest(self, groups: Groups) -> Number:
+        counts = groups.of(self.sensitive)
+        if not len(groups) or _lacking(counts).any():
+            return inf if len(groups) else None
+        found = _logarithms(counts, groups.sizes)
+        highest = np.flatnonzero(found >= found.max() - _NEAR)
+        return _logarithm(max(_ratios(counts, groups.sizes, highest)))
+
+
+def _logarithms(counts: Counts, sizes: np.ndarray) -> np.ndarray:
+    """|ln p - ln q| of each entry of the counts (float64)."""
+    rows = np.log(float(sizes.sum())) if len(sizes) else 0.0
+    of_group = np.repeat(np.log(sizes), counts.distinct)
+    of_value = np.log(np.maximum(counts.totals, 1))[counts.value]
+    return np.asarray(abs(np.log(counts.count) - of_group - of_value + rows))
+
+
+def _ratios(counts: Counts, sizes: np.ndarray, entries: np.ndarray) -> list[Fraction]:
+    """The larger of p / q and q / p, of some entries of the counts."""
+    rows = int(sizes.sum())
+    shown = counts.count[entries].tolist()
+    totals = counts.totals[counts.value[entries]].tolist()
+    of_group = sizes[counts.group[entries]].tolist()
+    found = zip(shown, totals, of_group, strict=True)
+    ratios = (Fraction(count * rows, total * size) for count, total, size in found)
+    return [max(ratio, 1 / ratio) for ratio in ratios]
+
+
+def _lacking(counts: Counts) -> np.ndarray:
+    """Which groups lack a value that is shown at all."""
+    return np.asarray(counts.distinct < np.count_nonzero(counts.totals))
+
+
+def _exceeds(ratio: Fraction, exponent: Decimal) -> bool:
+    """True where the ratio is above e to a positive power; it cannot be equal.
+
+    >>> _exceeds(Fraction(2), Decimal("0.6931471805599453")), _exceeds(Fraction(2), Decimal("0.7"))
+    (True, False)
+    """
+    digits = _DIGITS
+    while True:
+        with localcontext(Context(prec=digits)):
+            power = exponent.exp()  # correctly rounded, so that its neighbours are around it
+            below, above = Fraction(power.next_minus()), Fraction(power.next_plus())
+        if ratio <= below or ratio >= above:
+            return ratio >= above
+        digits *= 2
+
+
+def _logarithm(ratio: Fraction) -> Fraction:
+    """Its natural logarithm to six decimals, by decimal arithmetic: the same on every machine."""
+    with localcontext(Context(prec=_DIGITS)):
+        found = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        return Fraction(found.quantize(Decimal("0.000001")))
