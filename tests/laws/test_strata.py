@@ -173,7 +173,7 @@ def test_what_cannot_be_aimed_at_is_refused(method):
     close = TCloseness(t=Decimal(1), distance="equal", sensitive="wage")
     with pytest.raises(PromiseError, match="needs a p-privacy promise"):
         made(method, rows, close)
-    with pytest.raises(PromiseError, match="only t-closeness"):
+    with pytest.raises(PromiseError, match="can only promise t-closeness"):
         made(method, rows, asks("source"), KAnonymity(k=2, quasi_identifiers=("age",)))
     with pytest.raises(PromiseError, match="several targets"):
         made(method, rows, asks("source"), asks("uniform"))

@@ -399,7 +399,7 @@ def publish_two(small):
 @pytest.mark.parametrize("form", ["permuted", "split"])
 def test_two_sensitive_columns(publish_two, small, form, sensitive):
     directory = publish_two(form, sensitive)
-    assert len(check(directory)) == 2
+    assert len(check(directory).verdicts) == 2
     opened, plan = open_release(directory), small.plan()
     stored = {path.stem for path in (directory / "data").iterdir()}
     apart, joined = {"qit", "st_wage", "st_trade"}, {"qit", "st"}
