@@ -43,11 +43,12 @@ class FormParameters(Part):
     `shows` names the way in which a person is shown, by which queries are answered: "labels" beside
     a sensitive value, "rows" of exact values beside grouped ones, or beside "subdomains" of them,
     or "columns", each by itself. A form with a way of its own names the one of these on which
-    promises mean the same in `judged_as`. `rows_table` is the table of exact rows, if there is one.
-    `recodes` tells that labels stand in the place of quasi-identifiers; `shows_hierarchies`, that
-    these come from hierarchies; `counts_alone`, that no aggregate but counts can be asked;
-    `declares`, that promises are judged by declared distributions, not by the rows' values;
-    `shows_insensitive`, that insensitive columns are published.
+    promises mean the same in `judged_as`. `rows_table` is the table of exact rows, if there is one;
+    `values_apart` tells that sensitive values stand in other tables; `recodes`, that labels stand
+    in the place of quasi-identifiers; `shows_hierarchies`, that these come from hierarchies;
+    `counts_alone`, that no aggregate but counts can be asked; `declares`, that promises are judged
+    by declared distributions, not by the rows' values; `shows_insensitive`, that insensitive
+    columns are published.
     """
 
     shows: ClassVar[str]
@@ -55,6 +56,7 @@ class FormParameters(Part):
     recodes: ClassVar[bool] = False
     counts_alone: ClassVar[bool] = False
     rows_table: ClassVar[str | None] = None
+    values_apart: ClassVar[bool] = False
     declares: ClassVar[bool] = False
     shows_insensitive: ClassVar[bool] = True
     shows_hierarchies: ClassVar[bool] = False

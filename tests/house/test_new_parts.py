@@ -19,6 +19,7 @@ from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.sql.target import target
 from tests.house import lines_of_json
 from tests.house.runs_of_rows import runs_of_rows
 from tests.house.runs_of_rows.parameters import RunsOfRowsParameters
@@ -33,6 +34,7 @@ from tests.microdata.sources import CANARY
 K2 = KAnonymity(k=2, quasi_identifiers=QUASI)
 L2 = DistinctLDiversity(l=2, quasi_identifiers=QUASI, sensitive="wage")
 CASE = PartitionCase(RunsOfRowsParameters(method="runs-of-rows"), [L2], [K2])
+HOME = "home-town"  # a name that must be quoted in SQL
 PROMISES = [{"model": "l-diversity", "variant": "distinct", "l": 3}]
 
 
@@ -129,6 +131,30 @@ def test_a_release_with_it_is_published_checked_asked_and_shown(small, part, cap
     if part != "partition":  # labels are asked with `sfumato query` alone
         assert run(["query", str(release), query, "--rewrite", "duckdb"]) == 0
         assert "SELECT" in capsys.readouterr().out
+
+
+def test_its_table_of_rows_may_have_any_name_and_so_may_its_columns(small, capsys, tmp_path):
+    spec = yaml.safe_load(small.spec.read_text(encoding="utf-8"))
+    spec["columns"] = {HOME if name == "town" else name: c for name, c in spec["columns"].items()}
+    small.spec.write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
+    source = small.folder / "people.csv"
+    source.write_text(source.read_text(encoding="utf-8").replace("town", HOME, 1), encoding="utf-8")
+    release = str(small_with(small, "form").publish("first").directory)
+    assert run(["load", release, f"duckdb:///{tmp_path / 'people.duckdb'}"]) == 0
+    aggregates = "COUNT(*) AS n, SUM(wage) AS s"
+    for where in ("<> 'Aa'", "<> 'Aa' AND wage > 300"):
+        query = f'SELECT "{HOME}", {aggregates} FROM microdata WHERE "{HOME}" {where} '
+        query += f'GROUP BY "{HOME}"'
+        capsys.readouterr()
+        assert run(["query", release, query, "--rewrite", "duckdb"]) == 0
+        rewritten = capsys.readouterr().out
+        assert run(["query", release, query, "--format", "json"]) == 0
+        answer = json.loads(capsys.readouterr().out)["rows"]
+        with target(f"duckdb:///{tmp_path / 'people.duckdb'}") as database:
+            found = {row[0]: row[1:3] for row in database.execute(rewritten)}
+        assert len(answer) == 2
+        for row in answer:
+            assert found[row[HOME]] == (row["n"]["lower"], row["n"]["upper"])
 
 
 def test_the_spec_lists_them():

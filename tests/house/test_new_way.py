@@ -58,7 +58,7 @@ ROWS = random_rows(np.random.default_rng(1), [3, 4, 2])
 SMALL = declare("permuted").model_copy(update={"form": UnaidedParameters(method="unaided")})
 
 
-@pytest.mark.parametrize("case", [WayCase(SMALL, {"microdata": ROWS}, 9)], ids=["unaided"])
+@pytest.mark.parametrize("case", [WayCase(SMALL, {"people": ROWS}, 9)], ids=["unaided"])
 class TestWay(WayLaws):
     """The toy way."""
 

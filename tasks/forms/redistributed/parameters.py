@@ -22,6 +22,7 @@ class RedistributedParameters(FormParameters):
 
     shows: ClassVar[str] = "subdomains"
     rows_table: ClassVar[str | None] = "qit"
+    values_apart: ClassVar[bool] = True
     declares: ClassVar[bool] = True
     shows_insensitive: ClassVar[bool] = False
 

@@ -10,5 +10,6 @@ class SplitParameters(SensitiveApart):
 
     shows: ClassVar[str] = "rows"
     rows_table: ClassVar[str | None] = "qit"
+    values_apart: ClassVar[bool] = True
 
     method: Literal["split"]

@@ -6,7 +6,6 @@ from functools import cached_property
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.counts_table import names_of_tables
-from sfumato.tasks.query.question.question import TABLE
 
 GROUP_ID = "group_id"
 
@@ -25,7 +24,7 @@ class Relations:
     def tables(self) -> Mapping[tuple[str, ...], str]:
         """By the sensitive columns that keep their association the table that they are in."""
         found = tables_of_counts(self.declared)
-        return dict.fromkeys(found, TABLE) if self.rows == TABLE else found
+        return found if self.declared.form.values_apart else dict.fromkeys(found, self.rows)
 
 
 def relations(declared: Terms) -> Relations:

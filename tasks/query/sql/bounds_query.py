@@ -63,7 +63,7 @@ def totals_query(question: Question, sensitive: str, rows: str = TABLE) -> exp.S
 
 def _selected(question: Question, rows: str) -> exp.Select:
     """The query that counts each group's selected rows by the values of the group columns."""
-    keys = [_column(name, rows) for name in (*question.group_by, _GROUP_ID)]
+    keys = [_published(name, rows) for name in (*question.group_by, _GROUP_ID)]
     renamed = [
         key if key.name == inner.name else alias(key, inner.name, quoted=True)
         for key, inner in zip(keys[:-1], _keys(question).values(), strict=True)
@@ -80,7 +80,7 @@ def _keys(question: Question) -> dict[str, exp.Column]:
     while other in taken:
         other += "_"
     inner = {name: other if name.casefold() == _HITS else name for name in question.group_by}
-    return {name: _column(called, _SELECTED) for name, called in inner.items()}
+    return {name: _published(called, _SELECTED) for name, called in inner.items()}
 
 
 def _bounds(aggregate: Aggregate, grouped: bool, divided: bool) -> tuple[exp.Expr, exp.Expr]:
@@ -106,6 +106,11 @@ def _quotient(over: exp.Expr, under: exp.Expr) -> exp.Expr:
 
 
 def _column(name: str, table: str) -> exp.Column:
-    """A published column, which can have any name, or one of this module's and the help table's."""
-    plain = table not in (TABLE, "qit", _SELECTED) or name in (_GROUP_ID, _HITS)
-    return exp.column(exp.to_identifier(name, quoted=not plain), table=exp.to_identifier(table))
+    """A column of this module or of a help table."""
+    return exp.column(exp.to_identifier(name), table=exp.to_identifier(table))
+
+
+def _published(name: str, table: str) -> exp.Column:
+    """A published column, which can have any name, by the name it has in a table."""
+    quoted = name not in (_GROUP_ID, _HITS)
+    return exp.column(exp.to_identifier(name, quoted=quoted), table=exp.to_identifier(table))

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.query.question.having import Reading
-from sfumato.tasks.query.question.question import TABLE, Question
+from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.query.question.ways.rows import rows as way
 from sfumato.tasks.query.sql.answer_columns import AnswerColumns, of_help_tables
@@ -21,11 +21,11 @@ that surely contain the answer over the represented rows;
 `sfumato query . "SELECT … FROM microdata …" --rewrite duckdb` writes others."""
 
 _TOGETHER = """\
-The table microdata holds the published rows: all columns as they are, except that the values of
+The table {} holds the published rows: all columns as they are, except that the values of
 sensitive columns are shuffled among the rows with the same group_id."""
 
 _BESIDE = """\
-The table qit holds the published rows with all columns but the sensitive ones. The sensitive values
+The table {} holds the published rows with all columns but the sensitive ones. The sensitive values
 of the rows with the same group_id, and how often each occurs among them, stand in"""
 
 
@@ -39,9 +39,9 @@ def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimat
 
 def _words(declared: Declared) -> str:
     known = relations(declared)
-    if known.rows == TABLE:
-        return f"{_TOGETHER}\n\n{HELP}"
-    return f"{_BESIDE} {' and '.join(known.tables.values())}.\n\n{HELP}"
+    if not declared.form.values_apart:
+        return f"{_TOGETHER.format(known.rows)}\n\n{HELP}"
+    return f"{_BESIDE.format(known.rows)} {' and '.join(known.tables.values())}.\n\n{HELP}"
 
 
 def examples_of(declared: Declared) -> Sequence[exp.Expr]:

@@ -1,7 +1,6 @@
 """Asking exact rows beside the sensitive values of their group."""
 
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.report.snippets.text import (
@@ -15,9 +14,10 @@ from sfumato.tasks.report.snippets.text import (
 
 def _lines(declared: Declared) -> list[str]:
     """The published rows, and what is exact of the values of a group."""
-    if relations(declared).rows == TABLE:
-        return [line_of_table(TABLE, declared), *per_group(TABLE, ["size", "min", "max"], declared)]
-    return _joined(declared)
+    if declared.form.values_apart:
+        return _joined(declared)
+    rows = relations(declared).rows
+    return [line_of_table(rows, declared), *per_group(rows, ["size", "min", "max"], declared)]
 
 
 def _joined(declared: Declared) -> list[str]:

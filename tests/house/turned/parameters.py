@@ -9,6 +9,6 @@ class TurnedParameters(FormParameters):
     """Rows as they are, the sensitive values of each group shuffled alike."""
 
     shows: ClassVar[str] = "rows"
-    rows_table: ClassVar[str | None] = "microdata"
+    rows_table: ClassVar[str | None] = "people"
 
     method: Literal["turned"]

@@ -1,14 +1,19 @@
-"""A toy form: permutation, all sensitive columns alike, by parameters of its own."""
+"""A toy form: permutation, all sensitive columns alike, by parameters of its own.
+
+Its table has a name of its own, too.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.structure import Rule
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.permuted import permuted
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
-from sfumato.tasks.forms.permuted.permuted import canonical, groups
+from sfumato.tasks.forms.permuted.permuted import canonical
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
@@ -17,6 +22,7 @@ from tests.house.turned.parameters import TurnedParameters
 
 __all__ = ["canonical", "groups", "publish", "rules", "schemas"]
 
+TABLE = "people"
 _TOGETHER = PermutedParameters(method="permuted", sensitive="together")
 
 
@@ -27,16 +33,28 @@ def publish(
     randomness: Randomness,
 ) -> Tables:
     """Shuffle the sensitive columns within the groups, all alike."""
-    return permuted.publish(microdata, partition, _TOGETHER, randomness)
+    return _named(permuted.publish(microdata, partition, _TOGETHER, randomness))
 
 
 def schemas(schema: Schema, parameters: TurnedParameters) -> Mapping[str, pa.Schema]:
     """All columns of their own types, and the group's number."""
-    return permuted.schemas(schema, _TOGETHER)
+    return _named(permuted.schemas(schema, _TOGETHER))
 
 
 def rules(
     schema: Schema, parameters: TurnedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
     """What must hold of any published table."""
-    return permuted.rules(schema, _TOGETHER, rows, withheld)
+    return _named(permuted.rules(schema, _TOGETHER, rows, withheld))
+
+
+def groups(
+    tables: Tables, schema: Schema, adversary_columns: Sequence[str], sensitive: Sequence[str]
+) -> Groups:
+    """Sizes and sensitive values per group_id."""
+    return permuted.groups({"microdata": tables[TABLE]}, schema, adversary_columns, sensitive)
+
+
+def _named(of_tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The same under the name of the table."""
+    return {TABLE: of_tables["microdata"]}

@@ -11,6 +11,6 @@ class UnaidedParameters(FormParameters):
 
     shows: ClassVar[str] = "unaided-rows"
     judged_as: ClassVar[Way | None] = "rows"
-    rows_table: ClassVar[str | None] = "microdata"
+    rows_table: ClassVar[str | None] = "people"
 
     method: Literal["unaided"]
