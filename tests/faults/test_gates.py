@@ -1,0 +1,119 @@
+"""A candidate that breaks its promise meets a closed gate at every stage, each tried by itself.
+
+The gates stand one behind the other, so what one of them lets through another would hold up: a gate
+is known to be shut by the stage that failed.
+"""
+
+import numpy as np
+import pytest
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.microdata.table import load, save
+from sfumato.tasks.partitions import registry
+from sfumato.tasks.partitions.partition import Partition
+from tests.flow_here import leave_prefect_out, release_here
+from tests.release.small import SPEC, people
+
+
+@pytest.fixture
+def run_until(small, monkeypatch):
+    """Run the flow, which must fail in this stage, begin no other, and publish nothing."""
+    leave_prefect_out(monkeypatch)
+
+    def run(stage, error, match):
+        events = []
+        with pytest.raises(error, match=match):
+            release_here(small.spec, events)
+        assert events[-1] == (stage, "failed")
+        public = small.folder / "public" / "wages"
+        assert not public.exists() or {path.name for path in public.iterdir()} <= {".lock"}
+        runs = small.folder.parent / "work" / "wages" / "runs"
+        assert [path for path in runs.iterdir() if path.is_dir()] == []
+
+    return run
+
+
+@pytest.fixture
+def careless(monkeypatch):
+    """A partition that groups two rows at a time, whatever was promised."""
+
+    def pairs(microdata, *_):
+        return Partition(np.arange(microdata.rows, dtype=np.int64) // 2)
+
+    monkeypatch.setitem(registry.PARTITIONS, "ke", pairs)
+
+
+def let_pass(monkeypatch, module):
+    """Open one gate."""
+    monkeypatch.setattr(module, "require", lambda *_: None)
+
+
+def bounded(small):
+    columns = {**SPEC["columns"], "age": {**SPEC["columns"]["age"], "range": {"max": 40}}}
+    small.write(people(), columns=columns)
+
+
+def test_a_source_that_is_not_as_declared_is_not_read_on(small, run_until):
+    bounded(small)
+    run_until("ingest", InputError, r"column 'age': not in the range to 40")
+
+
+def test_the_verdict_on_the_source_counts_by_itself(small, run_until, monkeypatch):
+    from sfumato.tasks import ingest
+
+    bounded(small)
+    let_pass(monkeypatch, ingest)
+    run_until("ingest", PromiseError, "expect_values_in_range is broken")
+
+
+def test_a_promise_that_no_grouping_keeps_is_refused_before_any_is_drawn(small, run_until):
+    small.write(people(), promises=[{"model": "ke-anonymity", "k": 3, "e": 100_000}])
+    run_until("verify", PromiseError, "cannot be kept")
+
+
+def test_a_broken_promise_is_not_validated(run_until, careless):
+    run_until("validate", PromiseError, "ke-anonymity is broken in 3. of 3. groups")
+
+
+def test_a_broken_promise_that_was_validated_is_not_published(run_until, careless, monkeypatch):
+    from sfumato.tasks.stages import validate
+
+    let_pass(monkeypatch, validate)
+    run_until("publish", PromiseError, "ke-anonymity is broken in 3. of 3. groups")
+
+
+def test_a_candidate_that_was_changed_on_its_way_is_not_published(run_until, monkeypatch):
+    from sfumato.flows import release as flow
+
+    validated = flow.validate
+
+    def changed(candidate, withheld, name):
+        validated(candidate, withheld, name)
+        page = candidate / "release" / "index.html"
+        page.write_bytes(page.read_bytes() + b" ")
+        return candidate
+
+    monkeypatch.setattr(flow, "validate", changed)
+    run_until("publish", PromiseError, r"index\.html: was changed after validation")
+
+
+def test_a_version_that_excludes_the_truth_is_withdrawn(small, monkeypatch):
+    """What is evaluated is not what was published: the bounds cannot contain it."""
+    from sfumato.expectations.errors import Fault
+    from sfumato.flows import release as flow
+    from sfumato.tasks.publication.versions import read_record
+
+    leave_prefect_out(monkeypatch)
+    published = flow.publish
+
+    def swapped(candidate, deidentified, line):
+        version = published(candidate, deidentified, line)
+        rows = load(deidentified)
+        save(rows.take(np.arange(rows.rows) // 2), deidentified)
+        return version
+
+    monkeypatch.setattr(flow, "publish", swapped)
+    with pytest.raises(Fault, match="outside"):
+        release_here(small.spec)
+    record = read_record(small.folder / "public" / "wages")
+    assert (record.current, record.versions["0001"].status) == (None, "withdrawn")
