@@ -8,6 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import SpecError
+from sfumato.tasks.schema.files import unreadable
 
 
 def readable(error: ValidationError, document: Any) -> str:
@@ -63,6 +64,8 @@ def read_yaml(path: Path) -> Any:
     Raises:
         SpecError: where the file cannot be read, or is no such YAML.
     """
+    if reason := unreadable(path):
+        raise SpecError(f"{path}: {reason}")
     try:
         return yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506
     except OSError as error:

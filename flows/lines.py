@@ -24,6 +24,7 @@ from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.ownership import owner_mark, take_ownership
 from sfumato.tasks.publication.publish import hold, recover
 from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.schema.files import unreadable
 
 NEW_PASSPHRASE = "SFUMATO_NEW_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
@@ -49,6 +50,8 @@ def restore(spec: Path, file: Path) -> None:
         PromiseError: where the state that is there, or the public record, is newer.
     """
     line = plan_run(spec).line
+    if reason := unreadable(file):
+        raise InputError(f"{file}: {reason}")
     try:
         content = file.read_bytes()
     except OSError as error:

@@ -8,7 +8,7 @@ from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.source import local_path
 from sfumato.tasks.private.backup import finish_restoring
-from sfumato.tasks.private.workdir import line_directory, work_directory
+from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
 from sfumato.tasks.publication.line import Line
 
 
@@ -36,12 +36,13 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
     """Read a spec and find the places it speaks of.
 
     Raises:
-        SpecError: where the spec is wrong.
-        InputError: where a hierarchy of it cannot be read.
+        SpecError: where the spec is wrong, or publishes into the private work directory.
+        InputError: where a hierarchy of it cannot be read, or the work directory is not private.
     """
     spec = read_spec(path, overrides)
     base = path.absolute().parent
-    public = local_path(spec.publish.uri, base, os.environ) / spec.name
-    private = line_directory(work_directory(os.environ), spec.name)
+    place, work = local_path(spec.publish.uri, base, os.environ), work_directory(os.environ)
+    require_apart(place, work)
+    private = line_directory(work, spec.name)
     finish_restoring(private)
-    return Plan(spec, spec.terms(base), base, Line(spec.name, public, private))
+    return Plan(spec, spec.terms(base), base, Line(spec.name, place / spec.name, private))

@@ -21,6 +21,7 @@ from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
 from sfumato.tasks.microdata.readers.typed import adopt, parse, type_of
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.files import unreadable
 
 _FIELDS = pa.dictionary(pa.int32(), pa.binary())
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -77,6 +78,9 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
 
 def _table(place: str, wanted: Sequence[str], written: Written) -> pa.Table:
     files = _files(place)
+    for file in files:
+        if reason := unreadable(Path(file)):
+            raise InputError(f"{place}: {reason}")
     endings = {Path(file).suffix == ".parquet" for file in files}
     if len(endings) > 1:
         raise InputError(f"{place}: Parquet and other files together")

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.schema.files import unreadable
 
 
 def read_side_file(path: Path, file: str) -> list[list[str]]:
@@ -18,6 +19,8 @@ def read_side_file(path: Path, file: str) -> list[list[str]]:
     Raises:
         InputError: where it cannot be read, or a line is no CSV.
     """
+    if reason := unreadable(path):
+        raise input_error(file, reason)
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
     except UnicodeDecodeError:

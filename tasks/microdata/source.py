@@ -21,6 +21,7 @@ from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.rows import one_per_unit, without_nulls
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.schema.files import unreadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +127,8 @@ def local_path(uri: str, base: Path, environ: Mapping[str, str]) -> Path:
 
 
 def _require_digest(path: Path, source: Source) -> None:
+    if reason := unreadable(path):
+        raise input_error(source.uri, reason)
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -133,7 +136,7 @@ def _require_digest(path: Path, source: Source) -> None:
         reason = getattr(error, "strerror", None) or "no path"
         raise input_error(source.uri, f"cannot be read ({reason})") from None
     if source.sha256 not in (None, found):
-        raise input_error(source.uri, f"sha256 is {found}, the spec pins {source.sha256}")
+        raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")
 
 
 def _encoded(path: Path, source: Source, columns: Mapping[str, ColumnSpec]) -> Microdata:

@@ -11,13 +11,16 @@ Every directory has mode 0700. Runs that were killed are swept by the next one.
 """
 
 import json
+import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato.expectations.errors import InputError, SpecError
 from sfumato.tasks.private.durable import locked, locked_if_free, write_atomically
 
 _ALIVE = "alive"
@@ -38,10 +41,39 @@ def line_directory(work: Path, name: str) -> Path:
 
 
 def private_directory(path: Path) -> Path:
-    """A directory that its owner alone can enter."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.chmod(0o700)
+    """A directory that its owner alone can enter, made where it is missing.
+
+    One that is there and open to others is not closed: it may be somebody's on purpose, and what
+    lies in it may have been read.
+
+    Raises:
+        InputError: where it is another user's, open to others, or cannot be made.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be a private directory ({error.strerror})") from None
+    mode = stat.S_IMODE(found.st_mode)
+    if found.st_uid != os.geteuid():
+        raise InputError(f"{path}: is another user's: set SFUMATO_WORK to a directory of yours")
+    if mode & 0o077:
+        raise InputError(f"{path}: is open to others (mode {mode:04o}): chmod 700, or use another")
     return path
+
+
+def require_apart(public: Path, work: Path) -> None:
+    """Refuse to publish where private files are, or to keep these below what is published.
+
+    Raises:
+        SpecError: where one of the two directories is the other or inside it.
+    """
+    shown, hidden = public.resolve(), work.resolve()
+    if shown.is_relative_to(hidden) or hidden.is_relative_to(shown):
+        raise SpecError(
+            f"publish.uri: {public} and the private work directory {work} must lie apart, neither "
+            "inside the other: change publish.uri or SFUMATO_WORK"
+        )
 
 
 @contextmanager

@@ -52,6 +52,9 @@ class FrozenLine:
         """The line with its specs and sources where it may be written to."""
         shutil.copytree(CORPUS / "sources", place / "sources")
         shutil.copytree(self.folder, place / self.folder.name)
+        private = place / self.folder.name / "private"  # a repository keeps no modes
+        for directory in (private, *private.rglob("*")):
+            directory.chmod(0o700 if directory.is_dir() else 0o600)
         return FrozenLine(place / self.folder.name, self.form)
 
     def run(self, source: str, place: Path, draw: Randomness) -> Published:

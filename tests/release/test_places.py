@@ -1,0 +1,114 @@
+"""Where private files may be, and what may be read: nothing open to others, nothing endless."""
+
+import hashlib
+import os
+
+import pytest
+
+from sfumato.expectations.errors import InputError, SfumatoError, SpecError
+from sfumato.flows.cli.main import run
+from sfumato.flows.spec import read_spec
+from sfumato.tasks.private.workdir import private_directory
+from tests.release.small import SPEC, people
+
+
+@pytest.mark.parametrize(
+    ("uri", "work"),
+    [
+        ("place", "place"),
+        ("place/public", "place"),
+        ("place", "place/work"),
+        ("place/../place/x/y", "place/x"),
+        ("link/public", "place"),
+    ],
+)
+def test_nothing_is_published_where_private_files_are(small, monkeypatch, uri, work):
+    (small.folder / "place").mkdir()
+    (small.folder / "link").symlink_to(small.folder / "place")
+    monkeypatch.setenv("SFUMATO_WORK", str(small.folder / work))
+    small.write(people(), publish={"uri": uri})
+    with pytest.raises(SpecError, match=r"publish\.uri: .* must lie apart"):
+        small.plan()
+    assert not list((small.folder / "place").iterdir())
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o1777, 0o750, 0o701])
+def test_a_directory_open_to_others_is_refused_and_left_as_it_is(
+    small, tmp_path, monkeypatch, mode
+):
+    work = tmp_path / "open"
+    work.mkdir()
+    work.chmod(mode)
+    monkeypatch.setenv("SFUMATO_WORK", str(work))
+    with pytest.raises(InputError, match=rf"open to others \(mode {mode:04o}\): chmod 700"):
+        small.publish("one")
+    assert work.stat().st_mode & 0o7777 == mode
+    assert not list(work.iterdir())
+
+
+def test_another_users_directory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(InputError, match="is another user's"):
+        private_directory(tmp_path / "work")
+
+
+def test_a_file_in_its_place_is_said(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for place in ("file", "file/below"):
+        with pytest.raises(InputError, match="cannot be a private directory"):
+            private_directory(tmp_path / place)
+
+
+@pytest.fixture(params=["device", "pipe", "directory"])
+def no_file(request, tmp_path):
+    """What is no regular file, and may be endless."""
+    place = tmp_path / "no-file"
+    if request.param == "pipe":
+        os.mkfifo(place)
+    elif request.param == "directory":
+        place.mkdir()
+    else:
+        place.symlink_to("/dev/zero")
+    return place
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("role", ["source", "hierarchy", "spec", "backup", "measured"])
+def test_what_is_no_regular_file_is_refused_unread(small, no_file, role):
+    changes = {"source": {"uri": str(no_file)}} if role == "source" else {}
+    if role == "hierarchy":
+        columns = read_columns()
+        columns["town"] = {**columns["town"], "hierarchy": str(no_file)}
+        changes = {"columns": columns, **GENERALIZED}
+    small.write(people(), **changes)
+    if role == "measured":
+        assert run(["measure", str(no_file), "--qi", "age"]) == 2
+        return
+    if role == "backup":
+        assert run(["line", "restore", str(small.spec), str(no_file)]) == 2
+        return
+    with pytest.raises(SfumatoError, match=r"is not a regular file|Is a directory") as refused:
+        read_spec(no_file) if role == "spec" else small.publish("one")
+    assert refused.value.exit_code == 2
+
+
+GENERALIZED = {
+    "promises": [{"model": "k-anonymity", "k": 2}],
+    "partition": {"method": "mondrian"},
+    "form": {"method": "generalized"},
+    "evaluate": {},
+}
+
+
+def read_columns():
+    age = {**SPEC["columns"]["age"], "hierarchy": {"intervals": [10, 50]}}
+    wage = {**SPEC["columns"]["wage"], "unprotected": "no"}
+    return {**SPEC["columns"], "age": age, "wage": wage}
+
+
+def test_a_pinned_source_that_changed_is_refused_without_its_digest(small):
+    small.write(people(), source={"uri": "people.csv", "sha256": "0" * 64})
+    found = hashlib.sha256((small.folder / "people.csv").read_bytes()).hexdigest()
+    with pytest.raises(InputError, match="not the one that the spec pins") as refused:
+        small.publish("one")
+    assert found not in str(refused.value)
