@@ -1,0 +1,217 @@
+"""`make mutants`: put small faults into a commit, one at a time, and run its tests.
+
+The tests that run the mutated line are known from one run with coverage. Results are kept in
+`build/mutants`: a run that was cut short goes on where it stopped, and a mutant of a module that
+did not change is not tried again.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.mutants import worker
+from tests.mutants.operators import Mutant, mutants
+from tests.mutants.targets import APART, FIRST, SAMPLE, SAMPLED, SEED, TESTS
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "build" / "mutants"
+_THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+_MOST_SECONDS = 40.0  # of tests for one mutant, the shortest first
+
+
+def main() -> None:
+    """Take a snapshot of the commit, then go on inside it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("group", choices=["first", "sample", "all"], nargs="?", default="all")
+    parser.add_argument("--minutes", type=float, default=120.0)
+    parser.add_argument("--commit", default="HEAD")
+    asked = parser.parse_args()
+    if "SFUMATO_MUTANTS" not in os.environ:
+        _go_inside(_snapshot(asked.commit))
+    _settle()
+    covered, seconds = _coverage()
+    results = KEPT / "results.jsonl"
+    known = {one["key"]: one for one in _lines(results)}
+    wanted = list(_wanted(asked.group))
+    end = time.monotonic() + 60 * asked.minutes
+    for file, mutant in wanted:
+        key = hashlib.sha256(f"{file}\n{mutant.source}".encode()).hexdigest()[:16]
+        if key in known:
+            continue
+        if time.monotonic() > end:
+            break
+        found = {"key": key, "file": file, "line": mutant.line, "what": mutant.what}
+        tests = _tests(covered.get(file, {}), mutant.line, seconds)
+        if tests:
+            timeout = 30 + 5 * sum(seconds.get(test, 1.0) for test in tests)
+            found["verdict"], found["by"] = worker.verdict(file, mutant.source, tests, timeout)
+        else:
+            found["verdict"], found["by"] = "not covered", ""
+        known[key] = found
+        with results.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(found) + "\n")
+    _tell(wanted, known)
+
+
+def _snapshot(of: str) -> Path:
+    commit = _git("rev-parse", of).strip()
+    place = KEPT / commit
+    if not place.exists():
+        fresh = KEPT / f"{commit}.new"
+        view = fresh / "view" / "sfumato"
+        view.mkdir(parents=True)
+        archive = subprocess.run(
+            ["git", "archive", commit], cwd=ROOT, check=True, capture_output=True
+        )
+        subprocess.run(["tar", "x"], cwd=fresh, input=archive.stdout, check=True)
+        for package in ("flows", "tasks", "expectations", "deployments"):
+            (view / package).symlink_to(Path("../..") / package)
+        fresh.rename(place)
+    return place
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def _go_inside(place: Path) -> None:
+    path = os.pathsep.join([str(place / "view"), str(place), str(ROOT)])
+    environ = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")},
+        **_THREADLESS,
+        "HYPOTHESIS_PROFILE": "ci",
+        "PYTHONPATH": path,
+        "SFUMATO_MUTANTS": str(ROOT),
+    }
+    os.chdir(place)
+    os.execve(sys.executable, [sys.executable, __file__, *sys.argv[1:]], environ)
+
+
+def _settle() -> None:
+    os.environ["PREFECT_LOGGING_LEVEL"] = "ERROR"
+    worker.import_packages()
+
+
+def _coverage() -> tuple[Mapping[str, Mapping[int, Sequence[str]]], Mapping[str, float]]:
+    """The tests that run each line of each file, and the seconds that each test takes."""
+    kept = Path("coverage.json")
+    if not kept.exists():
+        kept.write_text(json.dumps(_covered()), encoding="utf-8")
+    document = json.loads(kept.read_text(encoding="utf-8"))
+    lines = {
+        file: {int(line): tests for line, tests in of_file.items()}
+        for file, of_file in document["lines"].items()
+    }
+    return lines, document["seconds"]
+
+
+def _covered() -> dict[str, Any]:
+    def run() -> int:
+        import pytest
+
+        plugin, ignored = _Seconds(), [f"--ignore={file}" for file in APART]
+        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--cov", "--cov-context=test"]
+        code = pytest.main([*options, "--cov-report=", *ignored, *TESTS], plugins=[plugin])
+        Path("seconds.json").write_text(json.dumps(plugin.seconds), encoding="utf-8")
+        return int(code)
+
+    with Path("coverage.log").open("w+b") as said:
+        code = worker.in_child(run, said, timeout=3600)
+    if code != 0:
+        raise SystemExit(
+            f"the tests fail without any mutant: see {Path('coverage.log').absolute()}"
+        )
+    from coverage import CoverageData
+
+    data = CoverageData(".coverage")
+    data.read()
+    lines: dict[str, dict[int, list[str]]] = {}
+    for path in data.measured_files():
+        file = str(Path(path).resolve().relative_to(Path.cwd()))
+        by_line = data.contexts_by_lineno(path)
+        lines[file] = {
+            line: sorted({one.partition("|")[0] for one in found if one})
+            for line, found in by_line.items()
+        }
+    seconds = json.loads(Path("seconds.json").read_text(encoding="utf-8"))
+    return {"lines": lines, "seconds": seconds}
+
+
+class _Seconds:
+    """Notes how long each test takes."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        before = self.seconds.get(report.nodeid, 0.0)
+        self.seconds[report.nodeid] = before + report.duration
+
+
+def _wanted(group: str) -> Iterator[tuple[str, Mutant]]:
+    if group in ("first", "all"):
+        for file in FIRST:
+            yield from _mutants_of(file)
+    if group in ("sample", "all"):
+        yield from _sample()
+
+
+def _mutants_of(file: str) -> Iterator[tuple[str, Mutant]]:
+    for mutant in mutants(Path(file).read_text(encoding="utf-8")):
+        yield file, mutant
+
+
+def _sample() -> Iterator[tuple[str, Mutant]]:
+    """As many mutants of each module as its share of all, always the same ones."""
+    found = sorted({str(path) for pattern in SAMPLED for path in Path().glob(pattern)})
+    files = [file for file in found if file not in FIRST and not file.endswith("__init__.py")]
+    of_file = {file: list(_mutants_of(file)) for file in files}
+    total = sum(map(len, of_file.values()))
+    for file, all_ in of_file.items():
+        chance = random.Random(f"{SEED} {file}")
+        yield from chance.sample(all_, min(len(all_), -(-SAMPLE * len(all_) // total)))
+
+
+def _tests(
+    covered: Mapping[int, Sequence[str]], line: int, seconds: Mapping[str, float]
+) -> list[str]:
+    """The shortest tests that run a line; for one that runs at import, those of its module."""
+    tests = covered.get(line) or sorted({test for found in covered.values() for test in found})
+    chosen, room = [], _MOST_SECONDS
+    for test in sorted(tests, key=lambda one: seconds.get(one, 1.0)):
+        room -= seconds.get(test, 1.0)
+        if room < 0 and chosen:
+            break
+        chosen.append(test)
+    return chosen
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)
+
+
+def _tell(wanted: Sequence[tuple[str, Mutant]], known: Mapping[str, dict[str, Any]]) -> None:
+    keys = [hashlib.sha256(f"{f}\n{m.source}".encode()).hexdigest()[:16] for f, m in wanted]
+    tried = [known[key] for key in dict.fromkeys(keys) if key in known]
+    print(f"{len(tried)} of {len(set(keys))} mutants tried")
+    for verdict in sorted({one["verdict"] for one in tried}):
+        of_verdict = [one for one in tried if one["verdict"] == verdict]
+        print(f"{len(of_verdict):6} {verdict}")
+        if verdict != "killed":
+            for one in of_verdict:
+                print(f"       {one['file']}:{one['line']}: {one['what']}")
+
+
+if __name__ == "__main__":
+    main()
