@@ -32,6 +32,16 @@ def pytest_xdist_make_scheduler(config, log):
     return Units(config, log)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def readers_home(tmp_path_factory):
+    """The home of what a reader's commands remember and trust, away from the user's own."""
+    home = tmp_path_factory.mktemp("reader")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+        yield home
+
+
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A small line whose stages run here."""

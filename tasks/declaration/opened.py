@@ -14,15 +14,24 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.formats import require_readable
 
 MANIFEST = "datapackage.json"
+SIGNATURE = "datapackage.json.sig"
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release on disk and what it declares."""
+    """A release on disk and what it declares.
+
+    Attributes:
+        directory: the release.
+        declared: the declaration in its manifest.
+        manifest: all of it.
+        verified: whether anything but the release itself vouches for its files.
+    """
 
     directory: Path
     declared: Declared
     manifest: dict[str, Any]
+    verified: bool = False
 
     def path(self, name: str) -> Path:
         """A published table's Parquet file."""

@@ -19,7 +19,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Assessment, Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
+from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, Release, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
@@ -27,9 +27,11 @@ from sfumato.tasks.forms.redistributed.redistributed import fakes
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.publication.equivalence import equivalent
 from sfumato.tasks.publication.files import PAGE, page_beside, write_release
-from sfumato.tasks.publication.manifest import digest, manifest
+from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.publication.software import software
 from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.verification.integrity import digest, require_regular_files
+from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,25 @@ class Checked:
     unlike: tuple[str, ...] = ()
 
 
-def check(directory: Path, announced: str | None = None) -> Checked:
+def check(
+    directory: Path, announced: str | None = None, limits: ReadLimits | None = None
+) -> Checked:
     """Verify a release directory.
 
     Args:
         directory: the release, as published.
         announced: the digest that the publisher announced, where there is one to compare with.
+        limits: the sizes of tables that the reader takes; a publisher takes its own of any size.
 
     Raises:
-        InputError: where there is no release, or it was made by newer software.
+        InputError: where there is no release, it was made by newer software, or is larger than
+            the limits.
         PromiseError: where anything is not as it must be.
     """
     release = _sealed(directory, announced)
     try:
+        if limits is not None:
+            extent_within(directory, limits)
         return _verified(release, vouched=announced is not None)
     except SfumatoError:
         raise
@@ -111,7 +119,7 @@ def _compare(release: Release, assessment: Assessment, *, vouched: bool) -> Chec
 def _sealed(directory: Path, announced: str | None) -> Release:
     if not (directory / MANIFEST).is_file():
         raise InputError(f"{directory}: no release here ({MANIFEST} is missing)")
-    _require_regular_files(directory)
+    require_regular_files(directory)
     try:
         document = read_canonical(directory / MANIFEST)
         stated, sealed = document["sfumato"]["digest"], digest(document)
@@ -129,12 +137,6 @@ def _sealed(directory: Path, announced: str | None) -> Release:
     if announced is not None and announced != sealed:
         raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
     return release
-
-
-def _require_regular_files(directory: Path) -> None:
-    for path in directory.rglob("*"):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise PromiseError(f"{path.relative_to(directory)}: not a regular file")
 
 
 def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
@@ -164,7 +166,7 @@ def _in_order(declared: Declared, tables: Tables) -> None:
 def _different(directory: Path, again: Path) -> list[str]:
     """The files but the manifest whose bytes are others than those made here."""
     found, expected = _tree(directory), _tree(again)
-    if extra := sorted(set(found) - set(expected)):
+    if extra := sorted(set(found) - {*expected, SIGNATURE}):
         raise PromiseError(f"{extra[0]}: does not belong to the release")
     if missing := sorted(set(expected) - set(found)):
         raise PromiseError(f"{missing[0]}: is missing")

@@ -1,17 +1,15 @@
 """datapackage.json: a Frictionless Data Package that lists every file and what was promised."""
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.publication.seal import sha256_of
+from sfumato.tasks.verification.integrity import digest, sha256_of
 
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MEDIA = {
@@ -42,16 +40,10 @@ def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]
     return document
 
 
-def digest(document: dict[str, Any]) -> str:
-    """The SHA-256 of a manifest with its digest left empty: it vouches for every file's bytes."""
-    unsealed = {**document, "sfumato": {**document["sfumato"], "digest": ""}}
-    return hashlib.sha256(canonical_json(unsealed)).hexdigest()
-
-
 def files(directory: Path) -> list[Path]:
-    """Every file of a release but its manifest, relative and sorted."""
-    found = (path.relative_to(directory) for path in directory.rglob("*") if not path.is_dir())
-    return sorted((path for path in found if path != Path(MANIFEST)), key=Path.as_posix)
+    """Every file of a release but its manifest and the signature of that, relative and sorted."""
+    found = {path.relative_to(directory) for path in directory.rglob("*") if not path.is_dir()}
+    return sorted(found - {Path(MANIFEST), Path(SIGNATURE)}, key=Path.as_posix)
 
 
 def _resource(directory: Path, path: Path, tables: Mapping[str, pa.Schema]) -> dict[str, Any]:

@@ -1,16 +1,10 @@
 """The SHA-256 of assessed files, so that nothing is published that changed since."""
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+from sfumato.tasks.verification.integrity import sha256_of
 
 
 def seal(directory: Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ per kind of form takes a question and returns the rows of its answer.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,15 @@ class Answer:
 
     Attributes:
         form: of publication, which says how the bounds come about.
-        guaranteed: whether the truth over the represented rows surely lies within the bounds.
+        guaranteed: whether the truth over the represented rows surely lies within the bounds; of
+            files that nothing vouches for, it does not.
         not_represented: how many rows of the source were left out, and why.
         columns: names in the order of the query.
         rows: a value for each column of the GROUP BY that is shown, bounds for each aggregate;
             in ascending order of those values, nulls last.
         certain: for each row whether a HAVING clause surely keeps it: it holds, and a group surely
             has rows; a row is here if the clause may hold.
+        verified: whether anything vouches for the files, where the answer comes from files.
     """
 
     form: str
@@ -44,6 +46,7 @@ class Answer:
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
     certain: tuple[bool, ...] = ()
+    verified: bool = True
 
 
 def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Answer:
@@ -58,7 +61,7 @@ def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Ans
     question = read_question(sql, release.declared)
     files = files_of_tables(release, question.helped_by)
     with engine(files, release.declared, estimator) as asked:
-        return ask(asked, release.declared, question)
+        return _of_files(release, ask(asked, release.declared, question))
 
 
 def answers(
@@ -74,7 +77,13 @@ def answers(
     helped = dict.fromkeys(name for question in questions for name in question.helped_by)
     with engine(files_of_tables(release, list(helped)), release.declared, estimator) as asked:
         for question in questions:
-            yield ask(asked, release.declared, question)
+            yield _of_files(release, ask(asked, release.declared, question))
+
+
+def _of_files(release: Release, found: Answer) -> Answer:
+    """An answer from files: forged tables guarantee nothing."""
+    guaranteed = found.guaranteed and release.verified
+    return replace(found, guaranteed=guaranteed, verified=release.verified)
 
 
 def answer_on(
@@ -134,6 +143,7 @@ def document(answer: Answer) -> dict[str, Any]:
     return {
         "form": answer.form,
         "guaranteed": answer.guaranteed,
+        "verified": answer.verified,
         "not_represented": dict(answer.not_represented),
         "columns": list(answer.columns),
         "rows": [{name: _json(value) for name, value in row.items()} for row in answer.rows],

@@ -12,9 +12,10 @@ from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, docu
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate
-from sfumato.tasks.publication.seal import require_sealed, seal, sha256_of
+from sfumato.tasks.publication.seal import require_sealed, seal
 from sfumato.tasks.stages.anonymize import RELEASE, SUPPRESSED, declaration
 from sfumato.tasks.stages.stage import read_note, write_note
+from sfumato.tasks.verification.integrity import sha256_of
 
 _ASSESSMENT = "assessment"
 _JUDGED = "judged"  # the SHA-256 of the data files, from before they were read

@@ -1,5 +1,7 @@
 """Releases made by earlier versions are read, checked, asked, recognised and continued."""
 
+from dataclasses import replace
+
 import pytest
 
 from sfumato.tasks.declaration.assessment import assess
@@ -27,8 +29,10 @@ def test_check_verifies_every_version_under_its_announced_digest(line):
 
 def test_queries_are_answered_as_they_were(line):
     for number, expected in line.answers.items():
-        release = open_release(line.public / number)
-        assert [document(answer(release, sql)) for sql in line.queries] == expected
+        release = replace(open_release(line.public / number), verified=True)
+        answers = [document(answer(release, sql)) for sql in line.queries]
+        assert [answer.pop("verified") for answer in answers] == [True] * len(expected)
+        assert answers == expected
 
 
 def test_derived_files_are_made_as_they_were(line, tmp_path):

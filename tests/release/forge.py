@@ -8,7 +8,8 @@ from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.files import write_release
-from sfumato.tasks.publication.manifest import digest, manifest
+from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.verification.integrity import digest
 
 
 def sealed(document):

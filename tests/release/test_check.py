@@ -17,7 +17,8 @@ from sfumato.tasks.declaration.tables import read_tables, write_table
 from sfumato.tasks.forms.order import canonical_table
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
-from sfumato.tasks.publication.manifest import digest, manifest
+from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.verification.integrity import digest
 
 
 @pytest.fixture

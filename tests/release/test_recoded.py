@@ -20,10 +20,11 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.files import write_release
-from sfumato.tasks.publication.manifest import digest, manifest
+from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.utility import utility_lines
 from sfumato.tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.verification.integrity import digest
 from tests.release.small import SPEC, people
 
 K3 = {"model": "k-anonymity", "k": 3}

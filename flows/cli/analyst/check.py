@@ -1,21 +1,38 @@
 """`sfumato check`: verify a release from its files alone."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.flows.cli.analyst.way_in import way_in_by, with_digest, with_limits
 from sfumato.flows.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from sfumato.tasks.publication.check import Checked
 
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--digest", help="the digest that the publisher announced")
-def check(directory: Path, digest: str | None) -> None:
+@with_digest
+@with_limits
+def check(directory: Path, digest: str | None, limits: tuple[str, ...]) -> None:
     """Verify a published release from its files alone."""
-    from sfumato.tasks.declaration.assessment import numbers
+    from sfumato.tasks.publication.check import Checked
     from sfumato.tasks.publication.check import check as check_release
 
-    checked = check_release(directory, digest)
+    found: list[Checked] = []
+
+    def checking(*arguments: Any) -> None:
+        found.append(check_release(*arguments))
+
+    way_in_by(digest, limits, checking).open(directory)
+    _tell(directory, found[0])
+
+
+def _tell(directory: Path, checked: "Checked") -> None:
+    from sfumato.tasks.declaration.assessment import numbers
+
     for promise, verdict in checked.verdicts:
         together = " together" if promise.judged_jointly else ""
         echo(

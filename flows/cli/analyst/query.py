@@ -1,13 +1,17 @@
 """`sfumato query`: answers with bounds, or the SQL that computes them."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli import show
+from sfumato.flows.cli.analyst.way_in import tell, with_way_in
 from sfumato.flows.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from sfumato.tasks.verification.way_in import WayIn
 
 
 class DialectName(click.ParamType):  # type: ignore[type-arg] # generic in some versions alone
@@ -59,6 +63,7 @@ def _dialects() -> list[str]:
     help="how often values are taken to occur that a group admits: as expected, or all alike",
 )
 @click.option("--format", "format_", type=click.Choice(["text", "json", "csv"]), default="text")
+@with_way_in
 def query(
     directory: Path,
     sql: str | None,
@@ -67,25 +72,29 @@ def query(
     reading: Any,
     estimator: Any,
     format_: str,
+    way_in: "WayIn",
 ) -> None:
     """Ask a release; every number comes with bounds that surely contain the truth.
 
+    That is so of files that are verified: by a check (--check, or one that they passed here
+    before) or an announced --digest. Others are answered from, too, and said to be unverified.
+
     With --format json a file of queries gives one document for each, a line each.
     """
-    from sfumato.tasks.declaration.opened import open_release
     from sfumato.tasks.query.ask import answers
 
-    opened = open_release(directory)
     asked = _queries(sql, file)
-    if dialect is not None:
+    opened = way_in.open(directory)
+    if dialect is None:
+        for found in answers(opened, asked, estimator):
+            show.answer_as(found, format_)
+    else:
         from sfumato.tasks.query.sql.rewrite import rewrite
 
         for one in asked:
             rewritten = rewrite(one, opened.declared, reading, estimator)
             echo(rewritten.sql(dialect) + ";" * (file is not None))
-        return
-    for found in answers(opened, asked, estimator):
-        show.answer_as(found, format_)
+    tell(opened)
 
 
 def _queries(sql: str | None, file: Path | None) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli import show
+from sfumato.flows.cli.analyst.way_in import way_in_by
 from sfumato.flows.cli.steward.release import publish_version
 from sfumato.flows.cli.terminal import echo
 
@@ -19,13 +20,13 @@ _QUESTIONS = (
 @click.command()
 def demo() -> None:
     """Release UCI Adult's capital losses here, and ask the release two queries."""
-    from sfumato.tasks.declaration.opened import open_release
+    from sfumato.tasks.publication.check import check
     from sfumato.tasks.query.ask import answer
 
     os.environ.setdefault("SFUMATO_WORK", str(Path(".sfumato").absolute()))
     show.say(f"data: UCI Adult, as {_SPEC} reads it")
     published = publish_version(_SPEC, (f"publish.uri={Path('releases').absolute()}",))
-    opened = open_release(Path(published))
+    opened = way_in_by(check=check).open(Path(published))
     for question in _QUESTIONS:
         echo(f"\n{question}\n")
         show.answer(answer(opened, question))

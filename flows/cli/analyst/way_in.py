@@ -1,0 +1,64 @@
+"""The way in that commands on releases share: its options, and what is said where it is open."""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.options import pairs
+
+if TYPE_CHECKING:
+    from sfumato.tasks.declaration.opened import Release
+    from sfumato.tasks.verification.way_in import Check, WayIn
+
+Command = Callable[..., Any]
+_HINT = "--check verifies it, --digest compares with what the publisher announced"
+
+with_digest = click.option("--digest", help="the digest that the publisher announced")
+with_limits = click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="take larger tables: rows=100000000, columns=1000, expansion=20 (bytes in memory for "
+    "each byte of a file)",
+)
+_with_check = click.option("--check", "checked", is_flag=True, help="check the release first")
+
+
+def with_way_in(command: Command) -> Command:
+    """Give a command the way in, as `way_in`, that its options ask for."""
+
+    @wraps(command)
+    def opening(
+        *, digest: str | None, checked: bool, limits: tuple[str, ...], **others: Any
+    ) -> None:
+        check = _the_check() if checked else None
+        command(way_in=way_in_by(digest, limits, check), **others)
+
+    return with_digest(_with_check(with_limits(opening)))
+
+
+def way_in_by(
+    digest: str | None = None, limits: tuple[str, ...] = (), check: "Check | None" = None
+) -> "WayIn":
+    """The way in that options ask for."""
+    from sfumato.tasks.verification.limits import read_limits
+    from sfumato.tasks.verification.way_in import WayIn
+
+    return WayIn(os.environ, digest, read_limits(pairs("--limit", limits)), check)
+
+
+def tell(release: "Release") -> None:
+    """Say so where nothing vouches for a release that was read."""
+    if not release.verified:
+        show.say(f"not verified: nothing vouches for {release.directory}: {_HINT}")
+
+
+def _the_check() -> "Check":
+    from sfumato.tasks.publication.check import check
+
+    return check

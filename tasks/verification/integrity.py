@@ -1,0 +1,81 @@
+"""Whether the files of a release are those that its manifest lists: hashes, and its own digest.
+
+This is integrity and no more: whoever forges a table can list the hash of the forgery, too.
+"""
+
+import hashlib
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, Release
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(document: dict[str, Any]) -> str:
+    """The SHA-256 of a manifest with its digest left empty: it vouches for every file's bytes."""
+    unsealed = {**document, "sfumato": {**document["sfumato"], "digest": ""}}
+    return hashlib.sha256(canonical_json(unsealed)).hexdigest()
+
+
+def require_regular_files(directory: Path) -> None:
+    """Refuse links, devices and pipes in a release.
+
+    Raises:
+        PromiseError: naming the first.
+    """
+    for path in directory.rglob("*"):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise PromiseError(f"{path.relative_to(directory)}: not a regular file")
+
+
+def listed_files(release: Release) -> dict[str, str]:
+    """The SHA-256 of every file that the manifest lists, by its path.
+
+    Raises:
+        PromiseError: where the list is none, or a path leaves the release.
+    """
+    try:
+        listed = {str(one["path"]): str(one["hash"]) for one in release.manifest["resources"]}
+    except (KeyError, TypeError):
+        raise PromiseError(f"{MANIFEST}: does not list files with their hashes") from None
+    for path in listed:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            raise PromiseError(f"{MANIFEST}: lists a path outside of the release")
+    return listed
+
+
+def require_intact(release: Release) -> None:
+    """Make sure that a release has the files that its manifest lists, and the manifest its digest.
+
+    Raises:
+        PromiseError: naming the first file that was added, removed or changed.
+    """
+    _require_digest(release.manifest)
+    listed = listed_files(release)
+    found = {
+        path.relative_to(release.directory).as_posix()
+        for path in release.directory.rglob("*")
+        if path.is_file()
+    }
+    for path in sorted((found ^ listed.keys()) - {MANIFEST, SIGNATURE}):
+        rule = "is missing" if path in listed else "does not belong to the release"
+        raise PromiseError(f"{path}: {rule}")
+    for path, stated in listed.items():
+        if f"sha256:{sha256_of(release.directory / path)}" != stated:
+            raise PromiseError(f"{path}: its SHA-256 is not the one that {MANIFEST} states")
+
+
+def _require_digest(manifest: dict[str, Any]) -> None:
+    try:
+        sealed = digest(manifest)
+    except (ValueError, TypeError, RecursionError):
+        raise PromiseError(f"{MANIFEST}: not the canonical manifest of a release") from None
+    if manifest["sfumato"].get("digest") != sealed:
+        raise PromiseError(f"{MANIFEST}: its digest is not that of its content")

@@ -1,0 +1,151 @@
+"""How large the tables of a release may become in memory, told before they are read.
+
+A file of megabytes can hold tables of gigabytes: a value stored once, and repeated by a count. So
+footers are asked for rows, columns and widths first, and texts are added up from dictionaries and
+indices, without making one of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.tasks.verification.pages import require_pages_as_stated
+
+_SMALL = 1 << 28  # bytes in memory that are never too many
+_WIDTH = 16  # bytes of the widest value that is no text
+_INDEX = 4  # bytes of a place in a dictionary
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The size of tables: the most rows and columns of one, and how much one grows when read."""
+
+    rows: int = 0
+    columns: int = 0
+    expansion: int = 0
+
+
+@dataclass(frozen=True)
+class ReadLimits:
+    """The sizes that a reader takes; `expansion` is bytes in memory for each byte of a file."""
+
+    rows: int = 100_000_000
+    columns: int = 1_000
+    expansion: int = 20
+
+    def require(self, extent: Extent, place: Path) -> None:
+        """Refuse what is larger.
+
+        Raises:
+            InputError: naming the limit, and how it is raised.
+        """
+        for limit in fields(self):
+            found, most = getattr(extent, limit.name), getattr(self, limit.name)
+            if found > most:
+                raise InputError(
+                    f"{place}: {_WORDS[limit.name].format(found)}, the limit is {most}: "
+                    f"--limit {limit.name}={found} reads it nevertheless"
+                )
+
+
+DEFAULT_LIMITS = ReadLimits()
+
+_WORDS = {
+    "rows": "{} rows",
+    "columns": "{} columns",
+    "expansion": "at least {} bytes in memory for each byte of the file",
+}
+
+
+def read_limits(given: Mapping[str, str]) -> ReadLimits:
+    """ReadLimits from texts `name=number`.
+
+    Raises:
+        SpecError: naming the one that is no limit or no number.
+    """
+    names = [limit.name for limit in fields(ReadLimits)]
+    for name, text in given.items():
+        if name not in names:
+            raise SpecError(f"--limit {name}: is not one of {', '.join(names)}")
+        if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
+            raise SpecError(f"--limit {name}: not a whole number above 0")
+    return ReadLimits(**{name: int(text) for name, text in given.items()})
+
+
+def extent_within(directory: Path, limits: ReadLimits) -> Extent:
+    """The extent of all Parquet files below a directory.
+
+    Raises:
+        InputError: where one is larger than the limits.
+        PromiseError: where one is no Parquet file, or its footer contradicts itself.
+    """
+    extents = [_extent(path, limits) for path in sorted(directory.rglob("*.parquet"))]
+    sizes = ([getattr(extent, part.name) for extent in extents] for part in fields(Extent))
+    return Extent(*(max(of, default=0) for of in sizes))
+
+
+def _extent(path: Path, limits: ReadLimits) -> Extent:
+    try:
+        with pq.ParquetFile(path) as file:
+            footer = file.metadata
+        limits.require(Extent(footer.num_rows, footer.num_columns), path)
+        _require_consistent(path, footer)
+        require_pages_as_stated(path, footer)
+        return Extent(footer.num_rows, footer.num_columns, _expansion(path, footer, limits))
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, pa.ArrowException):
+        raise PromiseError(f"{path.name}: cannot be read as a Parquet file") from None
+
+
+def _expansion(path: Path, footer: Any, limits: ReadLimits) -> int:
+    """Bytes in memory for each of the file, rounded up; 0 where there are few altogether."""
+    decoded, size, extent = 0, path.stat().st_size, Extent()
+    for part in _decoded_bytes(path, footer):
+        decoded += part
+        extent = Extent(expansion=-(-decoded // size) if decoded > _SMALL else 0)
+        limits.require(extent, path)
+    return extent.expansion
+
+
+def _decoded_bytes(path: Path, footer: Any) -> Iterator[int]:
+    """What the chunks of columns take in memory: first by their widths, then texts in full."""
+    texts: list[tuple[int, str]] = []
+    for group, chunk, column in _chunks(footer):
+        text = column.physical_type == "BYTE_ARRAY"
+        if text:
+            texts.append((group, chunk.path_in_schema))
+        width = _INDEX if text else max(_WIDTH, column.length or 0)
+        yield max(chunk.num_values * width, chunk.total_uncompressed_size)
+    if texts:
+        with pq.ParquetFile(path, read_dictionary=list({name for _, name in texts})) as file:
+            for group, name in texts:
+                yield sum(map(_text_bytes, file.read_row_group(group, [name])[0].chunks))
+
+
+def _text_bytes(chunk: pa.DictionaryArray) -> int:
+    """What the texts would take, had each row its own."""
+    lengths = pc.binary_length(chunk.dictionary)
+    return int(pc.sum(lengths.take(chunk.indices)).as_py() or 0)
+
+
+def _require_consistent(path: Path, footer: Any) -> None:
+    groups = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+    counts = {(group, chunk.num_values) for group, chunk, _ in _chunks(footer)}
+    if (
+        min(groups, default=0) < 0
+        or sum(groups) != footer.num_rows
+        or any(groups[group] != values for group, values in counts)
+    ):
+        raise PromiseError(f"{path.name}: its footer contradicts itself")
+
+
+def _chunks(footer: Any) -> Iterator[tuple[int, Any, Any]]:
+    """Every chunk of a column, with the number of its row group and its schema."""
+    for group in range(footer.num_row_groups):
+        for number in range(footer.num_columns):
+            yield group, footer.row_group(group).column(number), footer.schema.column(number)

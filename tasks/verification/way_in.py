@@ -1,0 +1,80 @@
+"""The one way in: a release that is opened for reading, and what vouches for its files.
+
+The hashes of the manifest are compared always, once for as long as no file changes. They prove
+integrity alone. A release is verified where its digest was given by the reader, or where it passed
+a check here before.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
+from sfumato.tasks.verification.integrity import require_intact, require_regular_files
+from sfumato.tasks.verification.limits import DEFAULT_LIMITS, ReadLimits, extent_within
+from sfumato.tasks.verification.record import (
+    Remembered,
+    Standing,
+    files_as_they_stand,
+    recall,
+    remember,
+)
+
+Check = Callable[[Path, str | None, ReadLimits], object]
+"""Checks a release from its files alone; raises where it cannot be verified."""
+
+
+@dataclass(frozen=True)
+class WayIn:
+    """How a reader asks for a release.
+
+    Attributes:
+        environ: the reader's, which says where the cache is.
+        announced: the digest that the publisher announced, where the reader gives it.
+        limits: the sizes of tables that the reader takes.
+        check: is run first, where the reader asks for it.
+    """
+
+    environ: Mapping[str, str]
+    announced: str | None = None
+    limits: ReadLimits = DEFAULT_LIMITS
+    check: Check | None = None
+
+    def open(self, directory: Path) -> Release:
+        """Open a release; `verified` says whether anything vouches for its files.
+
+        Raises:
+            InputError: where there is no release, or it is larger than the limits.
+            PromiseError: where its files are not those that its manifest lists, its digest is not
+                the announced one, or it does not pass the check.
+        """
+        standing = files_as_they_stand(directory)
+        if self.check is not None:
+            self.check(directory, self.announced, self.limits)
+        release = open_release(directory)
+        known = self._known(release, standing)
+        if self.announced is not None and self.announced != known.digest:
+            raise PromiseError(f"{MANIFEST}: its digest is not the announced one")
+        if not known.vouched and (self.check or self.announced):
+            known = replace(known, vouched=True)
+            self._keep(release, known, standing)
+        return replace(release, verified=known.vouched)
+
+    def _known(self, release: Release, standing: Standing) -> Remembered:
+        """What is remembered of the release, or found by reading every file of it."""
+        known = recall(release.directory, standing, self.environ)
+        if known is not None:
+            self.limits.require(known.extent, release.directory)
+            return known
+        require_regular_files(release.directory)
+        require_intact(release)
+        extent = extent_within(release.directory, self.limits)
+        found = Remembered(standing.key, release.manifest["sfumato"]["digest"], extent, False)
+        self._keep(release, found, standing)
+        return found
+
+    def _keep(self, release: Release, known: Remembered, standing: Standing) -> None:
+        """Remember it, unless a file changed while it was read, or could have, unnoticed."""
+        if standing.settled and files_as_they_stand(release.directory) == standing:
+            remember(release.directory, known, self.environ)

@@ -1,0 +1,297 @@
+"""What vouches for a release that is opened: a check here, or an announced digest."""
+
+import json
+import os
+import shutil
+import time
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.flows.cli.main import run
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.verification import integrity
+from sfumato.tasks.verification.way_in import WayIn
+from tests.release.forge import reseal
+
+AVERAGE = "SELECT AVG(wage) FROM microdata"
+
+
+@pytest.fixture
+def release(small, tmp_path):
+    """A published version that may be changed."""
+    copy = tmp_path / "copy"
+    published = small.publish("one").directory
+    shutil.copytree(published, copy, copy_function=shutil.copyfile)
+    return copy
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """A reader who has seen nothing yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+
+@pytest.fixture
+def ask(release, reader, capsys):
+    """The document that answers a query, and what is said on stderr."""
+
+    def asked(*options):
+        code = run(["query", str(release), AVERAGE, "--format", "json", *options])
+        shown = capsys.readouterr()
+        return code, json.loads(shown.out.splitlines()[-1]) if shown.out else None, shown.err
+
+    return asked
+
+
+@pytest.fixture
+def hashed(monkeypatch):
+    """The files that were hashed."""
+    found = []
+    sha256_of = integrity.sha256_of
+    monkeypatch.setattr(integrity, "sha256_of", lambda p: found.append(p) or sha256_of(p))
+    return found
+
+
+def announced(directory):
+    return open_release(directory).manifest["sfumato"]["digest"]
+
+
+def forge_help(directory):
+    """Make every sum of the help table a cent, and list its hash: what a forger does."""
+    (path,) = (directory / "sql").glob("help_*.parquet")
+    table = pq.read_table(path)
+    for at, field in enumerate(table.schema):
+        if field.name in ("l_sum", "u_sum"):
+            cents = pa.array([Decimal("0.01")] * len(table), pa.decimal128(9, 2))
+            table = table.set_column(at, field, cents.cast(field.type))
+    pq.write_table(table, path)
+    return reseal(directory)
+
+
+def test_a_forged_help_table_guarantees_nothing(release, ask):
+    _, before, _ = ask("--check")
+    forge_help(release)
+    code, after, said = ask()
+    assert before["rows"][0]["avg(wage)"]["lower"] > 100
+    assert (before["guaranteed"], before["verified"]) == (True, True)
+    assert after["rows"][0]["avg(wage)"]["lower"] < 1
+    assert (code, after["guaranteed"], after["verified"]) == (0, False, False)
+    assert len(said.splitlines()) == 1
+    assert "not verified" in said
+    code, none, said = ask("--check")
+    assert (code, none, len(said.splitlines())) == (3, None, 1)
+    assert ask()[1]["guaranteed"] is False
+
+
+def test_a_release_that_nobody_checked_is_answered_unverified(ask):
+    code, document, said = ask()
+    assert (code, document["guaranteed"], document["verified"]) == (0, False, False)
+    assert "not verified" in said
+    assert list(document) == [
+        "form",
+        "guaranteed",
+        "verified",
+        "not_represented",
+        "columns",
+        "rows",
+    ]
+
+
+def test_people_are_told_too(release, reader, capsys):
+    assert run(["query", str(release), AVERAGE]) == 0
+    shown = capsys.readouterr()
+    assert "not verified, without guarantee" in shown.out
+    assert "guaranteed" not in shown.out
+
+
+@pytest.mark.parametrize("how", [["--check"], "digest", "check"])
+def test_what_was_verified_here_is_remembered_and_hashed_no_more(release, ask, hashed, how):
+    if how == "check":
+        assert run(["check", str(release)]) == 0
+    else:
+        options = ["--digest", announced(release)] if how == "digest" else how
+        assert ask(*options)[1]["verified"] is True
+    hashed.clear()
+    code, document, said = ask()
+    assert (code, document["guaranteed"], document["verified"]) == (0, True, True)
+    assert "not verified" not in said
+    assert hashed == []
+
+
+def test_integrity_is_remembered_and_is_not_verification(ask, hashed):
+    ask()
+    assert hashed
+    hashed.clear()
+    assert ask()[1]["verified"] is False
+    assert hashed == []
+
+
+def test_another_digest_than_the_announced_one(release, ask):
+    code, _, said = ask("--digest", "0" * 64)
+    assert (code, len(said.splitlines())) == (3, 1)
+    ask("--check")
+    assert ask("--digest", "0" * 64)[0] == 3
+    assert ask("--digest", announced(release))[0] == 0
+
+
+def test_an_empty_digest_vouches_for_nothing(ask):
+    assert ask("--digest", "")[0] == 3
+
+
+def rewritten(path):
+    path.write_bytes(path.read_bytes())
+
+
+def set_back(path):
+    """Other bytes of the same size, with the old times as far as they can be set."""
+    of = path.stat()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(of.st_atime_ns, of.st_mtime_ns))
+
+
+def replaced(path):
+    shutil.copy2(path, path.with_name("other"))
+    path.with_name("other").replace(path)
+
+
+@pytest.mark.parametrize("change", [os.utime, rewritten, set_back, replaced])
+@pytest.mark.parametrize("file", ["data/microdata.parquet", "sql/duckdb.sql", MANIFEST])
+def test_a_file_that_is_touched_must_be_verified_again(release, reader, change, file):
+    WayIn(reader, check=check).open(release)
+    assert WayIn(reader).open(release).verified
+    time.sleep(0.02)
+    change(release / file)
+    if change is set_back:
+        with pytest.raises((PromiseError, InputError)):
+            WayIn(reader).open(release)
+    else:
+        assert not WayIn(reader).open(release).verified
+
+
+def test_a_file_more_or_less_is_refused(release, reader):
+    WayIn(reader, check=check).open(release)
+    (release / "data" / "more.csv").write_text("a\n")
+    with pytest.raises(PromiseError, match="does not belong"):
+        WayIn(reader).open(release)
+    (release / "data" / "more.csv").unlink()
+    (release / "sql" / "duckdb.sql").unlink()
+    with pytest.raises(PromiseError, match="is missing"):
+        WayIn(reader).open(release)
+
+
+def test_links_are_refused(release, reader, tmp_path):
+    (release / "data").rename(tmp_path / "elsewhere")
+    (release / "data").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(PromiseError, match="not a regular file"):
+        WayIn(reader).open(release)
+
+
+@pytest.mark.parametrize("path", ["../../secret", "/etc/passwd", "data/../../x"])
+def test_a_manifest_lists_no_file_elsewhere(release, reader, path):
+    manifest = json.loads((release / MANIFEST).read_bytes())
+    manifest["resources"][0]["path"] = path
+    manifest["sfumato"]["digest"] = integrity.digest(manifest)
+    (release / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(PromiseError, match="outside"):
+        WayIn(reader).open(release)
+
+
+@pytest.mark.parametrize("command", ["query", "load", "rewrite"])
+def test_files_unlike_their_hashes_are_always_refused(release, reader, command, capsys, tmp_path):
+    set_back(next((release / "data").glob("*.csv")))
+    place = f"sqlite:///{tmp_path}/x.db"
+    arguments = {
+        "query": ["query", str(release), AVERAGE],
+        "load": ["load", str(release), place],
+        "rewrite": ["query", str(release), AVERAGE, "--rewrite", "duckdb"],
+    }[command]
+    assert run(arguments) == 3
+    shown = capsys.readouterr()
+    assert (shown.out, len(shown.err.splitlines())) == ("", 1)
+    assert "SHA-256" in shown.err
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_a_manifest_unlike_its_digest_is_refused(release, reader):
+    manifest = json.loads((release / MANIFEST).read_bytes())
+    manifest["title"] = "Another"
+    (release / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(PromiseError, match="digest"):
+        WayIn(reader).open(release)
+
+
+@pytest.mark.parametrize("arguments", [["load"], ["rewrite"]])
+def test_load_and_rewrite_say_what_is_not_verified(release, reader, arguments, capsys, tmp_path):
+    def call(*options):
+        url = f"sqlite:///{tmp_path}/{len(options)}.db"
+        given = [url] if arguments == ["load"] else [AVERAGE, "--rewrite", "duckdb"]
+        name = "load" if arguments == ["load"] else "query"
+        assert run([name, str(release), *given, *options]) == 0
+        return capsys.readouterr().err
+
+    assert "not verified" in call()
+    assert "not verified" not in call("--digest", announced(release))
+    assert "not verified" not in call("--check", "--limit", "rows=100")
+
+
+class TestTheRecord:
+    @pytest.fixture
+    def record(self, release, reader, tmp_path):
+        WayIn(reader, check=check).open(release)
+        (found,) = (tmp_path / "cache" / "sfumato" / "verified").iterdir()
+        return found
+
+    def test_it_is_the_users_alone(self, record):
+        assert record.stat().st_mode & 0o777 == 0o600
+        assert record.parent.stat().st_mode & 0o777 == 0o700
+        assert record.parent.parent.stat().st_mode & 0o777 == 0o700
+
+    @pytest.mark.parametrize("mode", [0o644, 0o660, 0o700])
+    def test_one_of_another_mode_is_ignored(self, record, release, reader, mode):
+        record.chmod(mode)
+        assert not WayIn(reader).open(release).verified
+
+    def test_one_in_a_directory_of_others_is_ignored(self, record, release, reader):
+        record.parent.chmod(0o777)
+        assert not WayIn(reader).open(release).verified
+        assert "true" in record.read_text()
+
+    def test_one_of_another_user_is_ignored(self, record, release, reader, monkeypatch):
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+        assert not WayIn(reader).open(release).verified
+
+    def test_a_link_is_ignored(self, record, release, reader):
+        record.rename(record.with_name("other"))
+        record.symlink_to("other")
+        assert not WayIn(reader).open(release).verified
+
+    @pytest.mark.parametrize("content", ["", "{}", "[" * 100_000, '{"key": 1}', "null"])
+    def test_one_that_cannot_be_read_is_ignored(self, record, release, reader, content):
+        record.write_text(content)
+        assert not WayIn(reader).open(release).verified
+
+    def test_it_is_not_another_directorys(self, record, release, reader, tmp_path):
+        shutil.copytree(release, tmp_path / "copied")
+        assert not WayIn(reader).open(tmp_path / "copied").verified
+
+    def test_a_cache_that_cannot_be_written_is_done_without(self, release, tmp_path):
+        (tmp_path / "file").write_text("")
+        nowhere = {"XDG_CACHE_HOME": str(tmp_path / "file")}
+        assert WayIn(nowhere, check=check).open(release).verified
+        assert not WayIn(nowhere).open(release).verified
+
+
+def test_a_change_while_it_is_checked_is_not_remembered(release, reader):
+    def changing(*_):
+        os.utime(release / MANIFEST)
+
+    WayIn(reader, check=changing).open(release)
+    assert not WayIn(reader).open(release).verified
