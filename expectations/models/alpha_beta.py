@@ -59,6 +59,11 @@ class AlphaBeta(PrivacyModel):
         """True where presence is that of all groups that cover a vector."""
         return self.presence == "combined"
 
+    @property
+    def most_present(self) -> Fraction:
+        """The bound on the presence of anybody: α."""
+        return Fraction(self.alpha)
+
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`alpha`: the presence in each group by itself, `beta`: its largest share (float64).
 

@@ -161,6 +161,11 @@ class PrivacyModel:
         return False
 
     @property
+    def most_present(self) -> Fraction | None:
+        """How present anybody may be in the table, where that is promised of shown values."""
+        return None
+
+    @property
     def reference_uri(self) -> str | None:
         """The address of the population that the promise speaks of, where it speaks of one."""
         return None

@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.label_levels import levels
 from sfumato.tasks.forms.recoded.labels import (
     STAR,
@@ -24,7 +25,8 @@ from sfumato.tasks.forms.recoded.labels import (
     ListedValues,
     Prefixed,
 )
-from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of, reader_for
+from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
+from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.schema.published import DeclaredColumn
 
 
@@ -108,7 +110,7 @@ class _ComparedColumn:
 def _column(table: Any, name: str, declared: Declared) -> _ComparedColumn:
     labels, codes = labels_of(table, name)
     column = declared.columns[name]
-    read = reader_for(declared.form)(name, column)
+    read = reader_for(FORMS[declared.form.method])(name, column)
     rows = np.bincount(codes, minlength=len(labels)).tolist()
     level, height = levels(column, read)
     reached = [level(label) for label in labels]

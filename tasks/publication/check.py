@@ -23,7 +23,7 @@ from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, Release, open_
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.redistributed.redistributed import fakes
+from sfumato.tasks.forms.optional import fakes
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.publication.equivalence import equivalent
 from sfumato.tasks.publication.files import PAGE, page_beside, write_release
@@ -150,7 +150,7 @@ def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
 
 def _counts_agree(declared: Declared, tables: Tables) -> None:
     rows = declared.rows
-    if fakes(tables) != rows.fakes:
+    if fakes(FORMS[declared.form.method], tables) != rows.fakes:
         raise PromiseError(f"{MANIFEST}: does not state how many values are made up")
     lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
     if min(rows.model_dump().values()) < 0 or rows.read - lost - rows.suppressed != rows.published:

@@ -7,7 +7,7 @@ import numpy as np
 
 from sfumato.tasks.declaration.tables import write_tables
 from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
-from sfumato.tasks.forms.redistributed.redistributed import fakes
+from sfumato.tasks.forms.optional import diagnostics, fakes
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
@@ -17,7 +17,6 @@ from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.publication.diagnostics.divergence import divergence
-from sfumato.tasks.publication.diagnostics.redistribution import redistribution
 from sfumato.tasks.publication.software import software
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
@@ -36,15 +35,16 @@ def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Ran
     partition = PARTITIONS[terms.partition.method](
         *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
     )
-    tables = FORMS[terms.form.method].publish(microdata, partition, terms.form, randomness)
-    made_up = fakes(tables)
+    form = FORMS[terms.form.method]
+    tables = form.publish(microdata, partition, terms.form, randomness)
+    made_up = fakes(form, tables)
     declared = _declared(terms, microdata, partition, read_note(deidentified, "counts"), made_up)
     stage = new_stage(run, "candidate")
     write_tables(tables, declared, stage / RELEASE / "data")
     write_note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
     lost = divergence(microdata, tables, declared)
-    spread = redistribution(microdata, partition, tables, declared)
-    write_note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {}), **spread})
+    of_form = diagnostics(form, microdata, partition, tables, declared.columns, terms.form)
+    write_note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {}), **of_form})
     if partition.suppressed:
         np.save(stage / SUPPRESSED, partition.group[canonical_row_order(microdata)] < 0)
     return stage

@@ -1,7 +1,6 @@
 """Evaluate: how wide the published bounds are, and whether each contains the truth."""
 
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import Fault, InputError
-from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.forms.ambiguous.ambiguous import table_of
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
@@ -76,12 +73,13 @@ def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
     declared = release.declared
     form, found = FORMS[declared.form.method], []
     for promise in declared.promises:
-        names = promise.quasi_identifiers
-        if isinstance(promise, AlphaBeta) and names:
+        names, most = promise.quasi_identifiers, promise.most_present
+        if most is not None and names:
             tables = {name: release.table(name) for name in schemas(declared)}
+            shown = {name: table[name] for table in tables.values() for name in table.column_names}
             groups = form.groups(tables, declared.columns, names, declared.named("sensitive"))
-            codes = [_as_published(original[name], tables[table_of(name)][name]) for name in names]
-            seen = exposure(groups, np.stack(codes, axis=1), Fraction(promise.alpha), names)
+            codes = [_as_published(original[name], shown[name]) for name in names]
+            seen = exposure(groups, np.stack(codes, axis=1), most, names)
             found += [] if seen is None else [seen.document()]
     return found
 

@@ -24,7 +24,6 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.distribution.parameters import ExactQIParameters, StratumParameters
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.publication.diagnostics.redistribution import redistribution
 from sfumato.tasks.query.accuracy.evaluate import evaluate
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload
 from sfumato.tasks.query.help_tables.build import build_help_tables
@@ -69,7 +68,7 @@ def told(microdata: Microdata, method: str, tree: str, share: str) -> str:
         suppressed=0, published=microdata.rows, fakes=redistributed.fakes(tables),
     )  # fmt: skip
     declared = Declared.model_construct(columns=columns, form=form, rows=rows)
-    lost = redistribution(microdata, partition, tables, declared)
+    lost = redistributed.diagnostics(microdata, partition, tables, columns, form)
     errors = "; ".join(
         f"span {span} {_errors(dict(tables), declared, microdata, span)}" for span in SPANS
     )

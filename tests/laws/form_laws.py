@@ -14,6 +14,7 @@ import pytest
 
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form import Form
+from sfumato.tasks.forms.optional import ShowsLabels
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -102,6 +103,9 @@ class FormLaws:
     def test_groups_have_every_row_that_is_not_suppressed(self, case, microdata, partition):
         sizes = self._sizes(case, case.shown(microdata, partition))
         assert sum(sizes) == microdata.rows - partition.suppressed
+
+    def test_labels_are_read_where_it_shows_some(self, case):
+        assert isinstance(case.form, ShowsLabels) == case.parameters.recodes
 
     def test_its_rules_hold(self, case, microdata, partition):
         tables = case.shown(microdata, partition)

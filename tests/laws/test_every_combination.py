@@ -26,10 +26,11 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
+from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters, SuppressedParameters
-from sfumato.tasks.forms.recoded.recoded import read_labels, reader_for
+from sfumato.tasks.forms.recoded.recoded import read_labels
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.forms.split.parameters import SplitParameters
@@ -261,7 +262,7 @@ def represents(microdata, partition, tables, form):
     if SHOWN[form].method == "permuted":
         assert sorted(kept["wage"].to_pylist()) == sorted(table["wage"].to_pylist())
         return
-    labels = read_labels(table, SCHEMA, reader_for(SHOWN[form]))
+    labels = read_labels(table, SCHEMA, reader_for(FORMS[SHOWN[form].method]))
     place = {note: row for row, note in enumerate(table["note"].to_pylist())}
     for row in kept.to_pylist():
         at = place[row["note"]]

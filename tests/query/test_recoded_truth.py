@@ -19,8 +19,8 @@ import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import admits
-from sfumato.tasks.forms.recoded.recoded import reader_for
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.hierarchies import hierarchy_of
 from sfumato.tasks.microdata.hierarchies import with_ancestors as climbing
@@ -406,7 +406,7 @@ UNIVERSE = {
 def attainable(release, name, where):
     """How many rows surely and possibly meet a condition on one column, by trying a universe."""
     declared = release.columns[name]
-    read = reader_for(release.declared.form)(name, declared)
+    read = reader_for(FORMS[release.declared.form.method])(name, declared)
     table = release.tables["microdata"]
     rows, values = [], []
     for row, label in enumerate(table[name].to_pylist()):

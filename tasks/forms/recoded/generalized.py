@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.rules.structure import Rule
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.recoded.label_readers import reader
+from sfumato.tasks.forms.recoded.label_readers import reader as reader_of
 from sfumato.tasks.forms.recoded.labels import STAR, interval, value_set
 from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
 from sfumato.tasks.forms.recoded.recoded import (
@@ -32,7 +32,7 @@ from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import Schema
 
-__all__ = ["canonical", "groups", "publish", "rules", "schemas"]
+__all__ = ["canonical", "groups", "publish", "reader_of", "rules", "schemas"]
 
 
 def publish(
@@ -57,7 +57,7 @@ def rules(
     schema: Schema, parameters: GeneralizedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
     """Every label is one of its column."""
-    return rules_of_labels(schema, reader, rows, withheld)
+    return rules_of_labels(schema, reader_of, rows, withheld)
 
 
 def _labels(

@@ -17,10 +17,9 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.structure import ReadableLabels, Rule, rules_of_published
-from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, is_canonical
-from sfumato.tasks.forms.recoded.label_readers import Reader, reader, reader_of_suppressed
+from sfumato.tasks.forms.recoded.label_readers import Reader
 from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
@@ -82,11 +81,6 @@ def labels_of(table: pa.Table, name: str) -> tuple[list[str | None], np.ndarray]
     """The different labels of a column, and the position of each row's (int64, one per row)."""
     encoded = pc.dictionary_encode(table[name].combine_chunks(), null_encoding="encode")
     return encoded.dictionary.to_pylist(), as_numpy(encoded.indices)
-
-
-def reader_for(form: FormParameters) -> ReaderOf:
-    """The reader of a form's labels: those of hierarchies, or values and stars."""
-    return reader if form.shows_hierarchies else reader_of_suppressed
 
 
 def read_labels(

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.structure import Rule
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.recoded.label_readers import reader_of_suppressed
+from sfumato.tasks.forms.recoded.label_readers import reader_of_suppressed as reader_of
 from sfumato.tasks.forms.recoded.labels import STAR
 from sfumato.tasks.forms.recoded.parameters import SuppressedParameters
 from sfumato.tasks.forms.recoded.recoded import (
@@ -29,7 +29,7 @@ from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.published import Schema
 
-__all__ = ["canonical", "groups", "publish", "rules", "schemas"]
+__all__ = ["canonical", "groups", "publish", "reader_of", "rules", "schemas"]
 
 
 def publish(
@@ -61,7 +61,7 @@ def rules(
     schema: Schema, parameters: SuppressedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
     """Every cell is a star or a value of its column."""
-    return rules_of_labels(schema, reader_of_suppressed, rows, withheld)
+    return rules_of_labels(schema, reader_of, rows, withheld)
 
 
 def _differ(cells: np.ndarray, starts: np.ndarray) -> np.ndarray:

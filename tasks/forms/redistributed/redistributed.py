@@ -10,6 +10,7 @@ Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymizatio
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -169,10 +170,26 @@ def _once(*names: str) -> Callable[[pa.Table], bool]:
 
 
 def fakes(tables: Tables) -> int:
-    """The number of values made up: subdomains of this form without a row; 0 in other forms."""
-    if TARGETS not in tables:
-        return 0
+    """The number of values made up: subdomains without a row."""
     return int(tables[st.ST][COUNT].to_numpy().sum()) - int(tables[QIT].num_rows)
+
+
+def diagnostics(
+    original: Microdata,
+    partition: Partition,
+    tables: Tables,
+    schema: Schema,
+    parameters: RedistributedParameters,
+) -> dict[str, Any]:
+    """The sum of ranges, the share at the root, and how far targets are from those asked for.
+
+    The distance is the total variation, of each target by its number in the order of the partition.
+    """
+    rounded = rounding_distances(original, partition, parameters)
+    return {
+        **facts(tables, schema),
+        "distance_of_targets": [float(distance) for distance in rounded],
+    }
 
 
 def facts(tables: Tables, schema: Schema) -> dict[str, Number | str]:

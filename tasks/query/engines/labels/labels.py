@@ -22,8 +22,10 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import Between, ListedValues
-from sfumato.tasks.forms.recoded.recoded import read_labels, reader_for
+from sfumato.tasks.forms.recoded.recoded import read_labels
+from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.table import Column, key
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.counted_values import CountedValues, estimate_of
@@ -49,7 +51,7 @@ def open_labels(
 ) -> Iterator["LabelsEngine"]:
     """An engine that answers questions on a table of labels."""
     microdata = read_table(tables[TABLE])
-    labels = read_labels(microdata, declared.columns, reader_for(declared.form))
+    labels = read_labels(microdata, declared.columns, reader_for(FORMS[declared.form.method]))
     plain = microdata.drop_columns(list(labels))
     if not plain.num_columns:
         raise QueryError("nothing is published but labels")

@@ -1,0 +1,74 @@
+"""What a form may offer besides: one that does not is asked in vain, and needs no word about it."""
+
+from typing import Any, Protocol, runtime_checkable
+
+from sfumato.tasks.forms.form import Form, Tables
+from sfumato.tasks.forms.recoded.label_readers import Reader
+from sfumato.tasks.forms.recoded.recoded import ReaderOf
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.published import DeclaredColumn, Schema
+
+
+@runtime_checkable
+class MakesValuesUp(Protocol):
+    """A form that shows values which no row has."""
+
+    def fakes(self, tables: Tables) -> int:
+        """The number of values that are made up in published tables."""
+        ...
+
+
+@runtime_checkable
+class HasDiagnostics(Protocol):
+    """A form that has lost what the steward alone may know."""
+
+    def diagnostics(
+        self,
+        original: Microdata,
+        partition: Partition,
+        tables: Tables,
+        schema: Schema,
+        parameters: Any,
+    ) -> dict[str, Any]:
+        """Measure by name what the tables have lost of the original."""
+        ...
+
+
+@runtime_checkable
+class ShowsLabels(Protocol):
+    """A form that shows labels in the place of quasi-identifiers, as its parameters say."""
+
+    def reader_of(self, name: str, column: DeclaredColumn) -> Reader:
+        """The reader of a column's labels."""
+        ...
+
+
+def reader_for(form: Form) -> ReaderOf:
+    """The reader of the labels of a form.
+
+    Raises:
+        TypeError: where it shows none.
+    """
+    if not isinstance(form, ShowsLabels):
+        raise TypeError(form)
+    return form.reader_of
+
+
+def fakes(form: Form, tables: Tables) -> int:
+    """The number of values that are made up in the tables of a form."""
+    return form.fakes(tables) if isinstance(form, MakesValuesUp) else 0
+
+
+def diagnostics(
+    form: Form,
+    original: Microdata,
+    partition: Partition,
+    tables: Tables,
+    schema: Schema,
+    parameters: Any,
+) -> dict[str, Any]:
+    """Measure by name what the tables of a form have lost of the original; it stays private."""
+    if not isinstance(form, HasDiagnostics):
+        return {}
+    return form.diagnostics(original, partition, tables, schema, parameters)
