@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.schema.files import unreadable
+from sfumato.tasks.schema.nesting import NestingError, require_shallow
 
 
 def readable(error: ValidationError, document: Any) -> str:
@@ -46,7 +47,22 @@ def _rule(message: str) -> str:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a key stands once."""
+    """YAML in which a key stands once, and that aliases do not make large."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._nodes = 0
+        self._sizes: dict[int, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Count what an alias stands for each time that it stands there."""
+        alias, before = self.check_event(yaml.AliasEvent), self._nodes
+        node = super().compose_node(parent, index)
+        self._nodes += self._sizes.get(id(node), _MOST_NODES) if alias else 1
+        if self._nodes > _MOST_NODES:
+            raise NestingError
+        self._sizes.setdefault(id(node), self._nodes - before)
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
@@ -58,6 +74,24 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_MOST_NODES = 1_000_000  # of a document, in which an alias counts as what it stands for
+
+
+def parse_yaml(text: str) -> Any:
+    """Parse YAML in which no key stands twice.
+
+    Raises:
+        NestingError: where it is nested too deep, or its aliases make it too large.
+        ValueError, YAMLError: where it is no such YAML.
+    """
+    try:
+        document = yaml.load(text, Loader=_StrictLoader)  # noqa: S506
+    except RecursionError:
+        raise NestingError from None
+    require_shallow(document)
+    return document
+
+
 def read_yaml(path: Path) -> Any:
     """Read YAML in which no key stands twice.
 
@@ -67,11 +101,13 @@ def read_yaml(path: Path) -> Any:
     if reason := unreadable(path):
         raise SpecError(f"{path}: {reason}")
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)  # noqa: S506
+        return parse_yaml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SpecError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise SpecError(f"{path}: not UTF-8") from None
+    except NestingError as error:
+        raise SpecError(f"{path}: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise SpecError(f"{path}: line {line}: not YAML ({error.problem})") from None

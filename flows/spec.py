@@ -13,13 +13,14 @@ from pydantic import Field, ValidationError, model_validator
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.flows.documents import read_yaml, readable
+from sfumato.flows.documents import parse_yaml, read_yaml, readable
 from sfumato.flows.parts import SpecParts, StrictPart
 from sfumato.flows.rules import RULES
 from sfumato.tasks.declaration.terms import Format, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
+from sfumato.tasks.schema.nesting import NestingError
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.targets.given import read_given_target
 
@@ -134,7 +135,9 @@ def read_overrides(settings: Mapping[str, str]) -> Overrides:
             if not isinstance(place, dict):
                 raise SpecError(f"--set {name}: {parent} is set as a whole, too")
         try:
-            place[last] = yaml.safe_load(text)
+            place[last] = parse_yaml(text)
+        except NestingError as error:
+            raise SpecError(f"--set {name}: the value is {error}") from None
         except (yaml.YAMLError, ValueError):
             raise SpecError(f"--set {name}: the value is not YAML") from None
     try:
@@ -151,8 +154,10 @@ def read_promise(text: str) -> PrivacyModel:
         SpecError: where it is none, naming the key and the rule.
     """
     try:
-        document = yaml.safe_load(text)
+        document = parse_yaml(text)
         promise: PrivacyModel = PROMISE.validate_python(document)
+    except NestingError as error:
+        raise SpecError(f"promise: {error}") from None
     except (yaml.YAMLError, ValueError) as error:
         fault = readable(error, document) if isinstance(error, ValidationError) else "not YAML"
         raise SpecError(f"promise: {fault}") from None

@@ -1,10 +1,11 @@
 """Canonical JSON (RFC 8785), and files of it read strictly."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import rfc8785
+
+from sfumato.tasks.schema.nesting import parse_json
 
 
 def canonical_json(document: Any) -> bytes:
@@ -16,10 +17,10 @@ def read_canonical(path: Path) -> Any:
     """Read a document, and make sure that its bytes are the canonical ones.
 
     Raises:
-        ValueError: where they are not.
+        ValueError: where they are not, or it is nested too deep.
     """
     content = path.read_bytes()
-    document = json.loads(content)
+    document = parse_json(content)
     if canonical_json(document) != content:
         raise ValueError("not canonical JSON")
     return document

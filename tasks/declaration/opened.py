@@ -1,6 +1,5 @@
 """A release directory, opened for reading: nothing in it is trusted here beyond its declaration."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.nesting import NestingError, parse_json
 
 MANIFEST = "datapackage.json"
 SIGNATURE = "datapackage.json.sig"
@@ -50,12 +50,14 @@ def open_release(directory: Path) -> Release:
             declares nothing that is understood.
     """
     try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        manifest = parse_json((directory / MANIFEST).read_bytes())
         require_readable(directory / MANIFEST, manifest["sfumato"])
         declaration = {k: v for k, v in manifest["sfumato"].items() if k in Declared.model_fields}
         return Release(directory, Declared.model_validate(declaration), manifest)
     except FileNotFoundError:
         raise InputError(f"{directory}: no release here ({MANIFEST} is missing)") from None
+    except NestingError as error:
+        raise InputError(f"{directory}: {MANIFEST} is {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError, OSError) as error:
         raise InputError(
             f"{directory}: {MANIFEST} is not a release's ({type(error).__name__})"

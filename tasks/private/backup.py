@@ -17,6 +17,7 @@ from sfumato.tasks.private.keys import KEY
 from sfumato.tasks.private.state import STATE, LineState, parse_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.nesting import parse_json
 
 _FORMAT = 1
 _CONTENTS = "backup.json"
@@ -79,7 +80,7 @@ def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
             members = [member for member in tar.getmembers() if member.isfile()]
             files = {member.name: _read(tar, member) for member in members}
-        contents = json.loads(files.pop(_CONTENTS))
+        contents = parse_json(files.pop(_CONTENTS))
         require_readable(place, contents, _FORMAT)
         listed, line = contents["sha256"], contents["line"]
     except (tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, EOFError):

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.nesting import parse_json
 
 STATE = "state.json"
 _FORMAT = 1
@@ -71,12 +72,12 @@ def parse_state(place: Path, content: bytes) -> LineState:
         Fault: where it is no line's state.
     """
     try:
-        document = json.loads(content)
+        document = parse_json(content)
         if isinstance(document, dict):
             require_readable(place, document, _FORMAT)
             document = {**document, "format": _FORMAT}
         return LineState.model_validate(document)
-    except (ValidationError, ValueError, RecursionError):
+    except (ValidationError, ValueError):
         raise Fault(f"{place}: cannot be read as a line's state") from None
 
 

@@ -5,7 +5,6 @@ are compared as tables, SQL as trees, documents as documents, and of pages their
 whose makers have the versions that run here must have the same bytes.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -16,6 +15,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import sqlglot
+
+from sfumato.tasks.schema.nesting import parse_json
 
 _NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
 _UNREAD = ("style", "script", "svg", "head", "code", "pre", "footer")
@@ -72,7 +73,7 @@ def _same_sql(found: Path, made: Path) -> bool:
 
 
 def _same_json(found: Path, made: Path) -> bool:
-    documents = [json.loads(path.read_text(encoding="utf-8")) for path in (found, made)]
+    documents = [parse_json(path.read_bytes()) for path in (found, made)]
     return bool(documents[0] == documents[1])
 
 

@@ -11,6 +11,7 @@ from sfumato.expectations.errors import Fault
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.nesting import parse_json
 
 RECORD = "releases.json"
 _FORMAT = 1
@@ -85,13 +86,13 @@ def read_record(line: Path) -> Record:
         Fault: where it is no record.
     """
     try:
-        document = json.loads((line / RECORD).read_text(encoding="utf-8"))
+        document = parse_json((line / RECORD).read_bytes())
         if isinstance(document, dict):
             require_readable(line / RECORD, document, _FORMAT)
         return Record.model_validate(document)
     except FileNotFoundError:
         return Record(name=line.name)
-    except (ValidationError, ValueError, RecursionError, OSError):
+    except (ValidationError, ValueError, OSError):
         raise Fault(f"{line / RECORD}: cannot be read as a record of versions") from None
 
 
