@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.verification.pages import require_pages_as_stated
 
-_SMALL = 1 << 28  # bytes in memory that are never too many
-_WIDTH = 16  # bytes of the widest value that is no text
-_INDEX = 4  # bytes of a place in a dictionary
+_SMALL = 1 << 30  # bytes in memory that are never too many: sorted tables grow a hundredfold
+_WIDTHS = {"BYTE_ARRAY": 4, "BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8}
+_WIDEST = 16  # bytes of a decimal; of a text, _WIDTHS has those of its place in a dictionary
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,9 @@ def _decoded_bytes(path: Path, footer: Any) -> Iterator[int]:
     """What the chunks of columns take in memory: first by their widths, then texts in full."""
     texts: list[tuple[int, str]] = []
     for group, chunk, column in _chunks(footer):
-        text = column.physical_type == "BYTE_ARRAY"
-        if text:
+        if column.physical_type == "BYTE_ARRAY":
             texts.append((group, chunk.path_in_schema))
-        width = _INDEX if text else max(_WIDTH, column.length or 0)
+        width = _WIDTHS.get(column.physical_type, max(_WIDEST, column.length or 0))
         yield max(chunk.num_values * width, chunk.total_uncompressed_size)
     if texts:
         with pq.ParquetFile(path, read_dictionary=list({name for _, name in texts})) as file:

@@ -1,6 +1,7 @@
 """Tables that grow when they are read are refused before they are read."""
 
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
+from sfumato.tasks.verification import limits
 from sfumato.tasks.verification.limits import Extent, ReadLimits, extent_within, read_limits
 from tests.release.forge import reseal
 
@@ -33,8 +35,8 @@ def repeated_text(path, rows=150_000, width=40_000):
 
 
 def repeated_number(path):
-    """One number that 50 million rows repeat: a few kilobytes, of which 400 MB are made."""
-    pq.write_table(pa.table({"a": np.zeros(50_000_000, np.int8)}), path, compression="zstd")
+    """One number that five million rows repeat: hundreds of bytes, of which 40 MB are made."""
+    pq.write_table(pa.table({"a": np.zeros(5_000_000, np.int64)}), path, compression="zstd")
 
 
 @pytest.fixture
@@ -64,14 +66,16 @@ def test_no_tables_have_no_extent(folder):
 
 
 @pytest.mark.parametrize("make", [repeated_text, repeated_number])
-def test_what_grows_too_much(folder, make):
+def test_what_grows_too_much(folder, make, monkeypatch):
+    monkeypatch.setattr(limits, "_SMALL", 1 << 25)
     path = folder / "bomb.parquet"
     make(path)
     with pytest.raises(InputError, match=r"bomb\.parquet: at least \d+ bytes.*--limit expansion="):
         extent_within(folder, ReadLimits())
 
 
-def test_the_limit_that_is_named_reads_it(folder):
+def test_the_limit_that_is_named_reads_it(folder, monkeypatch):
+    monkeypatch.setattr(limits, "_SMALL", 1 << 25)
     repeated_text(folder / "bomb.parquet", rows=10_000)
     extent = extent_within(folder, ReadLimits(expansion=10**9))
     size = (folder / "bomb.parquet").stat().st_size
@@ -82,16 +86,22 @@ def test_the_limit_that_is_named_reads_it(folder):
 
 
 @pytest.mark.parametrize(
-    ("limits", "rule"),
+    ("most", "rule"),
     [
         (ReadLimits(rows=4999), "5000 rows, the limit is 4999: --limit rows=5000 reads it"),
         (ReadLimits(columns=4), "5 columns, the limit is 4: --limit columns=5 reads it"),
     ],
 )
-def test_rows_and_columns(folder, limits, rule):
+def test_rows_and_columns(folder, most, rule):
     pq.write_table(pa.table(PLAIN), folder / "x.parquet")
     with pytest.raises(InputError, match=rule):
-        extent_within(folder, limits)
+        extent_within(folder, most)
+
+
+def test_little_is_never_too_much(folder):
+    """Sorted labels compress a hundredfold."""
+    repeated_number(folder / "x.parquet")
+    assert extent_within(folder, ReadLimits()) == Extent(5_000_000, 1, 0)
 
 
 def changed(path, change):
@@ -146,8 +156,6 @@ print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 @pytest.fixture
 def bomb(small, tmp_path):
     """A sealed release with a table that would take gigabytes."""
-    import shutil
-
     copy = tmp_path / "copy"
     shutil.copytree(small.publish("one").directory, copy, copy_function=shutil.copyfile)
     table = pq.read_table(copy / "data" / "microdata.parquet")
