@@ -1,4 +1,4 @@
-"""Any CSV or Parquet table as it is: a file, a folder of partitions, or a pattern.
+"""Any table in a registered format as it is: a file, a folder of partitions, or a pattern.
 
 Columns that the names of folders give to Parquet files (`state=NY/part-0.parquet`) are columns of
 the table. Parquet has types of its own. CSV files, and names of folders, are text: it is read as
@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
+from sfumato.tasks.microdata.readers.inferred import format_of, read_files
+from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.readers.typed import adopt, parse, type_of
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.schema.columns import ColumnType
@@ -55,7 +57,7 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
 
     Args:
         place: a file, a folder of files, or a pattern with `*`, `?` or `[…]` (`**` for folders);
-            files that end in .parquet are Parquet, others CSV.
+            their format is that which has the ending of their names, or else CSV.
         columns: the names of the columns to read.
         written: how the files are written.
 
@@ -81,14 +83,17 @@ def _table(place: str, wanted: Sequence[str], written: Written) -> pa.Table:
     for file in files:
         if reason := unreadable(Path(file)):
             raise InputError(f"{place}: {reason}")
-    endings = {Path(file).suffix == ".parquet" for file in files}
-    if len(endings) > 1:
-        raise InputError(f"{place}: Parquet and other files together")
+    format_, *others = sorted(set(map(format_of, files)))
+    if others:
+        raise InputError(f"{place}: files of different formats: {', '.join([format_, *others])}")
     types = {**written.of_text, **written.types}
     texts = {name: types[name] for name in wanted if name in types}
-    if endings == {False}:
+    if format_ == "csv":
         return _delimited(files, texts, wanted, written, place)
     given = {name: type_ for name, type_ in written.types.items() if name in wanted}
+    if format_ != "parquet":
+        reader = READERS[format_]
+        return read_files(reader, files, wanted, texts if reader.IS_TEXT else given)
     if files == [place]:
         single = pq.ParquetFile(place)
         table = single.read(_present(wanted, single.schema_arrow.names, place))

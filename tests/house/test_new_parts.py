@@ -157,6 +157,21 @@ def test_its_table_of_rows_may_have_any_name_and_so_may_its_columns(small, capsy
             assert found[row[HOME]] == (row["n"]["lower"], row["n"]["upper"])
 
 
+def test_files_in_it_are_measured(tmp_path, capsys):
+    for number in range(2):
+        rows = [{"zip": f"0{i % 3}", "wage": f"{i}.{5 * number}"} for i in range(6)]
+        lines = "\n".join(map(json.dumps, rows))
+        (tmp_path / f"part-{number}.jsonl").write_text(lines, encoding="utf-8")
+    measured = ["measure", str(tmp_path), "--qi", "zip", "--sensitive", "wage"]
+    assert run([*measured, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["groups"], found["k"]) == (12, 3, 4)
+    assert found["ke"] == {"k": 4, "e": 3.5}
+    (tmp_path / "part-2.csv").write_text("zip,wage\n00,1\n", encoding="utf-8")
+    assert run(measured) == 2
+    assert "files of different formats: csv, json-lines" in capsys.readouterr().err
+
+
 def test_the_spec_lists_them():
     schema = json.dumps(json_schema())
     for name in ("runs-of-rows", "turned", "json-lines"):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.source import Ingested, ingest
@@ -66,6 +67,18 @@ class ReaderLaws:
 
     def test_it_is_registered(self, case):
         assert case.format in READERS
+
+    def test_a_table_in_it_is_measured_like_any_other(self, case, tmp_path):
+        (ending, *_) = READERS[case.format].ENDINGS
+        file = tmp_path / f"people{ending}"
+        file.write_bytes(case.written(TABLE))
+        names = [name for name in TYPES if name != "string"]  # of which a CSV file knows no null
+        found = read_inferred(str(file), names, Written(types={name: name for name in names}))
+        assert {name: found[name].array().to_pylist() for name in names} == {
+            name: TABLE[name].to_pylist() for name in names
+        }
+        (number,) = read_inferred(str(file), ["integer"], Written()).columns
+        assert number.array().to_pylist() == TABLE["integer"].to_pylist()
 
     @pytest.mark.parametrize("type_", TYPES)
     def test_types_nulls_and_the_order_of_rows_are_those_of_the_table(self, case, type_, tmp_path):

@@ -234,7 +234,7 @@ def test_files_that_are_none(tmp_path, patients):
         ("bad.parquet", "cannot be read as a table"),
         ("empty", "has no data file"),
         ("*.txt", "has no data file"),
-        ("*t*", "Parquet and other files together"),
+        ("*t*", "files of different formats: csv, parquet"),
     ]:
         with pytest.raises(InputError, match=reason) as caught:
             read_inferred(str(tmp_path / place), ["q"], Written())
@@ -462,7 +462,7 @@ def test_parquet_has_types_of_its_own(tmp_path, capsys):
         (line,) = capsys.readouterr().err.splitlines()
         name, _, type_ = types.partition("=")
         assert line.startswith(f"sfumato: {path}: column {name!r}: values of type ")
-        assert line.endswith(f"(Parquet has types of its own) cannot be of type {type_}")
+        assert line.endswith(f"(the file has types of its own) cannot be of type {type_}")
 
 
 def drawn(table, people, qi=("q",), sensitive=(), **types):

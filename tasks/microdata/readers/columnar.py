@@ -11,6 +11,9 @@ from sfumato.tasks.microdata.readers.typed import adopt
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
+ENDINGS = (".parquet",)
+IS_TEXT = False
+
 
 def read(path: Path, file: str, _dialect: CsvDialect) -> dict[str, pa.ChunkedArray]:
     """Read a Parquet file, columns of text with their dictionaries.

@@ -9,7 +9,15 @@ from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 
 class Reader(Protocol):
-    """Reads a file whole, and then column by column as values of declared types."""
+    """Reads a file whole, and then column by column as values of declared types.
+
+    Attributes:
+        ENDINGS: those that the names of such files have.
+        IS_TEXT: whether every value is text in the file, and has the type that it is given.
+    """
+
+    ENDINGS: tuple[str, ...]
+    IS_TEXT: bool
 
     def read(self, path: Path, file: str, dialect: CsvDialect) -> dict[str, Any]:
         """Read the columns of a file by name, in the reader's own representation.

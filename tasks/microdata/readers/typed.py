@@ -96,7 +96,7 @@ def adopt(values: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> D
     """
     given = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if not pa.types.is_null(given) and not any(fits(given) for fits in _ADOPTED[type_]):
-        rule = f"values of type {given} (Parquet has types of its own) cannot be of type {type_}"
+        rule = f"values of type {given} (the file has types of its own) cannot be of type {type_}"
         raise input_error(file, rule, column=name)
     return _sound(distinct(values), _adopter(given, type_), type_, file, name)
 

@@ -1,0 +1,82 @@
+"""Files of any registered format, with the types that are given or that their values suggest."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.readers.reader import Reader
+from sfumato.tasks.microdata.readers.registry import READERS
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.csv_dialect import CsvDialect
+
+_NARROWEST_FIRST: Sequence[ColumnType] = (
+    "integer",
+    "decimal",
+    "float",
+    "date",
+    "timestamp",
+    "boolean",
+    "string",
+)
+
+
+def format_of(file: str) -> str:
+    """The format of a file by the ending of its name; CSV has any that no other format has.
+
+    >>> format_of("a/part-0.parquet"), format_of("people.data")
+    ('parquet', 'csv')
+    """
+    ending = Path(file).suffix
+    return next((name for name, reader in READERS.items() if ending in reader.ENDINGS), "csv")
+
+
+def read_files(
+    reader: Reader, files: Sequence[str], wanted: Sequence[str], types: Mapping[str, ColumnType]
+) -> pa.Table:
+    """Some columns of files as one table.
+
+    Args:
+        reader: of the files' format.
+        files: the files, in order.
+        wanted: the columns.
+        types: those of columns; others have the first type that all values of the column fit.
+
+    Raises:
+        InputError: where a file is none of the format, lacks a column, or a value does not fit.
+    """
+    whole = {file: reader.read(Path(file), file, CsvDialect()) for file in files}
+    for file, columns in whole.items():
+        for name in wanted:
+            if name not in columns:
+                raise input_error(file, "is missing", column=name)
+    columns = {}
+    for name in wanted:
+        parts = {file: columns_of[name] for file, columns_of in whole.items()}
+        columns[name] = _column(reader, name, parts, types.get(name))
+    return pa.table(columns)
+
+
+def _column(
+    reader: Reader, name: str, parts: Mapping[str, Any], type_: ColumnType | None
+) -> pa.ChunkedArray:
+    if type_ is not None:
+        return _converted(reader, name, parts, type_)
+    for narrow in _NARROWEST_FIRST[:-1]:
+        try:
+            return _converted(reader, name, parts, narrow)
+        except InputError:
+            continue
+    return _converted(reader, name, parts, _NARROWEST_FIRST[-1])
+
+
+def _converted(
+    reader: Reader, name: str, parts: Mapping[str, Any], type_: ColumnType
+) -> pa.ChunkedArray:
+    """The parts of a column as values of a type, with as many decimals as any part has."""
+    found = [reader.convert(part, type_, file, name).array() for file, part in parts.items()]
+    tables = [pa.table({name: part.cast(part.type.value_type)}) for part in found]
+    return pa.concat_tables(tables, promote_options="permissive")[name]
