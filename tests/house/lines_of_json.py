@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
-ENDINGS = (".jsonl",)
+ENDINGS: tuple[str, ...] = (".jsonl",)
 IS_TEXT = True
 _Pairs = list[tuple[str, str]]
 

@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.readers.typed import adopt
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
-ENDINGS = (".parquet",)
+ENDINGS: tuple[str, ...] = (".parquet",)
 IS_TEXT = False
 
 

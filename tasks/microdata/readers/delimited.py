@@ -20,7 +20,7 @@ from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
-ENDINGS = (".csv",)
+ENDINGS: tuple[str, ...] = (".csv",)
 IS_TEXT = True
 _QUOTED_LATE = "a quoted value after a blank"
 
