@@ -1,6 +1,7 @@
 """A new aggregate and a new dialect are one entry of a registry each; nothing else is changed."""
 
 import json
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -29,6 +30,16 @@ def entered(monkeypatch):
 @pytest.mark.parametrize("name", ["median"])
 class TestAggregate(AggregateLaws):
     """The toy aggregate."""
+
+
+class TestBoundsOfSubdomains:
+    """An aggregate need not have them."""
+
+    def test_one_without_is_refused_there(self, monkeypatch):
+        monkeypatch.setitem(AGGREGATES, "median", replace(MEDIAN, of_cells=None))
+        AggregateLaws.test_the_truth_is_within_the_bounds_where_subdomains_stand_for_values(
+            self, "median"
+        )
 
 
 @pytest.mark.parametrize("kind", ["pond"])

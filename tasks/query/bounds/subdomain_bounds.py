@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact
 from sfumato.tasks.query.bounds.bounds import Bounds, Value, within
 from sfumato.tasks.query.bounds.spread import Choices
@@ -31,8 +32,13 @@ class OfCells(Protocol):
     """An aggregate: its bounds in every cell, and of how many values it is at least."""
 
     @property
-    def of_cells(self) -> Callable[["Cells"], list[Bounds]]:
-        """Gives the bounds in every cell."""
+    def called(self) -> str:
+        """Its name in messages."""
+        ...
+
+    @property
+    def of_cells(self) -> Callable[["Cells"], list[Bounds]] | None:
+        """Gives the bounds in every cell, None where it knows none."""
         ...
 
     @property
@@ -124,7 +130,13 @@ class Cells:
         return choices_of_cells(self._held, self._selected, digits)
 
     def bounds(self, kind: "OfCells") -> list[Bounds]:
-        """The bounds of an aggregate in each cell: of fewer values than its fewest it is null."""
+        """The bounds of an aggregate in each cell: of fewer values than its fewest it is null.
+
+        Raises:
+            QueryError: where it has no bounds here.
+        """
+        if kind.of_cells is None:
+            raise QueryError(f"{kind.called} has no bounds where ranges stand for sensitive values")
         return [
             replace(bounds, may_be_empty=bool(low < kind.fewest))
             if high >= kind.fewest

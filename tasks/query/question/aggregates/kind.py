@@ -78,7 +78,8 @@ class AggregateKind:
         parsed: its calls in a query.
         takes: the types of columns that it is of.
         returns: the type of its answer, by that of its column.
-        of_cells: its bounds in every cell, where subdomains stand for values.
+        of_cells: its bounds in every cell, where subdomains stand for values; without them it
+            cannot be asked there.
         of_values: its bounds over values of which copies count one by one; None where it depends
             on which values of a group count together.
         of_choices: its bounds where it does.
@@ -96,7 +97,7 @@ class AggregateKind:
     parsed: tuple[type[exp.Expr], ...]
     takes: frozenset[ColumnType]
     returns: Callable[[ColumnType], ColumnType]
-    of_cells: Callable[[Cells], list[Bounds]]
+    of_cells: Callable[[Cells], list[Bounds]] | None = None
     of_values: Callable[[CountedValues], Bounds] | None = None
     of_choices: Callable[[Choices], Bounds] | None = None
     truth: Callable[[Exact, np.ndarray], Fraction | None] | None = None
