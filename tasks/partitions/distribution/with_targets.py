@@ -1,4 +1,4 @@
-"""Groups with the distributions that p-privacy asks of them, which t-closeness may forbid."""
+"""Groups with the distributions that p-privacy asks of them, which other promises may forbid."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -9,9 +9,8 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups, Subdomains, Target
-from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.model import PrivacyModel, plain
 from sfumato.expectations.models.p_privacy import PPrivacy
-from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.distribution.target_distributions import target_distributions
@@ -31,13 +30,15 @@ def with_targets(
     Args:
         microdata: the table.
         strata: the columns that tell strata apart.
-        promises: p-privacy of the sensitive attribute, and t-closeness where it is wanted.
+        promises: p-privacy of the sensitive attribute, and others that speak of declared
+            distributions.
         parameters: the partition's own.
         group: the group of each row (int64, 0, 1, …).
 
     Raises:
-        PromiseError: where p-privacy is not promised or anything but t-closeness is besides, where
-            the attribute has nulls, or where the distributions asked for break t-closeness.
+        PromiseError: where p-privacy is not promised, or a promise speaks of no declared
+            distributions, where the attribute has nulls, or where the distributions asked for break
+            another promise.
     """
     promise = _wanted(promises, parameters)
     column = microdata[str(promise.sensitive)]
@@ -49,7 +50,8 @@ def with_targets(
     of_group = np.empty(len(sizes), dtype=np.int64)
     of_group[group] = stratum
     target = of_stratum[of_group]
-    _require_close(promises, column, sizes, target, weights)
+    others = [promise for promise in promises if not isinstance(promise, PPrivacy)]
+    _require_kept(others, column, sizes, target, weights)
     facts = {"groups": len(sizes), "strata": number, "targets": len(weights)}
     aims = TargetDistributions(column.name, target, tuple(map(_distribution, weights)))
     return Partition(group, facts=facts, target_distributions=aims)
@@ -59,8 +61,9 @@ def _wanted(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -
     wanted = needed_promises(PPrivacy, promises, parameters)
     if len({(promise.sensitive, promise.target, promise.per) for promise in wanted}) > 1:
         raise PromiseError("p-privacy is promised with several targets, but a group has one")
-    if any(not isinstance(promise, PPrivacy | TCloseness) for promise in promises):
-        raise PromiseError("besides p-privacy, declared targets can only promise t-closeness")
+    for promise in promises:
+        if "subdomains" not in promise.ways:
+            raise PromiseError(f"{promise.name} cannot be promised of declared distributions")
     return wanted[0]
 
 
@@ -69,24 +72,25 @@ def _distribution(weights: np.ndarray) -> tuple[Fraction, ...]:
     return tuple(Fraction(weight, total) for weight in weights.tolist())
 
 
-def _require_close(
+def _require_kept(
     promises: Sequence[PrivacyModel],
     column: Column,
     sizes: np.ndarray,
     target: np.ndarray,
     weights: Sequence[np.ndarray],
 ) -> None:
-    """Refuse distributions that t-closeness forbids, before anything is made from them."""
+    """Refuse distributions that break a promise, before anything is made from them."""
     every, root = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
     targets = tuple(map(_flat, weights))
     ordered = is_ordered(column.values.type)
     shown = Subdomains(every, root, sizes, target, targets, ordered, column.ancestors)
     groups = Groups(sizes, {}, subdomains={column.name: shown})
     for promise in promises:
-        if isinstance(promise, TCloseness) and not (verdict := promise.check(groups)).holds:
+        if not (verdict := promise.check(groups)).holds:
+            limits = ", ".join(f"{name} = {plain(of)}" for name, of in verdict.required.items())
             raise PromiseError(
-                f"t-closeness: the distributions that p-privacy asks of {verdict.failing} of "
-                f"{len(groups)} groups are farther than t = {promise.t} from that of all rows"
+                f"{promise.name}: the distributions that p-privacy asks of {verdict.failing} of "
+                f"{len(groups)} groups break it ({limits})"
             )
 
 
