@@ -1,6 +1,11 @@
 """Settings under which Prefect runs quietly and offline, unless the operator says otherwise."""
 
 import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from sfumato.expectations.errors import Fault
 
 _QUIET = {
     "DO_NOT_TRACK": "1",
@@ -15,3 +20,25 @@ def quiet() -> None:
     """Set what is not set; must run before the embedded server starts."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
+
+
+def open_home(environ: Mapping[str, str]) -> str | None:
+    """What to say of Prefect's directory where others can read it, None where they cannot.
+
+    Prefect's database there has counts of the source's rows and every run's messages.
+
+    Raises:
+        Fault: where it is missing and cannot be made.
+    """
+    home = Path(environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = stat.S_IMODE(home.stat().st_mode)
+    except OSError as error:
+        raise Fault(f"PREFECT_HOME: {home} cannot be used ({error.strerror})") from None
+    if not mode & 0o077:
+        return None
+    return (
+        f"{home} is open to others (mode {mode:04o}), and has counts of rows that are not "
+        "published: chmod 700 it"
+    )

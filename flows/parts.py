@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
+from sfumato.tasks.authorship.keys import KeyName
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
@@ -28,6 +29,10 @@ class Publish(StrictPart):
     uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
     formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("parquet", "csv")
     csv: CsvFiles = CsvFiles()
+    signed_by: Annotated[
+        KeyName | None,
+        Field(alias="signed-by", description="the name of the signing key (sfumato keys)"),
+    ] = None
 
     @model_validator(mode="after")
     def _parquet_is_among_them(self) -> Self:
@@ -60,6 +65,10 @@ class SpecParts(StrictPart):
     strata: tuple[Stratum, ...] = ()
     versions: Literal["disjoint", "accepted-risk"] = "disjoint"
     approval: Literal["none", "required"] = "none"
+    artifacts: Annotated[
+        Literal["all", "published-only"],
+        Field(description="what Prefect is shown: counts of the source too, or none of these"),
+    ] = "all"
     retain: Annotated[
         int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
     ] = 0

@@ -1,19 +1,22 @@
 """The release flow: from a source that nobody may see to a version that everybody may."""
 
 from datetime import UTC, datetime
+from os import environ
 from pathlib import Path
 
-from prefect import flow
+from prefect.logging import get_logger
 from prefect.runtime import flow_run
 
-from sfumato.flows.environment import quiet
+from sfumato.flows.environment import open_home, quiet
+from sfumato.flows.hidden import whole
 from sfumato.flows.plan import Plan, plan_run
-from sfumato.flows.spec import Overrides
+from sfumato.flows.spec import ShownOverrides
 from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.deidentify import deidentify
 from sfumato.tasks.evaluate import evaluate
 from sfumato.tasks.ingest import ingest
-from sfumato.tasks.private.workdir import run_directory
+from sfumato.tasks.policy import private_flow
+from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publish import publish
 from sfumato.tasks.validate import validate
 from sfumato.tasks.verify import verify
@@ -26,27 +29,30 @@ def _run_name() -> str:
     return f"{line} {datetime.now(UTC).isoformat(timespec='seconds')}"
 
 
-@flow(name="release", flow_run_name=_run_name, persist_result=False, log_prints=False)
-def release(spec: str, overrides: Overrides | None = None) -> str:
+@private_flow(_run_name)
+def release(spec: str, overrides: ShownOverrides | None = None) -> str:
     """Publish the next version of a release line, or find the one that stands.
 
     Args:
         spec: path of the release spec.
-        overrides: what this run changes of it: source, publish, evaluate, approval.
+        overrides: what this run changes of it: the source's address, publish, evaluate, approval.
 
     Returns:
         The published directory.
     """
-    plan = plan_run(Path(spec), overrides)
+    if warning := open_home(environ):
+        get_logger("sfumato").warning(warning)
+    plan = plan_run(Path(spec), whole(overrides))
     with run_directory(plan.line.private, plan.spec.retain) as run:
         return str(_publish(plan, run))
 
 
 def _publish(plan: Plan, run: Path) -> Path:
     spec, terms, line = plan.spec, plan.terms, plan.line
-    ingested = ingest(spec.source, spec.columns, spec.nulls, plan.base, run, line.name)
+    raw = spec.artifacts == "all"
+    ingested = ingest(spec.source, spec.columns, spec.nulls, plan.base, run, line.name, raw)
     deidentified = deidentify(ingested, terms, plan.unit, line, run)
-    version = verify(deidentified, terms, line, plan.base)
+    version = verify(deidentified, terms, line, plan.base, raw)
     if version is None:
         candidate = anonymize(deidentified, terms, run)
         judged = validate(candidate, plan.withheld, line.name)

@@ -77,10 +77,15 @@ class ReleaseSpec(SpecParts):
         return declared_hierarchy(name, column.hierarchy, base)
 
 
-class SourceOverrides(StrictPart):
-    """The keys of the source that a run may change."""
+class ShownSourceOverrides(StrictPart):
+    """The keys of the source that a run may change and Prefect may know."""
 
     uri: str | None = None
+
+
+class SourceOverrides(ShownSourceOverrides):
+    """The keys of the source that a run may change."""
+
     sha256: str | None = None
     where: str | None = None
 
@@ -92,15 +97,21 @@ class PublishOverrides(StrictPart):
     formats: tuple[Format, ...] | None = None
 
 
-class Overrides(StrictPart):
-    """The keys that a run may change; promises, roles, partition and form are the spec's alone."""
+class ShownOverrides(StrictPart):
+    """The keys that a run may change and Prefect may know: the parameters of a deployment."""
 
-    source: SourceOverrides = SourceOverrides()
+    source: ShownSourceOverrides = ShownSourceOverrides()
     publish: PublishOverrides = PublishOverrides()
     evaluate: Evaluation | None = None
     approval: Annotated[Literal["required"] | None, Field(description="only towards required")] = (
         None
     )
+
+
+class Overrides(ShownOverrides):
+    """The keys that a run may change; promises, roles, partition and form are the spec's alone."""
+
+    source: SourceOverrides = SourceOverrides()
 
 
 def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:

@@ -22,8 +22,12 @@ def ingest(
     base: Path,
     run: Path,
     name: str,
+    shown: bool,
 ) -> Path:
-    """Read the source into dictionary codes, hold it to its declaration, keep what is released."""
+    """Read the source into dictionary codes, hold it to its declaration, keep what is released.
+
+    What was found of all its rows is an artifact where that is to be shown.
+    """
     from sfumato.expectations import verdicts as judged
     from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
 
@@ -31,11 +35,12 @@ def ingest(
     table, rules = source_table(whole, columns)
     documents = private_directory(run / "great-expectations-source")
     found = judge_source(name, table, rules, documents)
-    create_table_artifact(
-        finding_rows(found),
-        key=f"{name}-source",
-        description="What the spec declares of the source, required and observed on all its rows",
-    )
+    if shown:
+        create_table_artifact(
+            finding_rows(found),
+            key=f"{name}-source",
+            description="What the spec declares of the source, required and observed on all rows",
+        )
     require(columns, table, source.uri)
     judged.require(found)
     return write_ingested(whole, source, columns, nulls, base, run)

@@ -1,14 +1,16 @@
-"""What every task has in common: nothing cached, nothing kept, nothing said of the data."""
+"""What flows and tasks have in common: nothing cached, nothing kept, nothing said of the data."""
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
-from prefect import task
+from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas import State
+from prefect.states import Failed
 
-from sfumato.expectations.errors import Fault
-from sfumato.tasks.private.failure import sanitised
+from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.tasks.private.failure import note_failure, sanitised
 from sfumato.tasks.private.progress import stage
 
 P = ParamSpec("P")
@@ -39,6 +41,33 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
             retry_condition_fn=_is_fault,
         )
         return made(guarded)
+
+    return decorate
+
+
+def private_flow(
+    run_name: Callable[[], str],
+) -> Callable[[Callable[P, R]], Callable[P, R | State]]:
+    """A Prefect flow on microdata, named like its function.
+
+    A run that fails ends in a failed state with one line. It raises nothing: Prefect would pickle
+    an exception and store it, whatever is said of results.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R | State]:
+        @wraps(function)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R | State:
+            try:
+                with sanitised(function.__name__):
+                    return function(*args, **kwargs)
+            except SfumatoError as error:
+                note_failure(error)
+                return Failed(message=f"{type(error).__name__}: {error}")
+
+        made = flow(
+            name=function.__name__, flow_run_name=run_name, persist_result=False, log_prints=False
+        )
+        return cast(Callable[P, R | State], made(guarded))
 
     return decorate
 

@@ -6,6 +6,7 @@ Each subcommand imports what it needs when it runs: most must start fast.
 import atexit
 import os
 import sys
+from contextlib import suppress
 
 import click
 
@@ -18,11 +19,27 @@ from sfumato.flows.cli.analyst.query import query
 from sfumato.flows.cli.steward.demo import demo
 from sfumato.flows.cli.steward.evaluate import evaluate
 from sfumato.flows.cli.steward.hierarchy import hierarchy
+from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
 from sfumato.flows.cli.steward.release import release
 from sfumato.flows.cli.steward.schema import schema
+from sfumato.flows.cli.steward.sweep import sweep
+from sfumato.tasks.private import scratch
 
-_COMMANDS = (demo, release, measure, check, query, load, evaluate, hierarchy, schema, line)
+_COMMANDS = (
+    demo,
+    release,
+    measure,
+    check,
+    query,
+    load,
+    evaluate,
+    hierarchy,
+    schema,
+    line,
+    sweep,
+    keys,
+)
 
 
 def main() -> None:
@@ -39,7 +56,12 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command; 0 done, 1 fault, 2 wrong spec, input or query, 3 promise not kept."""
+    """Run the command; 0 done, 1 fault, 2 wrong spec, input or query, 3 promise not kept.
+
+    What killed processes left behind is deleted first, as far as it can be.
+    """
+    with suppress(SfumatoError, OSError):
+        scratch.sweep()
     try:
         cli.main(args=arguments, prog_name="sfumato", standalone_mode=False)
     except SfumatoError as error:

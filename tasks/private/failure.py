@@ -8,6 +8,24 @@ from types import TracebackType
 from sfumato.expectations.errors import Fault, SfumatoError
 
 _PACKAGE = "sfumato."
+_catching: list[list[SfumatoError]] = []
+
+
+@contextmanager
+def caught_failures() -> Iterator[list[SfumatoError]]:
+    """The failures with which runs of this process end, in order, as the errors they were."""
+    failures: list[SfumatoError] = []
+    _catching.append(failures)
+    try:
+        yield failures
+    finally:
+        _catching.remove(failures)
+
+
+def note_failure(error: SfumatoError) -> None:
+    """Hand a failure to whoever waits for it in this process."""
+    for failures in _catching:
+        failures.append(error)
 
 
 @contextmanager

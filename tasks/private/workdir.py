@@ -5,26 +5,20 @@
     <work>/<line>/units/         whom each version was about, as keyed hashes
     <work>/<line>/left-out/      which rows a version does not represent
     <work>/<line>/runs/<id>/     one run's stages, deleted when it ends
+    <work>/.scratch/<id>/        what a command writes only to compare it
     <work>/<line>/reports/       accuracy reports
 
 Every directory has mode 0700. Runs that were killed are swept by the next one.
 """
 
-import json
 import os
-import secrets
-import shutil
 import stat
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SpecError
-from sfumato.tasks.private.durable import locked, locked_if_free, write_atomically
-
-_ALIVE = "alive"
-_RETAIN = "retain.json"
+from sfumato.tasks.private.durable import locked
 
 
 def work_directory(environ: Mapping[str, str]) -> Path:
@@ -81,42 +75,3 @@ def state_lock(line: Path) -> Iterator[None]:
     """Hold the lock under which a line's private state is changed."""
     with locked(line / ".publishing"):
         yield
-
-
-@contextmanager
-def run_directory(line: Path, retain_hours: int = 0) -> Iterator[Path]:
-    """A new directory for one run's stages; it goes when the run ends, however it ends.
-
-    With `retain_hours` the stages stay that long, until a later run of the line sweeps them.
-    """
-    runs = private_directory(line / "runs")
-    with locked(runs / ".lock"):
-        sweep(runs)
-        run = private_directory(runs / secrets.token_hex(8))
-        alive = locked(run / _ALIVE)
-        alive.__enter__()
-    try:
-        yield run
-    finally:
-        if retain_hours:
-            until = json.dumps({"until": time.time() + 3600 * retain_hours})
-            write_atomically(run / _RETAIN, until.encode())
-        else:
-            shutil.rmtree(run, ignore_errors=True)
-        alive.__exit__(None, None, None)
-
-
-def sweep(runs: Path) -> None:
-    """Delete what killed runs left, and what need no longer be retained."""
-    for run in (entry for entry in runs.iterdir() if entry.is_dir()):
-        with locked_if_free(run / _ALIVE) as free:
-            if free and not _retained(run):
-                shutil.rmtree(run, ignore_errors=True)
-
-
-def _retained(run: Path) -> bool:
-    try:
-        until = json.loads((run / _RETAIN).read_text(encoding="utf-8"))["until"]
-    except FileNotFoundError:
-        return False
-    return time.time() < float(until)

@@ -7,7 +7,6 @@ cannot be verified is not kept.
 """
 
 import filecmp
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import fakes
 from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.equivalence import equivalent
 from sfumato.tasks.publication.files import PAGE, page_beside, write_release
 from sfumato.tasks.publication.manifest import manifest
@@ -94,8 +94,8 @@ def _verified(release: Release, *, vouched: bool) -> Checked:
 def _compare(release: Release, assessment: Assessment, *, vouched: bool) -> Checked:
     """Make the whole release again, and hold every file of it against the one made here."""
     directory, verdicts = release.directory, assessment.verdicts
-    with tempfile.TemporaryDirectory() as scratch:
-        again = Path(scratch) / "release"
+    with scratch_directory() as scratch:
+        again = scratch / "release"
         write_release(again, assessment)
         different = _different(directory, again)
         if not different:

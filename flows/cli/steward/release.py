@@ -22,19 +22,33 @@ def release(spec: Path, settings: tuple[str, ...]) -> None:
 
 def publish_version(spec: Path, settings: tuple[str, ...]) -> str:
     """Run the flow in this process and return the published directory."""
-    from sfumato.flows.environment import quiet
+    from sfumato.flows.environment import open_home, quiet
     from sfumato.flows.plan import plan_run
 
     changes = overrides(settings)
     plan_run(spec, changes)  # a wrong spec is told before a server is started
     quiet()
+    if warning := open_home(os.environ):
+        show.say(warning)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
     with show.stages() as listener:
+        from prefect.exceptions import FailedRun
+
+        from sfumato.flows.hidden import hidden
         from sfumato.flows.release import release as flow
+        from sfumato.tasks.private.failure import caught_failures
         from sfumato.tasks.private.progress import listening
 
-        with listening(listener), _unheard():
-            return flow(str(spec), changes)
+        with (
+            listening(listener),
+            _unheard(),
+            caught_failures() as failures,
+            hidden(changes) as shown,
+        ):
+            try:
+                return str(flow(str(spec), shown))
+            except FailedRun:
+                raise failures[-1] from None
 
 
 @contextmanager

@@ -1,0 +1,107 @@
+"""Directories that go with what they are for, and are swept where that was killed."""
+
+import json
+import os
+import time
+
+import pytest
+
+from sfumato.flows.cli.main import run
+from sfumato.tasks.private import scratch
+from sfumato.tasks.private.durable import locked
+from sfumato.tasks.private.workdir import line_directory, work_directory
+
+
+@pytest.fixture
+def line():
+    return line_directory(work_directory(os.environ), "some-line")
+
+
+@pytest.fixture
+def abandoned(line):
+    """A run's and a command's directory, left by processes that were killed."""
+    left = []
+    for place in (line / "runs", line.parent / ".scratch"):
+        (place / "0123").mkdir(mode=0o700, parents=True)
+        place.chmod(0o700)
+        (place / "0123" / "rows.parquet").write_bytes(b"people")
+        (place / "0123" / "alive").touch()
+        left.append(place / "0123")
+    return left
+
+
+def names(place):
+    return sorted(entry.name for entry in place.iterdir() if entry.is_dir())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_run_leaves_nothing(line, fails):
+    with pytest.MonkeyPatch.context():
+        try:
+            with scratch.run_directory(line) as found:
+                assert found.stat().st_mode & 0o777 == 0o700
+                (found / "rows").write_bytes(b"people")
+                if fails:
+                    raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            pass
+    assert names(line / "runs") == []
+
+
+def test_what_is_running_is_not_swept(line, abandoned):
+    with scratch.run_directory(line) as running, scratch.scratch_directory() as comparing:
+        assert scratch.sweep() == 2
+        assert running.is_dir()
+        assert comparing.is_dir()
+    assert not any(left.exists() for left in abandoned)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["sweep"], ["schema"], ["query", "nowhere", "SELECT 1"], ["--version"], ["no"]]
+)
+def test_any_command_sweeps_when_it_starts(abandoned, arguments, capsys):
+    run(arguments)
+    assert not any(left.exists() for left in abandoned)
+
+
+def test_sweep_says_how_many(abandoned, capsys):
+    assert run(["sweep"]) == 0
+    assert run(["sweep"]) == 0
+    assert capsys.readouterr().err == "0 directories deleted\n0 directories deleted\n"
+
+
+def test_what_is_retained_stays_for_its_time(line, monkeypatch):
+    with scratch.run_directory(line, retain_hours=2) as kept:
+        (kept / "rows").write_bytes(b"people")
+    assert scratch.sweep() == 0
+    assert (kept / "rows").exists()
+    now = time.time()
+    monkeypatch.setattr(scratch.time, "time", lambda: now + 3 * 3600)
+    assert scratch.sweep() == 1
+    assert not kept.exists()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", json.dumps({"until": "x"})])
+def test_a_damaged_term_retains_nothing(line, abandoned, content):
+    (abandoned[0] / "retain.json").write_text(content)
+    scratch.sweep()
+    assert not abandoned[0].exists()
+
+
+def test_sweeping_makes_no_work_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "none"))
+    assert scratch.sweep() == 0
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_sweep_waits_for_a_run_that_is_starting(line, abandoned):
+    """A new directory is not taken for an abandoned one before it is marked as alive."""
+    from threading import Thread
+
+    with locked(line / "runs" / ".lock"):
+        sweeping = Thread(target=scratch.sweep)
+        sweeping.start()
+        sweeping.join(0.2)
+        assert abandoned[0].exists()
+    sweeping.join()
+    assert not abandoned[0].exists()
