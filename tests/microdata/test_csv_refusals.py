@@ -71,6 +71,21 @@ def test_ragged_row(tmp_path, content, header, row, fields):
 
 
 @pytest.mark.parametrize(
+    ("content", "row", "fields"),
+    [
+        (f"a,b\n1,2\n1,\xe9,{CANARY}\n".encode("latin-1"), 2, 3),
+        (f'\ufeff"a\nc",b\n1,2\n1,é,{CANARY}\n'.encode(), 2, 3),
+        (b"a,b\n1,2\n\xff\n\xfe\xff,1,2\n", 2, 1),
+    ],
+)
+def test_ragged_row_that_is_not_text(tmp_path, content, row, fields, capfd):
+    """PyArrow would print a traceback that quotes the row."""
+    message = refusal(lambda: ingest_csv(tmp_path, content, AB), InputError)
+    assert message == f"{FILE}: row {row}: {fields} fields, 2 columns"
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
     ("type_", "text"),
     [
         ("integer", f"{CANARY}.0"),

@@ -1,9 +1,10 @@
 """CSV files as columns of text, read with PyArrow: every field as it stands, nulls as nulls."""
 
+import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -94,52 +95,59 @@ def _fields(
     content: Path | bytes, file: str, dialect: CsvDialect, width: int, skipped: int
 ) -> list[pa.ChunkedArray]:
     """The fields as binary columns; rows with another number of fields are refused."""
-    columns, wrong_rows = _parse(content, file, dialect, width, skipped)
-    if not wrong_rows:
-        return columns
-    ragged: list[pa.csv.InvalidRow] = []
-    _parse(content, file, dialect, width, skipped, ragged)
-    first = ragged[0]
-    rule = f"{first.actual_columns} fields, {first.expected_columns} columns"
-    if dialect.skip_initial_space and re.search(rf'{re.escape(dialect.delimiter)} +"', first.text):
+    try:
+        return list(_parse(_opened(content), dialect, width, skipped).columns)
+    except pa.ArrowInvalid:
+        ragged = _first_ragged(content, dialect, width, skipped)
+    if ragged is None:
+        raise input_error(file, _unparsable(content, dialect, skipped))
+    rule = f"{ragged.actual_columns} fields, {ragged.expected_columns} columns"
+    if dialect.skip_initial_space and re.search(rf'{re.escape(dialect.delimiter)} +"', ragged.text):
         rule = _QUOTED_LATE
-    raise input_error(file, rule, row=first.number - 1 - skipped)
+    raise input_error(file, rule, row=ragged.number - 1 - skipped)
+
+
+def _first_ragged(
+    content: Path | bytes, dialect: CsvDialect, width: int, skipped: int
+) -> pa.csv.InvalidRow | None:
+    """The first row with another number of fields; only a slower reader numbers it.
+
+    PyArrow hands over such rows as text, and fails where they are not in UTF-8. Here each byte is a
+    character: delimiters, quotes and line ends are in ASCII, and so at the same places.
+    """
+    found: list[pa.csv.InvalidRow] = []
+
+    def skip(row: pa.csv.InvalidRow) -> str:
+        found.append(row)
+        return "skip"
+
+    stream = _opened(content)
+    if stream.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+        stream.seek(0)
+    with suppress(pa.ArrowInvalid):
+        each_byte = pa.transcoding_input_stream(stream, "latin-1", "utf-8")
+        _parse(each_byte, dialect, width, skipped, skip)
+    return found[0] if found else None
 
 
 def _parse(
-    content: Path | bytes,
-    file: str,
+    stream: pa.NativeFile,
     dialect: CsvDialect,
     width: int,
     skipped: int,
-    ragged: list[pa.csv.InvalidRow] | None = None,
-) -> tuple[list[pa.ChunkedArray], int]:
-    """The columns of the rows that have `width` fields, and how many rows have another number.
-
-    Only a slower reader numbers those rows; it is asked for by a list to put them in.
-    """
-    wrong_rows = [] if ragged is None else ragged
-
-    def skip(row: pa.csv.InvalidRow) -> str:
-        wrong_rows.append(row)
-        return "skip"
-
+    ragged: Callable[[pa.csv.InvalidRow], str] | None = None,
+) -> pa.Table:
+    """The rows as binary columns; those with another number of fields are for `ragged`."""
     names = [str(i) for i in range(width)]
     binary = pa.dictionary(pa.int32(), pa.binary())
     reading = pa.csv.ReadOptions(
         column_names=names, skip_rows_after_names=skipped, use_threads=ragged is None
     )
     parsing = pa.csv.ParseOptions(
-        delimiter=dialect.delimiter,
-        newlines_in_values=True,
-        invalid_row_handler=skip,
+        delimiter=dialect.delimiter, newlines_in_values=True, invalid_row_handler=ragged
     )
     converting = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, binary))
-    try:
-        table = pa.csv.read_csv(_opened(content), reading, parsing, converting)
-    except pa.ArrowInvalid:
-        raise input_error(file, _unparsable(content, dialect, skipped)) from None
-    return list(table.columns), len(wrong_rows)
+    return pa.csv.read_csv(stream, reading, parsing, converting)
 
 
 def _unparsable(content: Path | bytes, dialect: CsvDialect, skipped: int) -> str:
