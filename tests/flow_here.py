@@ -1,6 +1,7 @@
 """The release flow in this process, its tasks as plain functions: no server, no artifacts."""
 
 from importlib import import_module
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ _ARTIFACTS = ("create_", "update_")  # what the functions that talk to the serve
 
 
 def leave_prefect_out(patch: Any) -> None:
-    """Make every task its plain function, still guarded, which shows nobody an artifact.
+    """Make the flow its plain function, and every task its own, still guarded; show no artifact.
 
     Args:
         patch: has `setattr` as pytest's monkeypatch has.
     """
     flow = import_module("sfumato.flows.release")
+    patch.setattr(flow, "release", unwrap(flow.release.fn))
     for name in TASKS:
         module = import_module(f"sfumato.tasks.{name}")
         patch.setattr(flow, name, getattr(module, name).fn)
@@ -29,4 +31,4 @@ def release_here(spec: Path, events: list[tuple[str, str]] | None = None) -> Pat
     flow = import_module("sfumato.flows.release")
     heard = [] if events is None else events
     with listening(lambda stage, event: heard.append((stage, event))):
-        return Path(flow.release.fn(str(spec)))
+        return Path(flow.release(str(spec)))

@@ -119,8 +119,8 @@ def _covered() -> dict[str, Any]:
         import pytest
 
         plugin, ignored = _Seconds(), [f"--ignore={file}" for file in APART]
-        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--cov", "--cov-context=test"]
-        code = pytest.main([*options, "--cov-report=", *ignored, *TESTS], plugins=[plugin])
+        options = [*worker.QUIET, "--cov", "--cov-context=test", "--cov-report="]
+        code = pytest.main([*options, *ignored, *TESTS], plugins=[plugin])
         Path("seconds.json").write_text(json.dumps(plugin.seconds), encoding="utf-8")
         return int(code)
 

@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import IO, Any
 
 _MEMORY = 8 << 30
-_ARGUMENTS = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
+QUIET = [
+    *("-q", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"),
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # packages are imported already
+]
 
 
 def import_packages() -> None:
     """Import what takes long and is not ours."""
     import great_expectations  # noqa: F401 - imported to be there
-    import hypothesis  # noqa: F401
     import matplotlib.figure  # noqa: F401
     import numba  # noqa: F401
     import prefect.main  # noqa: F401
@@ -61,7 +63,7 @@ def verdict(file: str, source: str, tests: Sequence[str], timeout: float) -> tup
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         sys.meta_path.insert(0, _Mutated(file, source))
-        return int(pytest.main([*_ARGUMENTS, *tests]))
+        return int(pytest.main(["-x", *QUIET, *tests]))
 
     with tempfile.TemporaryFile() as said:
         code = in_child(run, said, timeout)

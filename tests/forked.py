@@ -1,0 +1,119 @@
+"""Commands in forked children, with limits, by a process that has imported everything.
+
+It never starts a thread, and leaves the server of Prefect out: a run takes about a second.
+"""
+
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+_THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+_WALL_SECONDS, _CPU_SECONDS, _BYTES = 60.0, 20, 6 << 30
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a child ended: its code, what it used, and what it said."""
+
+    code: int | None
+    seconds: float
+    megabytes: float
+    out: str
+    err: str
+
+
+def import_everything() -> None:
+    """Import what commands need, and leave Prefect's server out; begins again without threads."""
+    import warnings
+
+    if not os.environ.items() >= _THREADLESS.items():
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | _THREADLESS)
+
+    from sfumato.flows.environment import quiet
+
+    quiet()
+    os.environ["PREFECT_LOGGING_LEVEL"] = "ERROR"
+    import great_expectations  # noqa: F401 - imported to be there
+    import matplotlib.figure  # noqa: F401
+    import pyarrow.csv
+    import pyarrow.dataset
+    import pyarrow.parquet  # noqa: F401
+    import sqlglot.optimizer  # noqa: F401
+
+    import sfumato.expectations.suites.gate
+    import sfumato.flows.cli.main
+    import sfumato.flows.preview
+    import sfumato.flows.release
+    import sfumato.tasks.query.ask
+    import sfumato.tasks.stages.measure  # noqa: F401
+    from tests.flow_here import leave_prefect_out
+
+    warnings.simplefilter("default")
+    leave_prefect_out(_Patch)
+    threads = list(Path("/proc/self/task").iterdir())
+    if len(threads) != 1:
+        raise RuntimeError(f"the process that forks has {len(threads)} threads")
+
+
+class _Patch:
+    setattr = staticmethod(setattr)
+
+
+def in_child(run: Callable[[], int], folder: Path) -> Ran:
+    """Run a function in a child, in a folder and with a work directory of its own there."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        started, ended = os.pipe()
+        if (child := os.fork()) == 0:
+            code = 70
+            try:
+                os.close(started)
+                os.chdir(folder)
+                os.environ["SFUMATO_WORK"] = str(folder / "work")
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                os.write(ended, str(_resident()).encode())
+                os.close(ended)
+                resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
+                resource.setrlimit(resource.RLIMIT_CPU, (_CPU_SECONDS, _CPU_SECONDS))
+                code = run()
+            except BaseException:  # noqa: BLE001 - the child ends here
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        os.close(ended)
+        code, used = _wait(child)
+        with os.fdopen(started, "rb") as pipe:
+            start = int(pipe.read() or 0)
+        out.seek(0)
+        err.seek(0)
+        return Ran(
+            code,
+            used.ru_utime + used.ru_stime,
+            max(0.0, used.ru_maxrss / 1024 - start / 2**20),
+            out.read().decode(errors="replace"),
+            err.read().decode(errors="replace"),
+        )
+
+
+def _resident() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def _wait(child: int) -> tuple[int | None, resource.struct_rusage]:
+    end = time.monotonic() + _WALL_SECONDS
+    while time.monotonic() < end:
+        done, status, used = os.wait4(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status), used
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    _, _, used = os.wait4(child, 0)
+    return None, used

@@ -1,0 +1,93 @@
+"""`make fuzz`: thousands of damaged inputs of each kind, run by the command; goes on where it was.
+
+    python -m tests.fuzz --inputs 10000            # all kinds, in turn
+    python -m tests.fuzz csv --only 17             # one input again, and what became of it
+
+How far each kind is, and every input that found a fault, stand in `build/fuzz/<seed>`.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.forked import Ran, import_everything
+from tests.fuzz import runner
+from tests.fuzz.kinds import KINDS
+
+KEPT = Path(__file__).parents[2] / "build" / "fuzz"
+
+
+def main() -> int:
+    """Run inputs; 1 where one found a fault."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--inputs", type=int, default=10_000, help="of each kind")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=600.0)
+    parser.add_argument("--only", type=int, help="the one input of this number, told in full")
+    parser.add_argument("--tell", action="store_true", help="the last line that each input said")
+    parser.add_argument("--fresh", action="store_true", help="keep nothing, begin with the first")
+    asked = parser.parse_args()
+    import_everything()
+    with tempfile.TemporaryDirectory() as scratch:
+        made = runner.releases(Path(scratch) / "releases")
+        if asked.only is not None:
+            return _tell(asked.kinds[0], asked.seed, asked.only, Path(scratch), made)
+        return _go_on(asked, Path(scratch), made)
+
+
+def _go_on(asked: argparse.Namespace, scratch: Path, made: Path) -> int:
+    place = KEPT / str(asked.seed)
+    state = place / "progress.json"
+    progress = json.loads(state.read_text()) if state.exists() and not asked.fresh else {}
+    end = time.monotonic() + 60 * asked.minutes
+    wrong, kinds = 0, asked.kinds or list(KINDS)
+    codes = {kind: Counter(progress.get(kind, {}).get("codes", {})) for kind in kinds}
+    numbers = {kind: progress.get(kind, {}).get("next", 0) for kind in kinds}
+    while time.monotonic() < end and min(numbers.values()) < asked.inputs:
+        kind = min(kinds, key=numbers.__getitem__)
+        number, folder = numbers[kind], scratch / "input"
+        ran, found = runner.faults(kind, asked.seed, number, folder, made)
+        codes[kind][str(ran.code)] += 1
+        numbers[kind] += 1
+        if asked.tell:
+            print(f"{kind} {number}: {ran.code}: {(ran.err.splitlines() or [''])[-1][:160]}")
+        if found:
+            wrong += 1
+            print(f"{kind} {number}: {'; '.join(found)}: {ran.err.strip()[-300:]}", flush=True)
+            if not asked.fresh:
+                _keep(place / f"{kind}-{number}", folder, ran, found)
+        shutil.rmtree(folder, ignore_errors=True)
+        if not asked.fresh:
+            place.mkdir(parents=True, exist_ok=True)
+            progress |= {kind: {"next": numbers[kind], "codes": codes[kind]}}
+            state.write_text(json.dumps(progress))
+    for kind in kinds:
+        print(f"{kind}: {numbers[kind]} inputs, exit codes {dict(codes[kind])}")
+    print(f"{wrong} inputs found a fault")
+    return int(wrong > 0)
+
+
+def _keep(place: Path, folder: Path, ran: Ran, found: list[str]) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder, place, ignore=shutil.ignore_patterns("work", "public"), symlinks=True)
+    (place / ".said").write_text("\n".join([*found, ran.out, ran.err]))
+
+
+def _tell(kind: str, seed: int, number: int, scratch: Path, made: Path) -> int:
+    folder = scratch / "input"
+    ran, found = runner.faults(kind, seed, number, folder, made)
+    print((folder / ".case").read_text())
+    print(f"code {ran.code}, {ran.seconds:.2f} CPU s, {ran.megabytes:.0f} MB")
+    print(ran.out + ran.err)
+    print("\n".join(found) or "no fault")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
