@@ -8,10 +8,11 @@ before anything is decided with them.
 import hmac
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.state import LineState, read_state, write_state
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import Record, read_record, write_record
+from sfumato.tasks.publication.versions import FORMAT, RECORD, Record, read_record, write_record
 
 _RESTORE = "put back the line's private state (sfumato line restore)"
 
@@ -34,8 +35,18 @@ def with_change(state: LineState, record: Record, line: Line) -> tuple[LineState
 def take_ownership(line: Line) -> None:
     """Note in the public record that the line's state changed, and by which key it is known now."""
     state, record = with_change(read_state(line.private), read_record(line.public), line)
-    write_record(line.public, record)
+    replace_record(line, record)
     write_state(line.private, state)
+
+
+def replace_record(line: Line, record: Record) -> None:
+    """Write the public record; what an older format said is kept with the private state."""
+    place = line.public / RECORD
+    if place.exists():
+        older = read_record(line.public).format
+        if older != FORMAT:
+            write_atomically(line.private / f"releases.format-{older}.json", place.read_bytes())
+    write_record(line.public, record)
 
 
 def require_ours(line: Line, state: LineState, record: Record, directories: list[str]) -> None:

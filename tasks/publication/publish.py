@@ -30,9 +30,9 @@ from sfumato.tasks.private.state import LineState, PublishedVersion, read_state,
 from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.line import Candidate, Line, Published
-from sfumato.tasks.publication.ownership import require_ours, with_change
+from sfumato.tasks.publication.ownership import replace_record, require_ours, with_change
 from sfumato.tasks.publication.seal import require_sealed
-from sfumato.tasks.publication.versions import Record, read_record, write_record
+from sfumato.tasks.publication.versions import Record, read_record
 
 _STAGING = ".staging-"
 
@@ -176,7 +176,7 @@ def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None
     state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
         state, record = with_change(state, record, line)
-        write_record(line.public, record.with_new(number, known.digest, time))
+        replace_record(line, record.with_new(number, known.digest, time))
     versions = {**state.versions, number: known}
     settled = {"versions": versions, "pending": None, "counter": record.counter}
     write_state(line.private, state.model_copy(update=settled))
@@ -212,10 +212,10 @@ def _made(place: Path) -> str:
 def withdraw(line: Line, number: str) -> None:
     """Take back trust in a version: it stays, marked, and is current no more."""
     with hold(line):
-        write_record(line.public, read_record(line.public).withdrawn(number))
+        replace_record(line, read_record(line.public).withdrawn(number))
 
 
 def record_accuracy(line: Line, number: str, accuracy: list[dict[str, object]]) -> None:
     """Add what may be known of a version's accuracy to the public record."""
     with hold(line):
-        write_record(line.public, read_record(line.public).measured(number, accuracy))
+        replace_record(line, read_record(line.public).measured(number, accuracy))

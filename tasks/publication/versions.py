@@ -14,7 +14,7 @@ from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
 RECORD = "releases.json"
-_FORMAT = 1
+FORMAT = 1
 
 
 class Version(BaseModel):
@@ -88,7 +88,7 @@ def read_record(line: Path) -> Record:
     try:
         document = parse_json((line / RECORD).read_bytes())
         if isinstance(document, dict):
-            require_readable(line / RECORD, document, _FORMAT)
+            require_readable(line / RECORD, document, FORMAT)
         return Record.model_validate(document)
     except FileNotFoundError:
         return Record(name=line.name)
@@ -98,6 +98,6 @@ def read_record(line: Path) -> Record:
 
 def write_record(line: Path, record: Record) -> None:
     """Replace the record atomically."""
-    newest = record.model_copy(update={"format": _FORMAT})
+    newest = record.model_copy(update={"format": FORMAT})
     document: Mapping[str, Any] = json.loads(newest.model_dump_json())
     write_atomically(line / RECORD, canonical_json(document), mode=0o644)

@@ -55,10 +55,12 @@ def test_state_and_record_count_every_version(small, line):
 
 def test_what_format_0_said_is_kept_for_older_software(small, line):
     before = as_format_0(line)
+    public = (line.public / RECORD).read_bytes()
     assert small.publish("stands").existed
     assert (line.private / STATE).read_bytes() == before
     small.write(people(**FRESH)).publish("two")
     assert (line.private / "state.format-0.json").read_bytes() == before
+    assert (line.private / "releases.format-0.json").read_bytes() == public
     record = read_record(line.public)
     assert (record.format, record.counter, read_state(line.private).counter) == (1, 1, 1)
     assert record.owner is not None
