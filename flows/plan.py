@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
+from sfumato.tasks.authorship.secret import signing_key
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.source import local_path
 from sfumato.tasks.private.backup import finish_restoring
@@ -45,4 +46,6 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
     require_apart(place, work)
     private = line_directory(work, spec.name)
     finish_restoring(private)
-    return Plan(spec, spec.terms(base), base, Line(spec.name, place / spec.name, private))
+    by = spec.publish.signed_by
+    key = None if by is None else signing_key(work, by)
+    return Plan(spec, spec.terms(base), base, Line(spec.name, place / spec.name, private, key))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.parts import SpecParts
+from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import NUMBERS, ORDERED
@@ -18,6 +19,8 @@ _RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 
 
 def _names(spec: SpecParts) -> None:
+    if spec.name == KEYS:
+        raise ValueError(f"name: {KEYS} is the directory of signing keys: choose another")
     safe: dict[str, str] = {}
     for name in spec.columns:
         if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:

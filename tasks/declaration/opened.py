@@ -26,12 +26,14 @@ class Release:
         declared: the declaration in its manifest.
         manifest: all of it.
         verified: whether anything but the release itself vouches for its files.
+        author: who signed it, in words, where that was looked at.
     """
 
     directory: Path
     declared: Declared
     manifest: dict[str, Any]
     verified: bool = False
+    author: str = ""
 
     def path(self, name: str) -> Path:
         """A published table's Parquet file."""

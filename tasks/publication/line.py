@@ -11,11 +11,19 @@ from sfumato.tasks.private.workdir import private_directory
 
 @dataclass(frozen=True)
 class Line:
-    """A release line: its name, its public directory and its private one."""
+    """A release line.
+
+    Attributes:
+        name: of it.
+        public: the directory of its versions.
+        private: the directory of its state.
+        signing_key: the file of the key that signs its versions, None where they are not signed.
+    """
 
     name: str
     public: Path
     private: Path
+    signing_key: Path | None = None
 
     def reports(self, version: str) -> Path:
         """The folder of a version's private reports."""

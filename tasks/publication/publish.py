@@ -17,6 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.tasks.authorship.offers import offer
+from sfumato.tasks.authorship.secret import Signer, open_signer
+from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.private.durable import locked, sync_directory, sync_tree
@@ -41,12 +44,16 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
     """The version that this source and spec already have, None where a new one may be made.
 
     Raises:
+        InputError: where a new one would have to be signed, and its key cannot be opened.
         PromiseError: where a new version could betray people together with an earlier one.
     """
     with hold(line):
         recover(line)
         number = _decide(line, identity, versions)
-    return None if number is None else line.public / number
+    if number is not None:
+        return line.public / number
+    _signer(line)
+    return None
 
 
 def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> Published:
@@ -55,6 +62,7 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
     The version that the same source and spec already have is returned instead where there is one.
 
     Raises:
+        InputError: where it is to be signed, and its key cannot be opened.
         PromiseError: where a file was changed, added or removed since the candidate was assessed,
             or the staged release does not pass the check that everyone can run.
     """
@@ -139,6 +147,7 @@ def stage(line: Line, candidate: Candidate) -> Path:
     shutil.copytree(candidate.release, staging, copy_function=shutil.copyfile, dirs_exist_ok=True)
     require_sealed(staging, candidate.sha256)
     check(staging)
+    _sign(line, staging)
     for path in staging.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o444)
     staging.chmod(0o755)
@@ -146,14 +155,29 @@ def stage(line: Line, candidate: Candidate) -> Path:
     return staging
 
 
+def _signer(line: Line) -> Signer | None:
+    return None if line.signing_key is None else open_signer(line.signing_key)
+
+
+def _sign(line: Line, staging: Path) -> None:
+    """Sign a staged release, and offer the public key beside the line."""
+    signer = _signer(line)
+    if signer is not None:
+        sign_release(staging, _digest(staging), signer)
+        offer(line.public, line.name, signer.key)
+
+
+def _digest(release: Path) -> str:
+    return str(read_canonical(release / MANIFEST)["sfumato"]["digest"])
+
+
 def _intend(
     line: Line, number: str, staging: Path, identity: Identity, suppressed: np.ndarray | None
 ) -> PublishedVersion:
-    digest = read_canonical(staging / MANIFEST)["sfumato"]["digest"]
     known = PublishedVersion(
         rows=identity.rows,
         spec=identity.spec,
-        digest=digest,
+        digest=_digest(staging),
         units=identity.units is not None,
     )
     if identity.units is not None:
@@ -190,7 +214,7 @@ def recover(line: Line) -> None:
         return
     number, known = pending
     place = line.public / number
-    if place.is_dir() and read_canonical(place / MANIFEST)["sfumato"]["digest"] == known.digest:
+    if place.is_dir() and _digest(place) == known.digest:
         _record(line, number, known, _made(place))
         return
     state = read_state(line.private)

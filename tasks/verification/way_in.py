@@ -1,8 +1,8 @@
 """The one way in: a release that is opened for reading, and what vouches for its files.
 
 The hashes of the manifest are compared always, once for as long as no file changes. They prove
-integrity alone. A release is verified where its digest was given by the reader, or where it passed
-a check here before.
+integrity alone. A release is verified where a key that the reader trusts signed its digest, where
+the reader gave the digest, or where it passed a check here before.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.authorship.signature import author_of
 from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.verification.integrity import require_intact, require_regular_files
 from sfumato.tasks.verification.limits import DEFAULT_LIMITS, ReadLimits, extent_within
@@ -30,7 +31,7 @@ class WayIn:
     """How a reader asks for a release.
 
     Attributes:
-        environ: the reader's, which says where the cache is.
+        environ: the reader's, which says where cache and trust file are.
         announced: the digest that the publisher announced, where the reader gives it.
         limits: the sizes of tables that the reader takes.
         check: is run first, where the reader asks for it.
@@ -47,7 +48,8 @@ class WayIn:
         Raises:
             InputError: where there is no release, or it is larger than the limits.
             PromiseError: where its files are not those that its manifest lists, its digest is not
-                the announced one, or it does not pass the check.
+                the announced one, it does not pass the check, or it is not signed as the reader's
+                trust file demands.
         """
         standing = files_as_they_stand(directory)
         if self.check is not None:
@@ -59,7 +61,8 @@ class WayIn:
         if not known.vouched and (self.check or self.announced):
             known = replace(known, vouched=True)
             self._keep(release, known, standing)
-        return replace(release, verified=known.vouched)
+        author = author_of(directory, release.declared.name, known.digest, self.environ)
+        return replace(release, verified=known.vouched or author.trusted, author=author.words)
 
     def _known(self, release: Release, standing: Standing) -> Remembered:
         """What is remembered of the release, or found by reading every file of it."""

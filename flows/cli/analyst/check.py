@@ -26,8 +26,9 @@ def check(directory: Path, digest: str | None, limits: tuple[str, ...]) -> None:
     def checking(*arguments: Any) -> None:
         found.append(check_release(*arguments))
 
-    way_in_by(digest, limits, checking).open(directory)
+    release = way_in_by(digest, limits, checking).open(directory)
     _tell(directory, found[0])
+    echo(f"{directory}: {release.author}")
 
 
 def _tell(directory: Path, checked: "Checked") -> None:

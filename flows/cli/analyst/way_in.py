@@ -53,9 +53,11 @@ def way_in_by(
 
 
 def tell(release: "Release") -> None:
-    """Say so where nothing vouches for a release that was read."""
-    if not release.verified:
-        show.say(f"not verified: nothing vouches for {release.directory}: {_HINT}")
+    """Say who signed a release that was read, and whether anything vouches for it."""
+    if release.verified:
+        show.say(f"verified; {release.author}")
+    else:
+        show.say(f"not verified; {release.author}: {_HINT}")
 
 
 def _the_check() -> "Check":

@@ -1,0 +1,133 @@
+"""`sfumato keys`: signing keys of publishers, and the keys that a reader trusts."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.terminal import echo, echo_json
+
+if TYPE_CHECKING:
+    from sfumato.tasks.authorship.keys import PublicKey
+
+_NAME = click.argument("name")
+_LINES = click.argument("lines", nargs=-1, required=True, type=click.Path(path_type=Path))
+
+
+@click.group()
+def keys() -> None:
+    """Sign releases, and say whose are trusted.
+
+    Secrets are kept in the work directory under the passphrase in $SFUMATO_SIGNING_PASSPHRASE. A
+    key that lies beside a line is an offer: `trust` it only where its fingerprint is the one that
+    the publisher told you in another way.
+    """
+
+
+@keys.command()
+@_NAME
+def generate(name: str) -> None:
+    """Draw a signing key called NAME (in a spec, publish.signed-by)."""
+    from sfumato.tasks.authorship.secret import generate as draw
+
+    key = draw(_work(), name)
+    echo(str(key))
+    show.say("keep a copy of it: nothing else can sign, rotate or revoke in its name")
+
+
+@keys.command()
+@_NAME
+def export(name: str) -> None:
+    """Print the public key of NAME, for readers."""
+    from sfumato.tasks.authorship.secret import public_key
+
+    echo_json(public_key(_key(name)).model_dump())
+
+
+@keys.command()
+@click.argument("place", type=click.Path(path_type=Path))
+@click.option("--line", "pattern", help="the line, or a pattern such as hospital-*")
+@click.option("--fingerprint", help="trust the one key that has it")
+def trust(place: Path, pattern: str | None, fingerprint: str | None) -> None:
+    """Trust the keys of PLACE: a line's public directory, or a file that `export` printed.
+
+    From then on releases of the line are refused unless one of these keys, or one that took its
+    place, signed them.
+    """
+    from sfumato.tasks.authorship.trusting import trust_offered
+
+    for line, key in trust_offered(place, pattern, fingerprint, os.environ):
+        echo(f"{line}: {key}")
+
+
+@keys.command("list")
+def list_() -> None:
+    """List own signing keys, and those trusted of others."""
+    from sfumato.tasks.authorship.secret import own_keys
+    from sfumato.tasks.authorship.trust import read_trust
+
+    for key in own_keys(_work()):
+        echo(f"own: {key}")
+    trust = read_trust(os.environ)
+    for pattern, trusted in trust.lines.items():
+        for key in trusted:
+            revoked = ", revoked" if key.public in trust.revoked else ""
+            echo(f"{pattern}: {key}{revoked}")
+
+
+@keys.command()
+@click.argument("old")
+@click.argument("new")
+@_LINES
+def rotate(old: str, new: str, lines: tuple[Path, ...]) -> None:
+    """Have NEW take the place of OLD beside LINES: readers who trust OLD trust NEW."""
+    from sfumato.tasks.authorship.offers import rotate as publish_rotation
+    from sfumato.tasks.authorship.secret import open_signer
+
+    signer, successor = open_signer(_key(old)), _public(new)
+    for line in lines:
+        publish_rotation(line, signer, successor)
+        echo(f"{line}: {successor} takes the place of {signer.key}")
+
+
+@keys.command()
+@_NAME
+@_LINES
+@click.option("--by", help="a key that took its place, where its own secret is lost")
+def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> None:
+    """Revoke NAME beside LINES: nothing that it signed is trusted any more."""
+    from sfumato.tasks.authorship.offers import revoke as publish_revocation
+    from sfumato.tasks.authorship.secret import open_signer
+
+    signer = open_signer(_key(by or name))
+    for line in lines:
+        key = _offered(line, name) if by else signer.key
+        publish_revocation(line, key, signer)
+        echo(f"{line}: {key} is revoked")
+
+
+def _offered(line: Path, name: str) -> "PublicKey":
+    """The key of that name that a line offers: its own file may be lost."""
+    from sfumato.tasks.authorship.offers import offered_key
+
+    return offered_key(line, name)
+
+
+def _public(name: str) -> "PublicKey":
+    from sfumato.tasks.authorship.secret import public_key
+
+    return public_key(_key(name))
+
+
+def _key(name: str) -> Path:
+    from sfumato.tasks.authorship.secret import signing_key
+
+    return signing_key(_work(), name)
+
+
+def _work() -> Path:
+    from sfumato.tasks.private.workdir import work_directory
+
+    return work_directory(os.environ)

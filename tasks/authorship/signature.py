@@ -1,0 +1,103 @@
+"""datapackage.json.sig: the one file of a release that its manifest does not list.
+
+It signs the manifest's digest, which vouches for every other file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.authorship.keys import (
+    PublicKey,
+    Signed,
+    Strict,
+    fingerprint,
+    statement,
+    verifies,
+)
+from sfumato.tasks.authorship.offers import read_offers
+from sfumato.tasks.authorship.secret import Signer
+from sfumato.tasks.authorship.trust import Trust, read_trust, trust_file
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import SIGNATURE
+from sfumato.tasks.schema.nesting import parse_json
+
+
+class Signature(Strict):
+    """The content of the file."""
+
+    format: Literal[1] = 1
+    key: PublicKey
+    signature: Signed
+
+
+@dataclass(frozen=True)
+class Author:
+    """Who signed a release, in words, and whether the reader trusts them."""
+
+    words: str
+    trusted: bool
+
+
+def sign_release(directory: Path, digest: str, signer: Signer) -> None:
+    """Sign a release that is not yet published."""
+    signed = Signature(key=signer.key, signature=signer.sign("release", {"digest": digest}))
+    (directory / SIGNATURE).write_bytes(canonical_json(signed.model_dump(mode="json")))
+
+
+def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str]) -> Author:
+    """Who signed a release.
+
+    Args:
+        directory: the release; beside it lies what its line offers.
+        line: its line's name.
+        digest: of its manifest.
+        environ: the reader's, which says where the trust file is.
+
+    Raises:
+        InputError: where the trust file cannot be read.
+        PromiseError: where the signature is wrong, its key was revoked, or the reader trusts other
+            keys for the line; where the reader trusts keys for it and there is no signature.
+    """
+    trust = read_trust(environ)
+    listed = trust.of_line(line)
+    found = _read(directory / SIGNATURE)
+    if found is None:
+        if listed:
+            raise PromiseError(
+                f"{directory}: is not signed, and {trust_file(environ)} has keys for {line}"
+            )
+        return Author("not signed", trusted=False)
+    if not verifies(found.key.public, statement("release", {"digest": digest}), found.signature):
+        raise PromiseError(f"{SIGNATURE}: does not sign this release")
+    trusted = _trusted(directory.parent, found, trust, listed)
+    name = listed.get(found.key.public, found.key)
+    if listed and not trusted:
+        raise PromiseError(
+            f"{SIGNATURE}: is by key {found.key}, and {trust_file(environ)} has others for {line}"
+        )
+    unknown = "" if trusted else ", a key that you were not told to trust (sfumato keys trust)"
+    return Author(f"signed by {name}{unknown}", trusted)
+
+
+def _trusted(line: Path, found: Signature, trust: Trust, listed: Mapping[str, PublicKey]) -> bool:
+    """Whether the key of a signature is a trusted one or follows one, and was not revoked."""
+    offered = read_offers(line)
+    revoked = {*trust.revoked, *(offered.revoked() if offered else ())}
+    if found.key.public in revoked:
+        raise PromiseError(f"{SIGNATURE}: its key {fingerprint(found.key.public)} was revoked")
+    following = (offered.successors(key, trust.revoked) if offered else () for key in listed)
+    return found.key.public in {*listed, *(key for keys in following for key in keys)}
+
+
+def _read(path: Path) -> Signature | None:
+    try:
+        return Signature.model_validate(parse_json(path.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (ValidationError, ValueError, OSError):
+        raise PromiseError(f"{path.name}: cannot be read as a signature") from None

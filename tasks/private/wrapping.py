@@ -1,0 +1,66 @@
+"""Secrets under a passphrase: AES-256-GCM, its key derived by scrypt."""
+
+import os
+from base64 import b64decode, b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.tasks.schema.formats import require_readable
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+_FORMAT = 1
+_COST = 2**15
+_DEAREST = 2**20  # of a file that others may have written: a gigabyte of memory
+
+
+def wrap(secret: bytes, passphrase: str) -> dict[str, Any]:
+    """A secret as parts of a JSON document, useless without the passphrase."""
+    salt, nonce = os.urandom(16), os.urandom(12)
+    sealed = _cipher(passphrase, salt, _COST).encrypt(nonce, secret, None)
+    return {
+        "format": _FORMAT,
+        "kdf": "scrypt",
+        "cost": _COST,
+        "salt": b64encode(salt).decode(),
+        "nonce": b64encode(nonce).decode(),
+        "wrapped": b64encode(sealed).decode(),
+    }
+
+
+def unwrap(place: Path, document: Any, passphrase: str | None, variable: str) -> bytes:
+    """The secret in a document that holds it wrapped.
+
+    Args:
+        place: the file, for messages.
+        document: its content.
+        passphrase: of it.
+        variable: what the environment calls the passphrase, for messages.
+
+    Raises:
+        InputError: where the passphrase is missing or wrong.
+        Fault: where nothing is wrapped in the document.
+    """
+    from cryptography.exceptions import InvalidTag
+
+    if not passphrase:
+        raise InputError(f"{place}: is wrapped: set {variable} to its passphrase")
+    try:
+        require_readable(place, document, _FORMAT)
+        salt, nonce, sealed = (b64decode(document[part]) for part in ("salt", "nonce", "wrapped"))
+        if not 2 <= document["cost"] <= _DEAREST:
+            raise ValueError("a cost that nobody pays")
+        return bytes(_cipher(passphrase, salt, document["cost"]).decrypt(nonce, sealed, None))
+    except InvalidTag:
+        raise InputError(f"{place}: {variable} is not its passphrase") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Fault(f"{place}: cannot be read as a wrapped key") from None
+
+
+def _cipher(passphrase: str, salt: bytes, cost: int) -> "AESGCM":
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+    return AESGCM(Scrypt(salt=salt, length=32, n=cost, r=8, p=1).derive(passphrase.encode()))
