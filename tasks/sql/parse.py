@@ -37,7 +37,14 @@ def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
         raise QueryError(f"cannot be parsed ({type(error).__name__})") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Expression):
         raise QueryError("nothing is asked" if trees in ([], [None]) else "one thing at a time")
+    drop_places(trees[0])
     return trees[0]
+
+
+def drop_places(tree: exp.Expr) -> None:
+    """Have nodes forget their places in the text, which are most of the work of a copy."""
+    for node in tree.walk():
+        node._meta = None
 
 
 def quote_name(name: str) -> str:

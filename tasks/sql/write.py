@@ -28,18 +28,18 @@ def write(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> str:
     Raises:
         QueryError: naming what cannot be written for the database.
     """
-    return spell(tree, dialect, types).sql(dialect.sqlglot, pretty=True)
+    spelled = spell(tree.copy(), dialect, types)
+    return spelled.sql(dialect.sqlglot, pretty=True, copy=False)
 
 
-def spell(tree: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> exp.Expr:
-    """The tree that `write` writes."""
+def spell(changed: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> exp.Expr:
+    """The tree that `write` writes, made of the given one, which it takes apart."""
     if dialect.spelling is None:
-        return tree
-    changed = tree.copy()
+        return changed
     for clause in list(changed.find_all(exp.Where)):
         known = types if _is_of_published(clause) else _NO_TYPES
         Conditions(dialect, dialect.spelling, known).rewrite(clause)
-    return changed.transform(partial(_spell, spelling=dialect.spelling))
+    return changed.transform(partial(_spell, spelling=dialect.spelling), copy=False)
 
 
 def _spell(node: exp.Expr, spelling: Spelling) -> exp.Expr:

@@ -9,7 +9,7 @@ from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.having import Comparison, Having, Joined, Reading
 from sfumato.tasks.query.question.question import GroupColumn, Question, sides
 from sfumato.tasks.query.sql.bounds_query import bounds_query
-from sfumato.tasks.query.sql.conditions.trees import alias
+from sfumato.tasks.query.sql.conditions.trees import alias, select
 
 _COMPARISONS: Mapping[str, type[exp.Expr]] = {
     "<": exp.LT,
@@ -63,8 +63,8 @@ class AnswerColumns:
                 columns += [
                     alias(column, f"{item.label}_{end}", quoted=True) for column, end in ends
                 ]
-        query = exp.select(*columns).from_(self.tree.subquery("answer"))
-        return query.where(self._kept(question.having, reading)) if question.having else query
+        kept = self._kept(question.having, reading) if question.having else None
+        return select(columns, self.tree.subquery("answer", copy=False), where=[kept])
 
     def _columns(self, aggregate: Aggregate) -> list[exp.Column]:
         number = self.question.aggregates.index(aggregate)

@@ -30,7 +30,8 @@ def write_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
     Raises:
         QueryError: naming what cannot be written for the database.
     """
-    return spell_bounds(tree, dialect, types).sql(dialect.sqlglot, pretty=True)
+    spelled = spell_bounds(tree, dialect, types)
+    return spelled.sql(dialect.sqlglot, pretty=True, copy=False)
 
 
 def spell_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -> exp.Expr:

@@ -27,11 +27,13 @@ from sfumato.tasks.query.question.relations import GROUP_ID, tables_of_counts
 from sfumato.tasks.query.sql.conditions.trees import (
     Part,
     alias,
+    join,
     key_names,
     keys_of,
     own,
     published_column,
     same,
+    select,
     total_of,
     tree,
     trees,
@@ -56,12 +58,12 @@ class MarginalCounts:
         for number in range(len(self.question.aggregates)):
             shown = zip(("least", "most", "expected"), "lue", strict=True)
             columns += [alias(own(of), f"{side}{number}") for of, side in shown]
-        return with_parts(self._parts(), exp.select(*columns).from_("counted"))
+        return with_parts(self._parts(), select(columns, "counted"))
 
     def counts(self) -> exp.Select:
         """The query that counts cells' rows: group columns, then least, most, expected number."""
         columns = [*keys_of(self.question), *trees("least", "most", "expected")]
-        return with_parts(self._parts(), exp.select(*columns).from_("counted"))
+        return with_parts(self._parts(), select(columns, "counted"))
 
     @property
     def surely_some(self) -> bool:
@@ -107,18 +109,17 @@ class MarginalCounts:
             expected = term.shared(expected, self.estimator)
         keys = [own(key, f"meant_{key}") for key in key_names(self.question)]
         shown = [alias(low, "low"), alias(high, "high"), alias(expected, "expected")]
-        query = exp.select(*keys, *shown).from_("sizes")
+        query = select([*keys, *shown], "sizes")
         for table in (table for term in terms for table in term.joined):
-            query = query.join(table, on=same(GROUP_ID, table, "sizes"))
+            join(query, table, same(GROUP_ID, table, "sizes"))
         return query
 
     def _counted(self) -> exp.Select:
         """The bounds of each cell that may have rows; the estimate is within them."""
-        cells = exp.select(*keys_of(self.question), *trees(*_SUMS)).from_("ranged")
-        if self.question.group_by:
-            cells = cells.group_by(*keys_of(self.question))
+        columns = [*keys_of(self.question), *trees(*_SUMS)]
+        cells = select(columns, "ranged", by=keys_of(self.question))
         shown = [*keys_of(self.question), *trees("least", "most", _CLIPPED)]
-        return exp.select(*shown).from_(cells.subquery("summed"))
+        return select(shown, cells.subquery("summed", copy=False))
 
 
 _SUMS = (
@@ -150,22 +151,23 @@ class _Term:
             yield self._meant, self._grouped(tree('SUM("count") AS l'), table=self.table)
             return
         table, expected = help_name(self.name), own(expected_name(self.name))
-        admitted = exp.select(own(GROUP_ID), tree("COUNT(*) AS m")).from_(table)
-        yield self._admitted, admitted.group_by(own(GROUP_ID))
+        admitted = [own(GROUP_ID), tree("COUNT(*) AS m")]
+        yield self._admitted, select(admitted, table, by=[own(GROUP_ID)])
         if self.key.startswith("k"):
             key = alias(published_column(self.name), self.key)
             columns = [own(GROUP_ID), key, tree("1 AS l"), alias(expected, "n")]
-            yield self._meant, self._where(exp.select(*columns).from_(table))
+            yield self._meant, select(columns, table, where=self._conditions)
         else:
             sums = tree("COUNT(*) AS l"), alias(exp.Sum(this=expected), "n")
             yield self._meant, self._grouped(*sums, table=table)
 
     def _grouped(self, *columns: exp.Expr, table: str) -> exp.Select:
-        query = self._where(exp.select(own(GROUP_ID), *columns).from_(table))
-        return query.group_by(own(GROUP_ID))
+        shown = [own(GROUP_ID), *columns]
+        return select(shown, table, where=self._conditions, by=[own(GROUP_ID)])
 
-    def _where(self, query: exp.Select) -> exp.Select:
-        return query.where(self.matching.condition) if self.matching else query
+    @property
+    def _conditions(self) -> list[exp.Expr]:
+        return [self.matching.condition] if self.matching else []
 
     @property
     def _meant(self) -> str:
@@ -211,4 +213,4 @@ class _Term:
 
 def _sizes(table: str) -> exp.Select:
     size = tree('SUM("count") AS size')
-    return exp.select(own(GROUP_ID), size).from_(table).group_by(own(GROUP_ID))
+    return select([own(GROUP_ID), size], table, by=[own(GROUP_ID)])

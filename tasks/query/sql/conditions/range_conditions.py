@@ -26,10 +26,12 @@ from sfumato.tasks.query.sql.conditions.trees import (
     Part,
     alias,
     cell_parts,
+    join,
     key_names,
     keys_of,
     own,
     same,
+    select,
     tree,
     trees,
     with_parts,
@@ -59,14 +61,13 @@ class RangeConditions:
         for number, aggregate in enumerate(self.question.aggregates):
             sides = zip(_sides(aggregate), ("l", "u"), strict=True)
             columns += [alias(of, f"{side}{number}") for of, side in sides]
-        query = exp.select(*columns, tree("counted.count_l AS least")).from_("counted")
+        some = tree("counted.count_u > 0") if self.question.group_by else None
+        query = select([*columns, tree("counted.count_l AS least")], "counted", where=[some])
         parts = self._counted()
         for end in _SIDES if kinds else ():
             table = f"{BOUNDS_OF}{end}"
-            query = query.join(table, on=same("cell", table, "counted"), join_type="LEFT")
+            join(query, table, same("cell", table, "counted"), "LEFT")
             parts += [(f"{VALUED}{end}", tree(_VALUED[end])), (table, _bounds(end, kinds))]
-        if self.question.group_by:
-            query = query.where(tree("counted.count_u > 0"))
         return with_parts(parts, query)
 
     def _kinds(self) -> list[AggregateKind]:
@@ -93,9 +94,8 @@ class RangeConditions:
         """The parts that count each cell's rows, at least and at most."""
         keys = keys_of(self.question)
         first = own("cell") if keys else tree("1 AS cell")
-        counted = exp.select(first, *keys, *trees(*_SUMMED)).from_("ranged")
-        if keys:
-            counted = counted.group_by(own("cell"), *keys_of(self.question))
+        by = [own("cell"), *keys_of(self.question)] if keys else []
+        counted = select([first, *keys, *trees(*_SUMMED)], "ranged", by=by)
         return [
             *cell_parts(self.question, self.relations.rows),
             *self._narrowed(),
@@ -113,7 +113,7 @@ class RangeConditions:
         leaves = 'SELECT DISTINCT "lower" AS v FROM targets WHERE "lower" = "upper"'
         return [
             ("valued_nodes", tree(leaves)),
-            ("wanted", tree(leaves).where(exp.paren(condition))),
+            ("wanted", tree(leaves).where(exp.paren(condition, copy=False), copy=False)),
             ("shown", tree('SELECT DISTINCT "lower" AS a, "upper" AS b FROM st')),
             ("bounds_nodes", tree(_NODES)),
         ]
@@ -161,9 +161,9 @@ def _bounds(end: str, kinds: Sequence[AggregateKind]) -> exp.Select:
     columns: list[exp.Expr] = [own("cell", "r")]
     bounds = ((kind.name, kind.over_ranges) for kind in kinds)
     columns += [alias(of[place].copy(), f"{name}_{side}") for name, of in bounds if of]
-    query = exp.select(*columns).from_(exp.table_("ranged", alias="r"))
-    query = query.join(exp.table_(f"{VALUED}{end}", alias="w"), on=same(GROUP_ID, "w", "r"))
-    return query.group_by(own("cell", "r"))
+    query = select(columns, exp.table_("ranged", alias="r"), by=[own("cell", "r")])
+    join(query, exp.table_(f"{VALUED}{end}", alias="w"), same(GROUP_ID, "w", "r"))
+    return query
 
 
 def _sides(aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:

@@ -38,10 +38,12 @@ from sfumato.tasks.query.sql.conditions.trees import (
     Part,
     alias,
     cell_parts,
+    join,
     key_names,
     keys_of,
     own,
     same,
+    select,
     tree,
     trees,
     with_parts,
@@ -73,19 +75,18 @@ class SensitiveConditions:
         for number, aggregate in enumerate(self.question.aggregates):
             sides = zip(self._sides(aggregate), ("l", "u"), strict=True)
             columns += [alias(of, f"{side}{number}") for of, side in sides]
-        query = exp.select(*columns, tree("counted.count_l AS least")).from_("counted")
+        some = tree("counted.count_u > 0") if self.question.group_by else None
+        query = select([*columns, tree("counted.count_l AS least")], "counted", where=[some])
         parts = [*self._counted(), *self._of_values(), *self._bounds_of_columns()]
         for number in range(len(self.aggregated)):
             table = f"{BOUNDS_OF}{number}"
-            query = query.join(table, on=same("cell", table, "counted"), join_type="LEFT")
-        if self.question.group_by:
-            query = query.where(tree("counted.count_u > 0"))
+            join(query, table, same("cell", table, "counted"), "LEFT")
         return with_parts(parts, query)
 
     def counts(self) -> exp.Select:
         """The query of how many rows a cell has: group columns, at least, at most, as expected."""
         columns = [*self._keys, *trees("count_l", "count_u", "expected")]
-        return with_parts(self._counted(), exp.select(*columns).from_("counted"))
+        return with_parts(self._counted(), select(columns, "counted"))
 
     def of_values(self, name: str) -> exp.Select:
         """The query that returns group columns, a value, and how many of its copies count.
@@ -94,8 +95,8 @@ class SensitiveConditions:
         """
         number = self.aggregated.index(name)
         counts = trees("v", "low_sure", "low_maybe", "high_sure", "high_maybe", "of.expected")
-        query = exp.select(*self._keys, *counts).from_(exp.table_(f"of_value_{number}", alias="of"))
-        query = query.join("counted", on=tree("counted.cell = of.cell"))
+        query = select([*self._keys, *counts], exp.table_(f"of_value_{number}", alias="of"))
+        join(query, "counted", tree("counted.cell = of.cell"))
         return with_parts([*self._counted(), *self._of_values()], query)
 
     def choices(self, name: str) -> exp.Select:
@@ -105,9 +106,9 @@ class SensitiveConditions:
         """
         number, columns = self.aggregated.index(name), bundles(self.relations.declared)[name]
         counts = trees("r.group_id", "w.v", "w.times", *ENDS)
-        query = exp.select(*keys_of(self.question, "r"), *counts)
-        query = query.from_(exp.table_(f"ranged_{number}", alias="r"))
-        query = query.join(exp.table_(f"{VALUED}{number}", alias="w"), on=same(GROUP_ID, "w", "r"))
+        source = exp.table_(f"ranged_{number}", alias="r")
+        query = select([*keys_of(self.question, "r"), *counts], source)
+        join(query, exp.table_(f"{VALUED}{number}", alias="w"), same(GROUP_ID, "w", "r"))
         parts = [*self._counted(), *self._values_of(number, name, columns)]
         return with_parts(parts, query)
 
@@ -124,11 +125,10 @@ class SensitiveConditions:
         """The least, the greatest and the expected number of each cell's rows."""
         question, rows = self.question, self.relations.rows
         keys = keys_of(question)
-        sizes = exp.select(own(GROUP_ID), tree("COUNT(*) AS size")).from_(rows).group_by(GROUP_ID)
+        sizes = select([own(GROUP_ID), tree("COUNT(*) AS size")], rows, by=[own(GROUP_ID)])
         cell = own("cell") if keys else tree("1 AS cell")
-        counted = exp.select(cell, *keys, *trees(*_SUMMED)).from_("ranged")
-        if keys:
-            counted = counted.group_by(own("cell"), *keys_of(question))
+        by = [own("cell"), *keys_of(question)] if keys else []
+        counted = select([cell, *keys, *trees(*_SUMMED)], "ranged", by=by)
         whole = rows_meant(self._matched())
         return [
             *cell_parts(question, rows),
@@ -148,9 +148,9 @@ class SensitiveConditions:
         parts = []
         for number, matching in enumerate(self.question.matching):
             table = self.relations.tables[matching.columns]
-            counted = exp.select(own(GROUP_ID), alias(count_of(table, self.relations), "m"))
-            counted = counted.from_(table).where(matching.condition)
-            parts.append((f"matching_{number}", counted.group_by(own(GROUP_ID))))
+            columns = [own(GROUP_ID), alias(count_of(table, self.relations), "m")]
+            counted = select(columns, table, where=[matching.condition], by=[own(GROUP_ID)])
+            parts.append((f"matching_{number}", counted))
         return parts
 
     def _of_values(self) -> list[Part]:
@@ -184,8 +184,7 @@ class SensitiveConditions:
             for kind in sorted(kinds, key=lambda kind: kind.name):
                 for of, end in zip(kind.over_counts or (), ("l", "u"), strict=False):
                     columns.append(alias(of.copy(), f"{kind.name}_{end}"))
-            bounds = exp.select(*columns).from_(source).group_by(own("cell"))
-            parts.append((f"{BOUNDS_OF}{number}", bounds))
+            parts.append((f"{BOUNDS_OF}{number}", select(columns, source, by=[own("cell")])))
         return parts
 
     def _sides(self, aggregate: Aggregate) -> tuple[exp.Expr, exp.Expr]:

@@ -8,9 +8,11 @@ from sfumato.tasks.query.question.relations import GROUP_ID, Relations
 from sfumato.tasks.query.sql.conditions.trees import (
     VALUED,
     alias,
+    join,
     own,
     published_column,
     same,
+    select,
     tree,
     trees,
 )
@@ -34,23 +36,32 @@ def rows_meant(matched: Sequence[str]) -> exp.Select:
     Args:
         matched: the parts that count the values of groups which match a condition each.
     """
-    low, high, expected = own("hits"), own("hits"), tree("CAST(hits AS DOUBLE)")
-    query = exp.select().from_("celled").join("sizes", on=same(GROUP_ID, "sizes", "celled"))
+    low: exp.Expr = own("hits")
+    high: exp.Expr = own("hits")
+    expected: exp.Expr = tree("CAST(hits AS DOUBLE)")
     for name in matched:
         m = exp.Coalesce(this=own("m", name), expressions=[exp.Literal.number(0)])
-        low = tree("x + y - size").transform(_put, {"x": low, "y": m})
-        high = tree("CASE WHEN x < y THEN x ELSE y END").transform(_put, {"x": high, "y": m})
-        expected = tree("x * y / size").transform(_put, {"x": expected, "y": m})
-        query = query.join(name, on=same(GROUP_ID, name, "celled"), join_type="LEFT")
-    least: exp.Expr = tree("CASE WHEN x > 0 THEN x ELSE 0 END").transform(_put, {"x": low})
+        low = _put("x + y - size", {"x": low, "y": m})
+        high = _put("CASE WHEN x < y THEN x ELSE y END", {"x": high, "y": m})
+        expected = _put("x * y / size", {"x": expected, "y": m})
+    least = _put("CASE WHEN x > 0 THEN x ELSE 0 END", {"x": low})
     columns = [alias(least, "lo"), alias(high, "hi"), alias(expected, "expected")]
-    return query.select(*trees("celled.*", "size"), *columns)
+    query = select([*trees("celled.*", "size"), *columns], "celled")
+    join(query, "sizes", same(GROUP_ID, "sizes", "celled"))
+    for name in matched:
+        join(query, name, same(GROUP_ID, name, "celled"), "LEFT")
+    return query
 
 
-def _put(node: exp.Expr, values: dict[str, exp.Expr]) -> exp.Expr:
-    """The expression that a name stands for."""
-    known = isinstance(node, exp.Column) and not node.table
-    return values[node.name].copy() if known and node.name in values else node
+def _put(text: str, values: dict[str, exp.Expr]) -> exp.Expr:
+    """The tree of an expression, with values in the place of names."""
+
+    def meant(node: exp.Expr) -> exp.Expr:
+        known = isinstance(node, exp.Column) and not node.table and node.name in values
+        return values[node.name].copy() if known else node
+
+    whole: exp.Expr = tree(text).transform(meant, copy=False)
+    return whole
 
 
 def matching_values(
@@ -59,10 +70,12 @@ def matching_values(
     """The matching values of each group, how often they occur, and how many are below them."""
     table = relations.tables[columns]
     times = alias(count_of(table, relations), "times")
-    grouped = exp.select(own(GROUP_ID), alias(published_column(name), "v"), times).from_(table)
-    for condition in conditions:
-        grouped = grouped.where(condition)
-    grouped = grouped.group_by(own(GROUP_ID), published_column(name))
+    grouped = select(
+        [own(GROUP_ID), alias(published_column(name), "v"), times],
+        table,
+        where=conditions,
+        by=[own(GROUP_ID), published_column(name)],
+    )
     shown = trees(
         "group_id",
         "v",
@@ -71,7 +84,7 @@ def matching_values(
         "SUM(times) OVER (PARTITION BY group_id ORDER BY v "
         "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - times AS below",
     )
-    return exp.select(*shown).from_(grouped.subquery("grouped"))
+    return select(shown, grouped.subquery("grouped", copy=False))
 
 
 def items(number: int) -> exp.Select:
@@ -85,13 +98,14 @@ def items(number: int) -> exp.Select:
         *ENDS,
         "r.expected * w.times / r.size AS expected",
     )
-    query = exp.select(*columns).from_(exp.table_(f"ranged_{number}", alias="r"))
-    return query.join(exp.table_(f"{VALUED}{number}", alias="w"), on=same(GROUP_ID, "w", "r"))
+    query = select(columns, exp.table_(f"ranged_{number}", alias="r"))
+    join(query, exp.table_(f"{VALUED}{number}", alias="w"), same(GROUP_ID, "w", "r"))
+    return query
 
 
 def of_value(number: int) -> exp.Select:
     """The query that counts the copies of each value in each cell."""
-    return exp.select(*trees(*_COUNTS)).from_(f"items_{number}").group_by("cell", "v")
+    return select(trees(*_COUNTS), f"items_{number}", by=trees("cell", "v"))
 
 
 _COUNTS = (
@@ -113,8 +127,7 @@ _COUNTS = (
 
 def runs(number: int) -> exp.Select:
     """The mean of what surely counts and of the best other values, one by one."""
-    source = exp.table_(f"of_value_{number}", alias="f")
-    return exp.select(*trees("f.*", *_RUNS)).from_(source)
+    return select(trees("f.*", *_RUNS), exp.table_(f"of_value_{number}", alias="f"))
 
 
 _RUNS = (

@@ -12,6 +12,7 @@ from sfumato.tasks.query.sql.conditions.trees import (
     keys_of,
     own,
     published_column,
+    select,
     tree,
     trees,
     with_parts,
@@ -27,13 +28,12 @@ class SubdomainQueries:
 
     def keys(self) -> exp.Select:
         """The cells, 1, 2, …, and the values of their group columns."""
-        return self._query(
-            exp.select(own("cell"), *keys_of(self.question)).distinct().from_(CELLED)
-        )
+        columns = [own("cell"), *keys_of(self.question)]
+        return self._query(select(columns, CELLED).distinct(copy=False))
 
     def hits(self) -> exp.Select:
         """The query that counts the rows which each cell selects of each group."""
-        return self._query(exp.select(*trees("cell", "group_id", "hits")).from_(CELLED))
+        return self._query(select(trees("cell", "group_id", "hits"), CELLED))
 
     def shown(self) -> exp.Select:
         """The subdomains of the selected groups, their counts, and the targets of the groups."""
@@ -46,10 +46,10 @@ class SubdomainQueries:
     def wanted(self, name: str) -> exp.Select:
         """The values of the domain on which the condition on the sensitive column holds."""
         (matching,) = self.question.matching
-        values = exp.select(alias(exp.column("lower", quoted=True), name, quoted=True)).distinct()
-        values = values.from_("targets").where(tree('"lower" = "upper"'))
-        query = exp.select(published_column(name)).from_("domain").where(matching.condition)
-        return with_parts([("domain", values)], query)
+        lower = alias(exp.column("lower", quoted=True), name, quoted=True)
+        values = select([lower], "targets", where=[tree('"lower" = "upper"')])
+        query = select([published_column(name)], "domain", where=[matching.condition])
+        return with_parts([("domain", values.distinct(copy=False))], query)
 
     def _query(self, query: exp.Select) -> exp.Select:
         return with_parts(cell_parts(self.question, self.rows), query)

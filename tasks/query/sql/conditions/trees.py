@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.relations import GROUP_ID
+from sfumato.tasks.sql.parse import drop_places
 
 CELLED, VALUED, BOUNDS_OF = "celled", "valued_", "bounds_"
 """Names, or how they start: groups in cells, the values of a group, and bounds of cells."""
@@ -18,7 +19,9 @@ Part = tuple[str, exp.Select]
 
 @cache
 def _parsed(text: str) -> exp.Expr:
-    return sqlglot.parse_one(text, read="duckdb")
+    parsed = sqlglot.parse_one(text, read="duckdb")
+    drop_places(parsed)
+    return parsed
 
 
 def tree(text: str) -> Any:
@@ -38,6 +41,28 @@ def trees(*texts: str) -> list[Any]:
 def alias(expression: exp.Expr, name: str, *, quoted: bool = False) -> exp.Alias:
     """An expression under a name."""
     return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=quoted))
+
+
+def select(
+    columns: Sequence[exp.Expr],
+    source: str | exp.Expr,
+    *,
+    where: Sequence[exp.Expr | None] = (),
+    by: Sequence[exp.Expr] = (),
+) -> exp.Select:
+    """A query that columns, source and keys become part of; conditions are copied into it."""
+    table = exp.table_(source) if isinstance(source, str) else source
+    query = exp.select(*columns, copy=False).from_(table, copy=False)
+    for condition in where:
+        if condition is not None:
+            query.where(condition.copy(), copy=False)
+    return query.group_by(*by, copy=False) if by else query
+
+
+def join(query: exp.Select, table: exp.Table | str, on: exp.Expr, kind: str = "") -> None:
+    """Have a query join a table on a condition, which becomes part of it."""
+    joined = exp.table_(table) if isinstance(table, str) else table
+    query.join(joined, on=on, join_type=kind, copy=False)
 
 
 def own(name: str, table: str | None = None) -> exp.Column:
@@ -77,15 +102,14 @@ def cell_parts(question: Question, rows: str) -> list[Part]:
     """The parts that count each group's selected rows by cell: k0, k1, …, group_id, hits, cell."""
     by = [published_column(name) for name in question.group_by]
     keys = [alias(of.copy(), key) for of, key in zip(by, key_names(question), strict=True)]
-    selected = exp.select(*keys, own(GROUP_ID), tree("COUNT(*) AS hits")).from_(rows)
-    if question.condition is not None:
-        selected = selected.where(question.condition)
+    columns = [*keys, own(GROUP_ID), tree("COUNT(*) AS hits")]
+    selected = select(columns, rows, where=[question.condition], by=[*by, own(GROUP_ID)])
     cell: exp.Expr = exp.Literal.number(1)
     if keys:
         ranked = exp.Order(expressions=[exp.Ordered(this=key) for key in keys_of(question)])
         cell = exp.Window(this=exp.DenseRank(), order=ranked, over="OVER")
-    numbered = exp.select(tree("selected.*"), alias(cell, "cell")).from_("selected")
-    return [("selected", selected.group_by(*by, own(GROUP_ID))), (CELLED, numbered)]
+    numbered = select([tree("selected.*"), alias(cell, "cell")], "selected")
+    return [("selected", selected), (CELLED, numbered)]
 
 
 def with_parts(parts: Sequence[Part], query: exp.Select) -> exp.Select:
