@@ -6,12 +6,29 @@ import sys
 
 import pytest
 
-MACHINERY = {"great_expectations", "matplotlib", "numba", "pandas", "prefect", "scipy"}
+MACHINERY = {
+    "cryptography",
+    "great_expectations",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "prefect",
+    "scipy",
+}
+    "cryptography",
+    "great_expectations",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "prefect",
+    "scipy",
+}
 DECLARING = ["sfumato.tasks.declaration.terms", "sfumato.flows.spec"]
 ANSWERING = [
     "sfumato.tasks.query.ask",
     "sfumato.tasks.query.sql.rewrite",
     "sfumato.tasks.publication.check",
+    "sfumato.tasks.verification.way_in",
     "sfumato.tasks.stages.measure",
 ]
 

@@ -11,13 +11,26 @@ from sfumato.flows.cli.terminal import echo
 if TYPE_CHECKING:
     from sfumato.tasks.publication.check import Checked
 
+UNSEEN = (
+    "that the published rows are those of the source: their values, and how many rows were read, "
+    "filtered, dropped for nulls or suppressed, are the publisher's word",
+    "what the source was, and when it was read",
+    "whom a row is about: that rows, or the values of the declared unit, are people",
+    "that columns have the roles they need: what is called insensitive, or was left out of a "
+    "promise, may still tell people apart",
+    "that no other version, and no release of another line or publisher, is about the same people",
+    "that groups and their order came from chance, drawn once and kept",
+    "that nothing but these files was given to anybody",
+)
+"""What no file of a release can show of it."""
 
-@click.command()
+
+@click.command(epilog="\n\n".join(("What files cannot show:", *(f"- {one}." for one in UNSEEN))))
 @click.argument("directory", type=click.Path(path_type=Path))
 @with_digest
 @with_limits
 def check(directory: Path, digest: str | None, limits: tuple[str, ...]) -> None:
-    """Verify a published release from its files alone."""
+    """Verify a published release from its files alone, and say who signed it."""
     from sfumato.tasks.publication.check import Checked
     from sfumato.tasks.publication.check import check as check_release
 
@@ -29,6 +42,9 @@ def check(directory: Path, digest: str | None, limits: tuple[str, ...]) -> None:
     release = way_in_by(digest, limits, checking).open(directory)
     _tell(directory, found[0])
     echo(f"{directory}: {release.author}")
+    echo("What these files cannot show, whoever made them:")
+    for one in UNSEEN:
+        echo(f"  - {one}")
 
 
 def _tell(directory: Path, checked: "Checked") -> None:

@@ -1,0 +1,48 @@
+"""What a check says that it cannot see, and what a query of unsigned files imports."""
+
+import json
+import subprocess
+import sys
+
+from sfumato.flows.cli.analyst.check import UNSEEN
+from sfumato.flows.cli.main import run
+
+
+def test_a_check_ends_with_what_it_cannot_show(small, capsys):
+    assert run(["check", str(small.publish("one").directory)]) == 0
+    last = capsys.readouterr().out.partition("What these files cannot show")[2]
+    assert last.splitlines()[1:] == [f"  - {one}" for one in UNSEEN]
+    for words in ("rows were read", "unit", "source", "other version", "same people"):
+        assert words in last
+
+
+def test_a_refused_release_is_told_nothing_more(small, capsys):
+    release = small.publish("one").directory
+    assert run(["check", str(release), "--digest", "0" * 64]) == 3
+    shown = capsys.readouterr()
+    assert (shown.out, len(shown.err.splitlines())) == ("", 1)
+
+
+def test_the_help_of_check_says_so_too(capsys):
+    assert run(["check", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    for one in UNSEEN:
+        assert f"- {one}." in told
+
+
+CODE = """
+import json, sys
+from sfumato.flows.cli.main import run
+code = run(sys.argv[1:])
+print()
+print(json.dumps([code, sorted(name.partition(".")[0] for name in sys.modules)]))
+"""
+
+
+def test_an_unsigned_release_is_asked_without_cryptography(small):
+    release = str(small.publish("one").directory)
+    arguments = ["query", release, "SELECT AVG(wage) FROM microdata", "--format", "json"]
+    done = subprocess.run([sys.executable, "-c", CODE, *arguments], capture_output=True, text=True)
+    code, modules = json.loads(done.stdout.splitlines()[-1])
+    assert code == 0
+    assert {"cryptography", "pandas", "prefect", "jinja2"} & set(modules) == set()
