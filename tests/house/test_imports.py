@@ -15,14 +15,6 @@ MACHINERY = {
     "prefect",
     "scipy",
 }
-    "cryptography",
-    "great_expectations",
-    "matplotlib",
-    "numba",
-    "pandas",
-    "prefect",
-    "scipy",
-}
 DECLARING = ["sfumato.tasks.declaration.terms", "sfumato.flows.spec"]
 ANSWERING = [
     "sfumato.tasks.query.ask",
