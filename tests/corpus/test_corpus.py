@@ -24,7 +24,7 @@ pytestmark = pytest.mark.parametrize(
 
 def test_check_verifies_every_version_under_its_announced_digest(line):
     for number, version in read_record(line.public).versions.items():
-        assert check(line.public / number, version.digest)
+        assert check(line.public / number, version.digest).verdicts
 
 
 def test_queries_are_answered_as_they_were(line):
@@ -65,4 +65,4 @@ def test_the_line_goes_on_with_other_people(copied, tmp_path):
     record = read_record(copied.public)
     assert (found.existed, found.directory.name, record.current) == (False, "0003", "0003")
     assert record.versions["0003"].predecessor == record.versions["0002"].digest
-    assert check(found.directory)
+    assert check(found.directory).verdicts

@@ -37,13 +37,13 @@ def test_killed_at(point, small, start):
     seen = [v for v in versions(small) if v.name.isdigit()]
     assert len(seen) == (point in POINTS[-2:])
     for version in seen:
-        assert check(version)
+        assert check(version).verdicts
     again = start("release", str(small.spec))
     out, said = again.communicate(timeout=120)
     assert again.returncode == 0, said
     assert out.splitlines()[-1] == str(small.folder / "public" / "wages" / "0001")
     (version,) = versions(small)
-    assert check(version)
+    assert check(version).verdicts
     assert read_record(version.parent).versions["0001"].accuracy
     runs = small.folder.parent / "work" / "wages" / "runs"
     assert [p for p in runs.iterdir() if p.is_dir()] == []
@@ -65,4 +65,4 @@ def test_two_runs_at_once(same, small, start):
     found = versions(small)
     assert [v.name for v in found] == (["0001"] if same else ["0001", "0002"])
     for version in found:
-        assert check(version)
+        assert check(version).verdicts

@@ -78,7 +78,7 @@ def test_publishes_and_shows_what_watchers_need(small, run_apart, prefect_api):
     assert code == 0, said
     version = small.folder / "public" / "wages" / "0001"
     assert out.splitlines()[-1] == str(version)
-    assert check(version)
+    assert check(version).verdicts
     shown = artifacts(prefect_api)
     tables = {"wages-at-stake", "wages-risk", "wages-homogeneity", "wages-singling-out"}
     keys = tables | {

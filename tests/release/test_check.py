@@ -63,7 +63,7 @@ def test_accepts_what_was_published(release):
     assert verdict.holds
     assert promise.k == 3
     sealed = json.loads((release / "datapackage.json").read_text())["sfumato"]["digest"]
-    assert check(release, sealed)
+    assert check(release, sealed).verdicts
     with pytest.raises(PromiseError, match="announced"):
         check(release, "0" * 64)
 
@@ -94,7 +94,7 @@ def test_any_byte_of_any_file(forged, resealed):
             (forged / "datapackage.json").write_bytes(seal)
             path.write_bytes(original)
     assert refused > 40
-    assert check(forged)
+    assert check(forged).verdicts
 
 
 def test_a_row_removed(forged):

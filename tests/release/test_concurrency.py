@@ -36,7 +36,7 @@ def whole_versions(line):
     assert found == sorted(record.versions)
     assert not list(line.glob(".staging-*"))
     for name in found:
-        assert check(line / name, record.versions[name].digest)
+        assert check(line / name, record.versions[name].digest).verdicts
     return found
 
 

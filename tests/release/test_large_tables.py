@@ -54,4 +54,4 @@ def test_a_release_with_more_groups_than_a_dictionary_page_holds(small):
         publish={"uri": "public", "formats": ["parquet"]},
         evaluate={},
     )
-    assert check(small.publish("one").directory)
+    assert check(small.publish("one").directory).verdicts

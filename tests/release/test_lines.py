@@ -120,7 +120,7 @@ def test_killed_before_the_record_the_next_run_completes_it(small, line, monkeyp
     published = small.publish("another draw")
     assert (published.existed, published.directory.name) == (True, "0001")
     assert content(line / "0001") == appeared
-    assert check(published.directory, read_record(line).versions["0001"].digest)
+    assert check(published.directory, read_record(line).versions["0001"].digest).verdicts
 
 
 def test_killed_before_the_record_its_units_count(small, line, monkeypatch):

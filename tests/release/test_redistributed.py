@@ -128,7 +128,7 @@ def test_a_targets_file_is_part_of_what_is_declared(small):
     first = small.publish("one")
     (promise,) = open_release(first.directory).declared.promises
     assert promise.target.given[0] == ("value", "probability")
-    assert check(first.directory)
+    assert check(first.directory).verdicts
     before = small.plan().terms.digest()
     path.write_text("\n".join([*lines, f"{wages[0]},0.5", f"{wages[1]},0.5"]))
     assert small.plan().terms.digest() != before
@@ -246,7 +246,7 @@ def test_rebuilt_as_it_was_it_is_accepted(forged):
     opened, tables = open_release(forged), tables_of(forged)
     shutil.rmtree(forged)
     write_release(forged, assess(opened.declared, tables))
-    assert check(forged)
+    assert check(forged).verdicts
 
 
 def test_a_wrong_number_of_fakes_is_refused(forged):

@@ -42,8 +42,8 @@ def test_disjoint_units_make_a_new_version(small):
     assert record.current == "0002"
     assert record.versions["0001"].status == "superseded"
     assert record.versions["0002"].predecessor == record.versions["0001"].digest
-    assert check(first)
-    assert check(second)
+    assert check(first).verdicts
+    assert check(second).verdicts
 
 
 def test_overlapping_units_are_refused(small):
@@ -104,7 +104,7 @@ def test_interrupted_anywhere_the_next_run_ends_with_one_whole_version(small, mo
     assert [p.name for p in sorted(line.iterdir()) if p.is_dir()] == ["0001"]
     assert read_record(line).current == "0001"
     assert published.existed == (point == "_record")
-    assert check(published.directory)
+    assert check(published.directory).verdicts
 
 
 def publish_apart(folder, name):
