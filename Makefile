@@ -6,7 +6,7 @@ RUN := $(VENV)/bin
 PEER := .venv-pycanon
 VIEW := $(VENV)/view
 
-.PHONY: demo test services lint types imports house bench clean
+.PHONY: demo test services all-tests lint types imports house bench clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
@@ -17,6 +17,10 @@ test: $(STAMP)
 # What needs Chromium, PostgreSQL, MariaDB or a wheel of its own.
 services: $(STAMP)
 	$(RUN)/python -m pytest -n 2 -m "browser or postgres or packaging"
+
+# Both in one run, which sets up what they share once.
+all-tests: $(STAMP)
+	$(RUN)/python -m pytest -n 2
 
 lint: $(STAMP)
 	$(RUN)/ruff check
