@@ -44,6 +44,20 @@ class Release:
         return read_parquet(self.path(name))
 
 
+def require_release(directory: Path) -> None:
+    """Make sure that there is a manifest to be read.
+
+    Raises:
+        InputError: where there is none.
+    """
+    try:
+        there = (directory / MANIFEST).is_file()
+    except OSError:
+        there = False
+    if not there:
+        raise InputError(f"{directory}: no release here ({MANIFEST} is missing)")
+
+
 def open_release(directory: Path) -> Release:
     """Read a release's manifest.
 
@@ -51,13 +65,12 @@ def open_release(directory: Path) -> Release:
         InputError: where there is no release, it was made by newer software, or its manifest
             declares nothing that is understood.
     """
+    require_release(directory)
     try:
         manifest = parse_json((directory / MANIFEST).read_bytes())
         require_readable(directory / MANIFEST, manifest["sfumato"])
         declaration = {k: v for k, v in manifest["sfumato"].items() if k in Declared.model_fields}
         return Release(directory, Declared.model_validate(declaration), manifest)
-    except FileNotFoundError:
-        raise InputError(f"{directory}: no release here ({MANIFEST} is missing)") from None
     except NestingError as error:
         raise InputError(f"{directory}: {MANIFEST} is {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError, OSError) as error:

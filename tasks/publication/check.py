@@ -18,7 +18,13 @@ from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Assessment, Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, Release, open_release
+from sfumato.tasks.declaration.opened import (
+    MANIFEST,
+    SIGNATURE,
+    Release,
+    open_release,
+    require_release,
+)
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
@@ -117,8 +123,7 @@ def _compare(release: Release, assessment: Assessment, *, vouched: bool) -> Chec
 
 
 def _sealed(directory: Path, announced: str | None) -> Release:
-    if not (directory / MANIFEST).is_file():
-        raise InputError(f"{directory}: no release here ({MANIFEST} is missing)")
+    require_release(directory)
     require_regular_files(directory)
     try:
         document = read_canonical(directory / MANIFEST)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.authorship.signature import author_of
-from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
+from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release, require_release
 from sfumato.tasks.verification.integrity import require_intact, require_regular_files
 from sfumato.tasks.verification.limits import DEFAULT_LIMITS, ReadLimits, extent_within
 from sfumato.tasks.verification.record import (
@@ -51,6 +51,7 @@ class WayIn:
                 the announced one, it does not pass the check, or it is not signed as the reader's
                 trust file demands.
         """
+        require_release(directory)
         standing = files_as_they_stand(directory)
         if self.check is not None:
             self.check(directory, self.announced, self.limits)

@@ -14,7 +14,7 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.verification import integrity
+from sfumato.tasks.verification import integrity, record
 from sfumato.tasks.verification.way_in import WayIn
 from tests.release.forge import reseal
 
@@ -295,3 +295,20 @@ def test_a_change_while_it_is_checked_is_not_remembered(release, reader):
 
     WayIn(reader, check=changing).open(release)
     assert not WayIn(reader).open(release).verified
+
+
+@pytest.mark.parametrize("command", [["check"], ["query", AVERAGE], ["load", "sqlite:///x.db"]])
+def test_where_there_is_no_release_nothing_is_walked(tmp_path, monkeypatch, command, capsys):
+    monkeypatch.setattr(record, "_look", None)
+    os.mkfifo(tmp_path / MANIFEST)
+    assert run([command[0], str(tmp_path), *command[1:]]) == 2
+    assert "no release here" in capsys.readouterr().err
+    assert run([command[0], str(tmp_path / ("x" * 300)), *command[1:]]) == 2
+    assert "no release here" in capsys.readouterr().err
+
+
+def test_the_options_of_load_and_rewriting(release, reader, capsys, tmp_path):
+    place = f"sqlite:///{tmp_path}/a.db"
+    assert run(["load", str(release), place, "--digest", "0" * 64]) == 3
+    assert run(["query", str(release), AVERAGE, "--rewrite", "duckdb", "--limit", "rows=1"]) == 2
+    assert not (tmp_path / "a.db").exists()
