@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,31 @@ def readers_home(tmp_path_factory):
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
         patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
         yield home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_database():
+    """How sessions open a database: here those on tables in memory have one together.
+
+    It takes longer to open than most queries on small tables, and no session sees another's tables.
+    """
+    from sfumato.tasks.sql import session
+
+    opened = session._opened
+    shared = cache(lambda process: opened({}))  # the threads of one do not outlive a fork
+
+    def one(paths):
+        return opened(paths) if paths else shared(os.getpid()).cursor()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "_opened", one)
+        yield opened
+
+
+@pytest.fixture
+def own_databases(one_database, monkeypatch):
+    """Each session opens a database of its own, as for users."""
+    monkeypatch.setattr("sfumato.tasks.sql.session._opened", one_database)
 
 
 @pytest.fixture

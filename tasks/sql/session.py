@@ -1,7 +1,7 @@
 """DuckDB for one use: its own database in memory, the given tables, and nothing else."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,22 +26,27 @@ def session(tables: Mapping[str, pa.Table | Path]) -> Iterator[duckdb.DuckDBPyCo
     Raises:
         InputError: where a file is missing or is no Parquet file.
     """
-    connection = duckdb.connect(":memory:", config=_CONFIG)
-    try:
+    paths = {name: t.absolute() for name, t in tables.items() if isinstance(t, Path)}
+    with closing(_opened(paths)) as connection:
+        for name, table in tables.items():
+            if not isinstance(table, Path):
+                connection.register(name, table)
+        yield connection
+
+
+def _opened(paths: Mapping[str, Path]) -> duckdb.DuckDBPyConnection:
+    """A connection to a database of its own, which reads these files and no other."""
+    with ExitStack() as stack:
+        connection = stack.enter_context(closing(duckdb.connect(":memory:", config=_CONFIG)))
         connection.execute("SET enable_progress_bar = false")
-        paths = {name: t.absolute() for name, t in tables.items() if isinstance(t, Path)}
         allowed = exp.Array(expressions=[exp.Literal.string(str(p)) for p in paths.values()])
         connection.execute(f"SET allowed_paths = {allowed.sql('duckdb')}")
         for name, path in paths.items():
             _show(connection, name, path)
-        for name, table in tables.items():
-            if not isinstance(table, Path):
-                connection.register(name, table)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        yield connection
-    finally:
-        connection.close()
+        stack.pop_all()
+        return connection
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[tuple[Any, ...]]:

@@ -8,6 +8,7 @@ from sqlglot import exp
 from sfumato.expectations.errors import InputError, QueryError
 from sfumato.tasks.sql.session import fetch, session
 
+pytestmark = pytest.mark.usefixtures("own_databases")
 ROWS = pa.table({"x": [1, 2], "y": ["secret", "other"]})
 
 
