@@ -12,7 +12,9 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 _THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 _WALL_SECONDS, _CPU_SECONDS, _BYTES = 60.0, 20, 6 << 30
@@ -47,14 +49,14 @@ def import_everything() -> None:
     import pyarrow.parquet  # noqa: F401
     import sqlglot.optimizer  # noqa: F401
 
-    import sfumato.expectations.suites.gate
-    import sfumato.flows.cli.main
-    import sfumato.flows.preview
-    import sfumato.flows.release
-    import sfumato.tasks.query.ask
-    import sfumato.tasks.stages.measure  # noqa: F401
+    import sfumato.expectations
+    import sfumato.flows
+    import sfumato.tasks
     from tests.flow_here import leave_prefect_out
 
+    for package in (sfumato.expectations, sfumato.tasks, sfumato.flows):
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
     warnings.simplefilter("default")
     leave_prefect_out(_Patch)
     threads = list(Path("/proc/self/task").iterdir())

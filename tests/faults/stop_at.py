@@ -1,26 +1,73 @@
-"""Run the command, and die before or after a named function: `before:module:function`."""
+"""Die at a point: by SIGKILL, before or after a function, or before the n-th change of files.
+
+`before:module:function`, `after:module:function` and `change:n`; a point that begins with `plain,`
+leaves Prefect out of the flow, and `plain,` alone is no point.
+"""
 
 import importlib
 import os
 import signal
 import sys
+from pathlib import Path
+
+_CHANGES = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "shutil.rmtree"}
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
-def main(point, arguments):
-    when, module, name = point.split(":")
+def arm(point):
+    """Let this process die at a point."""
+    when, _, where = point.partition(":")
+    if when == "change":
+        sys.addaudithook(_Changes(int(where)))
+        return
+    module, name = where.split(":")
     owner = importlib.import_module(module)
     original = getattr(owner, name)
 
     def die(*args, **kwargs):
         if when == "after":
             original(*args, **kwargs)
-        os.kill(os.getpid(), signal.SIGKILL)
+        _die()
 
     setattr(owner, name, die)
+
+
+def _die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Changes:
+    """Counts what Python does to files below the folder of the work directory; dies at the last."""
+
+    def __init__(self, left):
+        self._left, self._below = left, str(Path(os.environ["SFUMATO_WORK"]).parent)
+
+    def __call__(self, event, arguments):
+        if not (event in _CHANGES or (event == "open" and arguments[2] & _WRITING)):
+            return
+        if str(arguments[0]).startswith(self._below):
+            self._left -= 1
+            if not self._left:
+                _die()
+
+
+def main(point, arguments):
+    """Run the command, to die at a point."""
+    point, plain = point.removeprefix("plain,"), point.startswith("plain,")
+    if plain:
+        from tests.flow_here import leave_prefect_out
+
+        leave_prefect_out(_Patch)
+    if point:
+        arm(point)
     sys.argv[1:] = arguments
     from sfumato.flows.cli.main import main as command
 
     command()
+
+
+class _Patch:
+    setattr = staticmethod(setattr)
 
 
 if __name__ == "__main__":

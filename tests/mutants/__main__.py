@@ -30,14 +30,14 @@ _MOST_SECONDS = 40.0  # of tests for one mutant, the shortest first
 def main() -> None:
     """Take a snapshot of the commit, then go on inside it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("group", choices=["first", "sample", "all"], nargs="?", default="all")
+    parser.add_argument("group", choices=list(TESTS))
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--commit", default="HEAD")
     asked = parser.parse_args()
     if "SFUMATO_MUTANTS" not in os.environ:
         _go_inside(_snapshot(asked.commit))
     _settle()
-    covered, seconds = _coverage()
+    covered, seconds = _coverage(asked.group)
     results = KEPT / "results.jsonl"
     known = {one["key"]: one for one in _lines(results)}
     wanted = list(_wanted(asked.group))
@@ -101,11 +101,11 @@ def _settle() -> None:
     worker.import_packages()
 
 
-def _coverage() -> tuple[Mapping[str, Mapping[int, Sequence[str]]], Mapping[str, float]]:
+def _coverage(group: str) -> tuple[Mapping[str, Mapping[int, Sequence[str]]], Mapping[str, float]]:
     """The tests that run each line of each file, and the seconds that each test takes."""
-    kept = Path("coverage.json")
+    kept = Path(f"coverage-{group}.json")
     if not kept.exists():
-        kept.write_text(json.dumps(_covered()), encoding="utf-8")
+        kept.write_text(json.dumps(_covered(group)), encoding="utf-8")
     document = json.loads(kept.read_text(encoding="utf-8"))
     lines = {
         file: {int(line): tests for line, tests in of_file.items()}
@@ -114,13 +114,13 @@ def _coverage() -> tuple[Mapping[str, Mapping[int, Sequence[str]]], Mapping[str,
     return lines, document["seconds"]
 
 
-def _covered() -> dict[str, Any]:
+def _covered(group: str) -> dict[str, Any]:
     def run() -> int:
         import pytest
 
         plugin, ignored = _Seconds(), [f"--ignore={file}" for file in APART]
         options = [*worker.QUIET, "--cov", "--cov-context=test", "--cov-report="]
-        code = pytest.main([*options, *ignored, *TESTS], plugins=[plugin])
+        code = pytest.main([*options, *ignored, *TESTS[group]], plugins=[plugin])
         Path("seconds.json").write_text(json.dumps(plugin.seconds), encoding="utf-8")
         return int(code)
 
@@ -158,11 +158,11 @@ class _Seconds:
 
 
 def _wanted(group: str) -> Iterator[tuple[str, Mutant]]:
-    if group in ("first", "all"):
+    if group == "sample":
+        yield from _sample()
+    else:
         for file in FIRST:
             yield from _mutants_of(file)
-    if group in ("sample", "all"):
-        yield from _sample()
 
 
 def _mutants_of(file: str) -> Iterator[tuple[str, Mutant]]:

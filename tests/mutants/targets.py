@@ -19,31 +19,35 @@ SAMPLED = ("expectations/**/*.py", "tasks/query/bounds/**/*.py")
 
 SAMPLE, SEED = 400, 20260101
 
-TESTS = (
-    "tests/randomness",
-    "tests/expectations",
-    "tests/papers",
-    "tests/private",
-    "tests/release",
-    "tests/faults",
-    "tests/forms",
-    "tests/measure",
-    "tests/laws/test_form_laws.py",
-    "tests/laws/test_partition_laws.py",
-    "tests/laws/test_canonical_order.py",
-    "tests/laws/test_permuted_is_tighter.py",
-    "tests/query/test_accuracy.py",
-    "tests/query/test_aggregates.py",
-    "tests/query/test_answer.py",
-    "tests/query/test_bounds.py",
-    "tests/query/test_bounds_of_worlds.py",
-    "tests/query/test_having.py",
-    "tests/query/test_help_table.py",
-    "tests/query/test_matched.py",
-    "tests/query/test_recoded.py",
-    "tests/query/test_recoded_truth.py",
-    "tests/query/test_subdomains.py",
-    "tests/test_doctests.py",
-)
-APART = ("tests/faults/test_kill.py", "tests/faults/test_places.py")
+TESTS = {
+    "first": (
+        "tests/randomness",
+        "tests/faults",
+        "tests/expectations/test_judged.py",
+        "tests/expectations/test_structure.py",
+        "tests/expectations/test_suites.py",
+        "tests/forms/test_split.py",
+        "tests/laws/test_canonical_order.py",
+        "tests/laws/test_form_laws.py",
+        "tests/private",
+        "tests/release/test_back_and_forth.py",
+        "tests/release/test_check.py",
+        "tests/release/test_line_state.py",
+        "tests/release/test_lines.py",
+        "tests/release/test_sealed_candidates.py",
+        "tests/release/test_versions.py",
+        "tests/test_doctests.py",
+    ),
+    "sample": (
+        "tests/expectations",
+        "tests/measure",
+        "tests/papers",
+        "tests/query/test_bounds.py",
+        "tests/query/test_bounds_of_worlds.py",
+        "tests/query/test_help_table.py",
+        "tests/query/test_matched.py",
+        "tests/test_doctests.py",
+    ),
+}
+APART = ("tests/faults/test_kill.py",)
 """Tests that run the command in other processes, which would not see a mutant."""
