@@ -79,6 +79,6 @@ class WayIn:
         return found
 
     def _keep(self, release: Release, known: Remembered, standing: Standing) -> None:
-        """Remember it, unless a file changed while it was read, or could have, unnoticed."""
-        if standing.settled and files_as_they_stand(release.directory) == standing:
+        """Remember it, unless a file changed so lately that its next change could go unnoticed."""
+        if standing.settled:
             remember(release.directory, known, self.environ)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.errors import Fault, InputError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.authorship.keys import fingerprint
 from sfumato.tasks.authorship.secret import PASSPHRASE, open_signer
-from sfumato.tasks.declaration.opened import SIGNATURE
+from sfumato.tasks.authorship.signature import sign_release
+from sfumato.tasks.declaration.opened import SIGNATURE, open_release
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity
 from tests.release.small import SPEC, people
@@ -308,6 +309,44 @@ class TestRevocation:
         code, _, said = ask(call, signed)
         assert (code, "was revoked" in said) == (3, True)
 
+    def test_a_thief_of_a_key_that_readers_know_as_revoked_names_no_successor(
+        self, call, signed, tmp_path
+    ):
+        call("keys", "trust", signed.line)
+        before = signed.keys()
+        call("keys", "revoke", "town", signed.line)
+        call("keys", "generate", "third")
+        call("keys", "rotate", "town", "third", signed.line)
+        call("keys", "trust", signed.line, "--fingerprint", fingerprint(signed.public("third")))
+        (tmp_path / "config" / "sfumato" / "trust.json").write_text(
+            (tmp_path / "config" / "sfumato" / "trust.json")
+            .read_text()
+            .replace(signed.public("third"), "0" * 64)
+        )
+        (signed.line / "keys.json").write_text(json.dumps(before))
+        call("keys", "rotate", "town", "third", signed.line)
+        thief = open_signer(tmp_path / "work" / "keys" / "third")
+        (signed.directory / SIGNATURE).unlink()
+        digest = open_release(signed.directory).manifest["sfumato"]["digest"]
+        sign_release(signed.directory, digest, thief)
+        code, _, said = ask(call, signed)
+        assert (code, "has others for wages" in said) == (3, True)
+
+    def test_whom_a_key_did_not_name_cannot_revoke_it(self, call, signed, tmp_path):
+        call("keys", "generate", "third")
+        stranger = open_signer(tmp_path / "work" / "keys" / "third")
+        town = signed.public("town")
+        pair = {"key": town, "by": stranger.key.public}
+        named = {"old": town, "new": stranger.key.public, "signature": "0" * 128}
+        revocation = {**pair, "signature": stranger.sign("revocation", pair)}
+        signed.edit_keys(lambda d: d.update(rotations=[named], revocations=[revocation]))
+        assert ask(call, signed)[0] == 0
+        named["signature"] = open_signer(tmp_path / "work" / "keys" / "town").sign(
+            "rotation", {"old": town, "new": stranger.key.public}
+        )
+        signed.edit_keys(lambda d: d.update(rotations=[named]))
+        assert ask(call, signed)[0] == 3
+
     def test_a_revoked_key_is_not_trusted_anew(self, call, signed):
         call("keys", "revoke", "town", signed.line)
         assert call("keys", "trust", signed.line)[0] == 2
@@ -378,6 +417,17 @@ class TestKeys:
         code, _, said = call("keys", "generate", "lone")
         assert (code, PASSPHRASE in said) == (2, True)
         assert not (tmp_path / "work" / "keys" / "lone").exists()
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [("public", "0" * 64), ("cost", 2**40), ("cost", "x"), ("salt", 1), ("name", "../a")],
+    )
+    def test_a_damaged_signing_key(self, call, field, value, tmp_path):
+        call("keys", "generate", "town")
+        path = tmp_path / "work" / "keys" / "town"
+        path.write_text(json.dumps({**json.loads(path.read_bytes()), field: value}))
+        with pytest.raises(Fault):
+            open_signer(path)
 
     @pytest.mark.parametrize("content", ["", "{}", "[" * 10_000, '{"name": "a", "public": 1}'])
     def test_a_damaged_trust_file_is_not_nobody(self, call, signed, content, tmp_path):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -132,6 +133,22 @@ def test_pages_that_state_other_sizes_than_the_footer(folder):
             refused += 1
         path.write_bytes(original)
     assert refused >= 9
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups", "values"), [(9, [5, 5], 5), (4, [5, -1], 5), (10, [5, 5], 6)]
+)
+def test_footers_that_contradict_themselves(rows, groups, values):
+    chunk, column = SimpleNamespace(num_values=values), SimpleNamespace()
+    footer = SimpleNamespace(
+        num_rows=rows,
+        num_columns=1,
+        num_row_groups=len(groups),
+        row_group=lambda at: SimpleNamespace(num_rows=groups[at], column=lambda _: chunk),
+        schema=SimpleNamespace(column=lambda _: column),
+    )
+    with pytest.raises(PromiseError, match="contradicts itself"):
+        limits._require_consistent(Path("x.parquet"), footer)
 
 
 @pytest.mark.parametrize("text", ["row=1", "rows=", "rows=-1", "rows=0", "rows=1e9", "rows=٣"])

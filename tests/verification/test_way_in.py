@@ -297,6 +297,14 @@ def test_a_change_while_it_is_checked_is_not_remembered(release, reader):
     assert not WayIn(reader).open(release).verified
 
 
+def test_what_changed_just_now_is_not_remembered(release, reader, monkeypatch):
+    """Within a tick of the clock a file can change twice, and its time once."""
+    monkeypatch.setattr(record, "_TICK_NS", 10**18)
+    monkeypatch.setattr(record.time, "sleep", lambda _: None)
+    assert WayIn(reader, check=check).open(release).verified
+    assert not WayIn(reader).open(release).verified
+
+
 @pytest.mark.parametrize("command", [["check"], ["query", AVERAGE], ["load", "sqlite:///x.db"]])
 def test_where_there_is_no_release_nothing_is_walked(tmp_path, monkeypatch, command, capsys):
     monkeypatch.setattr(record, "_look", None)
