@@ -1,25 +1,33 @@
 """Killed anywhere, a run leaves the old version or the new one whole, and the next run succeeds."""
 
 import signal
+from importlib import import_module
 
 import pytest
 
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.versions import read_record
+from tests.faults import whole
+from tests.faults.trials import POINTS
 
-POINTS = [
+COMMAND = [
+    "before:sfumato.tasks.validate:seal_candidate",
+    "before:sfumato.tasks.publication.publish:appear",
+    "after:sfumato.tasks.publication.publish:appear",
+]
+PLAIN = [
     "after:sfumato.tasks.ingest:write_ingested",
     "after:sfumato.tasks.deidentify:write_deidentified",
     "before:sfumato.tasks.verify:existing_version",
     "after:sfumato.tasks.anonymize:write_candidate",
     "before:sfumato.tasks.validate:assess_candidate",
-    "before:sfumato.tasks.validate:seal_candidate",
     "after:sfumato.tasks.validate:seal_candidate",
     "before:sfumato.tasks.publication.publish:stage",
     "after:sfumato.tasks.publication.publish:stage",
-    "before:sfumato.tasks.publication.publish:appear",
-    "after:sfumato.tasks.publication.publish:appear",
+    "before:sfumato.tasks.publication.publish:_record",
+    "after:sfumato.tasks.publication.publish:replace_record",
     "before:sfumato.tasks.evaluate:evaluate_release",
+    "change:60",
+    "change:75",
 ]
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -29,24 +37,38 @@ def versions(small):
     return sorted(p for p in line.glob("*") if p.is_dir()) if line.exists() else []
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_killed_at(point, small, start):
+def test_every_point_is_still_there():
+    for point in [*COMMAND, *PLAIN, *POINTS]:
+        when, _, where = point.partition(":")
+        if when != "change":
+            module, name = where.split(":")
+            assert callable(getattr(import_module(module), name)), point
+
+
+@pytest.mark.parametrize("point", COMMAND)
+def test_the_command_killed_at(point, small, start):
+    killed_and_run_again(small, start, point, "")
+
+
+@pytest.mark.parametrize("point", PLAIN)
+def test_the_flow_killed_at(point, small, start):
+    """Without Prefect, which has no part in this."""
+    killed_and_run_again(small, start, f"plain,{point}", "plain,")
+
+
+def killed_and_run_again(small, start, point, then):
     killed = start("release", str(small.spec), stop=point)
     _, said = killed.communicate(timeout=120)
     assert killed.returncode == -signal.SIGKILL, said
-    seen = [v for v in versions(small) if v.name.isdigit()]
-    assert len(seen) == (point in POINTS[-2:])
-    for version in seen:
-        assert check(version).verdicts
-    again = start("release", str(small.spec))
+    public = small.folder / "public" / "wages"
+    assert list(whole.broken(public, {})) == []
+    again = start("release", str(small.spec), stop=then)
     out, said = again.communicate(timeout=120)
     assert again.returncode == 0, said
-    assert out.splitlines()[-1] == str(small.folder / "public" / "wages" / "0001")
-    (version,) = versions(small)
-    assert check(version).verdicts
-    assert read_record(version.parent).versions["0001"].accuracy
-    runs = small.folder.parent / "work" / "wages" / "runs"
-    assert [p for p in runs.iterdir() if p.is_dir()] == []
+    assert out.splitlines()[-1] == str(public / "0001")
+    assert list(whole.versions(public)) == ["0001"]
+    assert [*whole.broken(public, {}), *whole.settled(public)] == []
+    assert list(whole.left_behind(small.folder.parent)) == []
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -41,7 +41,7 @@ POINTS = (
             "publication.publish:write_units",
             "publication.publish:appear",
             "publication.publish:_record",
-            "publication.publish:write_record",
+            "publication.publish:replace_record",
             "publication.publish:write_state",
             "stages.evaluate:record_accuracy",
         )
