@@ -6,7 +6,7 @@ RUN := $(VENV)/bin
 PEER := .venv-pycanon
 VIEW := $(VENV)/view
 
-.PHONY: demo test services all-tests lint types imports house bench clean
+.PHONY: demo test services all-tests lint types imports house bench mutants fuzz kill clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
@@ -38,6 +38,17 @@ house: $(STAMP)
 
 bench: $(STAMP) $(PEER)/.installed
 	PYCANON=$(PEER)/bin/python $(RUN)/python -m tests.benchmarks
+
+# Each goes on where it was stopped: hours in all, figures at the end.
+mutants: $(STAMP)
+	$(RUN)/python -m tests.mutants first
+	$(RUN)/python -m tests.mutants sample
+
+fuzz: $(STAMP)
+	$(RUN)/python -m tests.fuzz --inputs 10000
+
+kill: $(STAMP)
+	$(RUN)/python -m tests.faults --runs 1000 --cli 50 --worker 30
 
 $(PEER)/.installed:
 	$(PYTHON) -m venv $(PEER)
