@@ -6,7 +6,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
@@ -58,29 +60,40 @@ def database() -> Path:
     return Path(str(PREFECT_SERVER_DATABASE_CONNECTION_URL.value()).partition("///")[2])
 
 
+@dataclass(frozen=True)
+class Deployed:
+    """What a worker runs: the flow at an entrypoint, its parameters, and its work directory."""
+
+    entrypoint: str
+    parameters: Mapping[str, Any]
+    work: Path
+
+
 def run_on_worker(
-    address: str, work: Path, specs: Mapping[str, Path]
+    address: str, work: Path, deployed: Mapping[str, Deployed]
 ) -> tuple[Mapping[str, str], str]:
     """Deploy flows by their entrypoints and run each once, all on one worker.
 
     Returns:
-        The type of the last state of each run, and what the worker said.
+        The type of the last state of each run by its name, and what the worker said.
     """
     pool = f"pool-{secrets.token_hex(4)}"
     with get_client(sync_client=True) as client:
         client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
         flow, runs = client.create_flow_from_name("release"), {}
-        for number, (entrypoint, spec) in enumerate(specs.items()):
+        for number, (name, one) in enumerate(deployed.items()):
             deployment = client.create_deployment(
                 flow,
                 name=f"{pool}-{number}",
                 work_pool_name=pool,
-                entrypoint=entrypoint,
+                entrypoint=one.entrypoint,
                 path=str(ROOT),
-                job_variables={"env": {"SFUMATO_WORK": str(spec.parent / "work")}},
+                job_variables={"env": {"SFUMATO_WORK": str(one.work)}},
             )
-            run = client.create_flow_run_from_deployment(deployment, parameters={"spec": str(spec)})
-            runs[entrypoint] = run.id
+            run = client.create_flow_run_from_deployment(
+                deployment, parameters=dict(one.parameters)
+            )
+            runs[name] = run.id
         command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--run-once"]
         worker = subprocess.run(
             command,
@@ -88,8 +101,8 @@ def run_on_worker(
             env=_environment(address, work),
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=600,
         )
-        states = {entrypoint: client.read_flow_run(run).state for entrypoint, run in runs.items()}
-    types = {entrypoint: state.type.value if state else "" for entrypoint, state in states.items()}
+        states = {name: client.read_flow_run(run).state for name, run in runs.items()}
+    types = {name: state.type.value if state else "" for name, state in states.items()}
     return types, worker.stdout + worker.stderr

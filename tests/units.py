@@ -28,6 +28,8 @@ LONG = [
     "tests/query/test_having.py",
     "tests/query/test_aggregates.py",
     "tests/query/test_matched.py",
+    "tests/laws/test_every_combination.py",
+    "tests/expectations/test_model_laws.py",
 ]
 _UNITS = {file: name for name, files in SHARED.items() for file in files}
 

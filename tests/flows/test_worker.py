@@ -1,14 +1,20 @@
 """What a worker and the server behind it may know of a run that fails."""
 
+import base64
+import gzip
+import json
+import re
+import zlib
+
 import pytest
 import yaml
 
 from sfumato.tasks.publication.check import check
+from tests.faults.foreign import CANARY, STAGES
 from tests.fork_server import ROOT
 from tests.release.small import Small, people
 
-CANARY = "CANARYforeign"
-FOREIGN, OLD = "tests.faults.foreign.release", "flows.release:release"
+FOREIGN, OLD = "tests.faults.foreign.every_stage", "flows.release:release"
 pytestmark = pytest.mark.filterwarnings("default")
 
 
@@ -21,44 +27,108 @@ def deployment():
 @pytest.fixture(scope="module")
 def ran(prefect_api, tmp_path_factory):
     """Where one worker ran what, the last state of each run, and what the worker said."""
-    from tests.prefect_server import run_on_worker
+    from tests.prefect_server import Deployed, run_on_worker
 
     folder = tmp_path_factory.mktemp("worker")
-    lines = {
-        entrypoint: Small(folder / name).write(people())
-        for name, entrypoint in (
-            ("foreign", FOREIGN),
-            ("old", OLD),
-            ("deployed", deployment()["entrypoint"]),
-        )
+    lines = {name: Small(folder / name).write(people()) for name in (*STAGES, "old", "deployed")}
+    specs = {stage: str(lines[stage].spec) for stage in STAGES}
+    states = {"specs": specs, "states": str(folder / "states.json")}
+    deployed = {
+        name: Deployed(at, {"spec": str(lines[name].spec)}, lines[name].folder / "work")
+        for name, at in {"old": OLD, "deployed": deployment()["entrypoint"]}.items()
     }
-    specs = {entrypoint: line.spec for entrypoint, line in lines.items()}
-    return folder, lines, *run_on_worker(prefect_api, folder, specs)
+    deployed["foreign"] = Deployed(FOREIGN, states, folder / "work")
+    return folder, lines, *run_on_worker(prefect_api, folder, deployed)
 
 
-def test_a_foreign_exception_leaves_no_trace(ran):
+def readings(content):
+    """A file's bytes, and what is in them that is compressed or written in base64."""
+    yield content
+    for found in re.finditer(rb"[A-Za-z0-9+/_-]{24,}={0,2}", content):
+        text = found[0].rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
+        yield base64.b64decode(text[: len(text) // 4 * 4])
+    for start in (m.start() for m in re.finditer(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]", content)):
+        packed = zlib.decompressobj(wbits=47)  # gzip or zlib, as it says
+        try:
+            yield packed.decompress(content[start:], 1 << 24)
+        except zlib.error:
+            continue
+
+
+def test_readings_find_what_is_hidden():
+    plain = f"some {CANARY} text".encode()
+    hidden = [plain, gzip.compress(plain), zlib.compress(plain), base64.b64encode(plain * 3)]
+    for content in hidden:
+        assert any(CANARY.encode() in reading for reading in readings(b"..." + content + b"..."))
+    assert not any(CANARY.encode() in reading for reading in readings(b"nothing" * 99))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_foreign_exception_fails_the_run_in_one_line(ran, stage):
+    folder, _, states, said = ran
+    assert states["foreign"] == "COMPLETED", said
+    assert json.loads((folder / "states.json").read_text())[stage] == "FAILED", said
+    assert f"{stage}: Foreign at tasks/{stage}.py:" in said
+
+
+def test_foreign_exceptions_leave_no_trace(ran):
+    """Not in the database, the storage, a log or what is said, also where it is packed."""
     from tests.prefect_server import database
 
-    folder, _, states, said = ran
-    assert states[FOREIGN] == "FAILED", said
-    assert "deidentify: ValueError at tasks/deidentify.py:" in said
+    folder, _, _, said = ran
     kept = [path for path in (folder / "home").rglob("*") if path.is_file()]
-    kept += list(database().parent.iterdir())
+    kept += [path for path in database().parent.rglob("*") if path.is_file()]
+    kept += [path for path in (folder / "work").rglob("*") if path.is_file()]
+    assert (folder / "work" / "wages" / "state.json") in kept  # of the run that evaluates
     assert database() in kept
     assert CANARY not in said
-    assert [path for path in kept if CANARY.encode() in path.read_bytes()] == []
+    told = [path for path in kept for r in readings(path.read_bytes()) if CANARY.encode() in r]
+    assert told == []
+
+
+def test_no_exception_of_a_run_is_stored(ran):
+    folder, *_ = ran
+    assert not [path for path in (folder / "home").rglob("storage/*") if path.is_file()]
+
+
+def test_no_stage_is_left_of_a_run_that_failed(ran):
+    folder, *_ = ran
+    assert [path.name for path in (folder / "work" / "wages" / "runs").glob("*/*")] == []
 
 
 def test_a_deployment_of_an_old_entrypoint_says_what_to_do(ran):
     _, lines, states, said = ran
-    assert states[OLD] == "CRASHED", said
+    assert states["old"] == "CRASHED", said
     assert "this package is sfumato.flows: import it by that name, and deploy flows again" in said
-    assert not (lines[OLD].folder / "public").exists()
+    assert not (lines["old"].folder / "public").exists()
 
 
 def test_the_entrypoint_that_is_deployed_publishes(ran):
     _, lines, states, said = ran
     assert (ROOT / deployment()["parameters"]["spec"]).is_file()
-    entrypoint = deployment()["entrypoint"]
-    assert states[entrypoint] == "COMPLETED", said
-    assert check(lines[entrypoint].folder / "public" / "wages" / "0001")
+    assert states["deployed"] == "COMPLETED", said
+    assert check(lines["deployed"].folder / "public" / "wages" / "0001").verdicts
+
+
+@pytest.mark.parametrize("hidden", ["where", "sha256"])
+def test_a_deployment_takes_no_secret_as_a_parameter(prefect_api, hidden):
+    """The server refuses the run: nothing of it is stored."""
+    from prefect.client.orchestration import get_client
+    from prefect.exceptions import PrefectHTTPStatusError
+    from prefect.utilities.callables import parameter_schema
+
+    from sfumato.flows.release import release
+
+    with get_client(sync_client=True) as client:
+        flow = client.create_flow_from_name("release")
+        made = client.create_deployment(
+            flow,
+            name=f"refuses-{hidden}",
+            parameter_openapi_schema=parameter_schema(release).model_dump_for_openapi(),
+            enforce_parameter_schema=True,
+        )
+        before = len(client.read_flow_runs(limit=200))
+        parameters = {"spec": "a.yaml", "overrides": {"source": {hidden: CANARY}}}
+        with pytest.raises(PrefectHTTPStatusError):
+            client.create_flow_run_from_deployment(made, parameters=parameters)
+        assert len(client.read_flow_runs(limit=200)) == before

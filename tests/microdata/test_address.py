@@ -1,7 +1,6 @@
 """Where a source is, and whether it is the file that was meant."""
 
 import hashlib
-import re
 
 import pytest
 
@@ -56,5 +55,4 @@ def test_pin(tmp_path):
     assert values(ingested, "x") == ["yes"]
     source = Source(uri="a.csv", sha256="0" * 64)
     message = refusal(lambda: ingest(source, X, "refuse", tmp_path, {}), InputError)
-    assert re.findall("[0-9a-f]{64}", message) == [found, "0" * 64]
-    assert message.startswith("a.csv: ")
+    assert message == "a.csv: its SHA-256 is not the one that the spec pins"
