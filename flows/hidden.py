@@ -13,7 +13,7 @@ _hidden: list[SourceOverrides] = []
 
 
 @contextmanager
-def hidden(overrides: Overrides) -> Iterator[ShownOverrides]:
+def hide(overrides: Overrides) -> Iterator[ShownOverrides]:
     """Keep what is not shown while a run of this process takes what is, and yield that."""
     _hidden.append(overrides.source)
     try:

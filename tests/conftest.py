@@ -34,11 +34,12 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture(scope="session", autouse=True)
 def readers_home(tmp_path_factory):
-    """The home of what a reader's commands remember and trust, away from the user's own."""
+    """The home of what commands remember and trust, and of private work, away from the user's."""
     home = tmp_path_factory.mktemp("reader")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
         patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+        patch.setenv("XDG_STATE_HOME", str(home / "state"))
         yield home
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -13,7 +14,8 @@ from sfumato.tasks.private.workdir import line_directory, work_directory
 
 
 @pytest.fixture
-def line():
+def line(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     return line_directory(work_directory(os.environ), "some-line")
 
 
@@ -36,15 +38,11 @@ def names(place):
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_run_leaves_nothing(line, fails):
-    with pytest.MonkeyPatch.context():
-        try:
-            with scratch.run_directory(line) as found:
-                assert found.stat().st_mode & 0o777 == 0o700
-                (found / "rows").write_bytes(b"people")
-                if fails:
-                    raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            pass
+    with suppress(KeyboardInterrupt), scratch.run_directory(line) as found:
+        assert found.stat().st_mode & 0o777 == 0o700
+        (found / "rows").write_bytes(b"people")
+        if fails:
+            raise KeyboardInterrupt
     assert names(line / "runs") == []
 
 

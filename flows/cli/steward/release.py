@@ -34,7 +34,7 @@ def publish_version(spec: Path, settings: tuple[str, ...]) -> str:
     with show.stages() as listener:
         from prefect.exceptions import FailedRun
 
-        from sfumato.flows.hidden import hidden
+        from sfumato.flows.hidden import hide
         from sfumato.flows.release import release as flow
         from sfumato.tasks.private.failure import caught_failures
         from sfumato.tasks.private.progress import listening
@@ -43,7 +43,7 @@ def publish_version(spec: Path, settings: tuple[str, ...]) -> str:
             listening(listener),
             _unheard(),
             caught_failures() as failures,
-            hidden(changes) as shown,
+            hide(changes) as shown,
         ):
             try:
                 return str(flow(str(spec), shown))
