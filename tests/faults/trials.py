@@ -232,13 +232,16 @@ def old_backup(made: Path, scratch: Path) -> Iterator[Trial]:
     yield _without(trial, "versions appeared")
 
 
-def full(made: Path, scratch: Path, sizes: range) -> Iterator[Trial]:
-    """Run on file systems of some kilobytes: nothing is published, and with room the next run is.
+ROOM = {"work": range(0, 12_000, 400), "line/public": range(0, 60, 4)}  # kilobytes
+
+
+def full(made: Path, scratch: Path) -> Iterator[Trial]:
+    """Run with little room, enough for some stages: with more room, the next run publishes.
 
     Mounted in a mount namespace of the child alone; nothing where that is not permitted.
     """
-    for kilobytes in sizes:
-        for name in ("work", "line/public"):
+    for name, sizes in ROOM.items():
+        for kilobytes in sizes:
 
             def run(name: str = name, kilobytes: int = kilobytes) -> int:
                 return _on_small_disk(Path(name), kilobytes, read_only=False)
@@ -285,7 +288,8 @@ def _on_small_disk(folder: Path, kilobytes: int, *, read_only: bool) -> int:
     """Release twice with `folder` on a file system of its own: without room, then with room."""
     public = Path("line/public/wages").absolute()
     before = whole.versions(public)
-    used = sum(-(-path.stat().st_size // 4096) * 4 + 4 for path in folder.rglob("*"))
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    used = sum(-(-path.stat().st_size // 4096) * 4 for path in files)
     with _tmpfs(folder, used + kilobytes) as change:
         if read_only:
             change(None)
