@@ -7,25 +7,31 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.ask import answer, document
-from tests.corpus.lines import CORPUS, VERSIONS, FrozenLine
+from tests.corpus.lines import CORPUS, PASSPHRASE, VERSIONS, FrozenLine
 
 
 def freeze(folder: Path) -> None:
     """Publish two versions of every line of a format, and keep what queries answer."""
-    os.environ["SFUMATO_WORK"] = str(folder / "private")
+    os.environ["SFUMATO_WORK"] = str(private_directory(folder / "private"))
+    os.environ["SFUMATO_SIGNING_PASSPHRASE"] = PASSPHRASE
+    run(["keys", "generate", "corpus"])
     for spec in sorted(folder.glob("*.yaml")):
         line = FrozenLine(folder, spec.stem)
         answers = {}
         for number, source in VERSIONS.items():
             with tempfile.TemporaryDirectory() as scratch:
                 published = line.run(source, Path(scratch) / "run", seeded_keys(int(number)))
-            opened = open_release(published.directory)
-            answers[number] = [document(answer(opened, sql)) for sql in line.queries]
+            opened = replace(open_release(published.directory), verified=True)
+            found = [document(answer(opened, sql)) for sql in line.queries]
+            answers[number] = [{k: v for k, v in one.items() if k != "verified"} for one in found]
         path = folder / "answers" / f"{line.form}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(answers, indent=1) + "\n", encoding="utf-8")

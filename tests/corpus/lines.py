@@ -16,6 +16,7 @@ CORPUS = Path(__file__).parent
 FORMATS = sorted(path.name for path in CORPUS.glob("format-*"))
 VERSIONS = {"0001": "first", "0002": "second"}
 CONTINUED = "third"
+PASSPHRASE = "corpus"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import files
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.ask import answer, document
-from tests.corpus.lines import CONTINUED, VERSIONS, frozen_lines
+from tests.corpus.lines import CONTINUED, PASSPHRASE, VERSIONS, frozen_lines
 
 LINES = frozen_lines()
 NAMES = [f"{line.folder.name}-{line.form}" for line in LINES]
@@ -51,6 +51,7 @@ def test_derived_files_are_made_as_they_were(line, tmp_path):
 def copied(line, tmp_path, monkeypatch):
     copy = line.copy(tmp_path)
     monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
+    monkeypatch.setenv("SFUMATO_SIGNING_PASSPHRASE", PASSPHRASE)
     return copy
 
 
