@@ -15,7 +15,7 @@ from tests.fork_server import ROOT
 from tests.release.small import Small, people
 
 FOREIGN, OLD = "tests.faults.foreign.every_stage", "flows.release:release"
-pytestmark = pytest.mark.filterwarnings("default")
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.timeout(900)]
 
 
 def deployment():
