@@ -24,6 +24,7 @@ from tests.mutants.targets import APART, FIRST, SAMPLE, SAMPLED, SEED, TESTS
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "mutants"
 _THREADLESS = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+_WRITTEN_FOR_THEM = "tests/mutants/test_survivors.py"
 _MOST_SECONDS = 15.0  # of tests for one mutant, the shortest first
 
 
@@ -32,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("group", choices=list(TESTS))
     parser.add_argument("--minutes", type=float, default=120.0)
+    parser.add_argument("--again", action="store_true", help="survivors alone, by all tests")
     parser.add_argument("--commit", default="HEAD")
     asked = parser.parse_args()
     if "SFUMATO_MUTANTS" not in os.environ:
@@ -45,12 +47,14 @@ def main() -> None:
     end = time.monotonic() + 60 * asked.minutes
     for file, mutant in wanted:
         key = hashlib.sha256(f"{file}\n{mutant.source}".encode()).hexdigest()[:16]
-        if key in known:
+        if (known.get(key, {}).get("verdict") == "survived") != asked.again:
+            continue
+        if key in known and not asked.again:
             continue
         if time.monotonic() > end:
             break
         found = {"key": key, "file": file, "line": mutant.line, "what": mutant.what}
-        tests = _tests(covered.get(file, {}), mutant.line, seconds)
+        tests = _tests(covered.get(file, {}), mutant.line, seconds, all_=asked.again)
         if tests:
             timeout = 30 + 5 * sum(seconds.get(test, 1.0) for test in tests)
             found["verdict"], found["by"] = worker.verdict(file, mutant.source, tests, timeout)
@@ -183,14 +187,14 @@ def _sample() -> Iterator[tuple[str, Mutant]]:
 
 
 def _tests(
-    covered: Mapping[int, Sequence[str]], line: int, seconds: Mapping[str, float]
+    covered: Mapping[int, Sequence[str]], line: int, seconds: Mapping[str, float], *, all_: bool
 ) -> list[str]:
     """The shortest tests that run a line; for one that runs at import, those of its module."""
     tests = covered.get(line) or sorted({test for found in covered.values() for test in found})
-    chosen, room = [], _MOST_SECONDS
+    chosen, room = [_WRITTEN_FOR_THEM] if all_ else [], _MOST_SECONDS
     for test in sorted(tests, key=lambda one: seconds.get(one, 1.0)):
         room -= seconds.get(test, 1.0)
-        if room < 0 and chosen:
+        if room < 0 and chosen and not all_:
             break
         chosen.append(test)
     return chosen

@@ -21,6 +21,7 @@ SAMPLE, SEED = 400, 20260101
 
 TESTS = {
     "first": (
+        "tests/mutants",
         "tests/randomness",
         "tests/faults",
         "tests/expectations/test_judged.py",
@@ -28,6 +29,7 @@ TESTS = {
         "tests/expectations/test_suites.py",
         "tests/forms/test_split.py",
         "tests/laws/test_canonical_order.py",
+        "tests/papers/test_association.py",
         "tests/laws/test_form_laws.py",
         "tests/private",
         "tests/release/test_back_and_forth.py",

@@ -1,0 +1,100 @@
+"""What mutants showed that no other test had noticed."""
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.expectations.errors import Fault
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.rules.structure import NotEmpty
+from sfumato.expectations.suites.gate import judge
+from sfumato.tasks.forms.order import canonical_apart, canonical_table, is_sorted
+from sfumato.tasks.forms.permuted import permuted
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.stages.deidentify import identity
+from tests.lines import publish_prepared
+
+
+def grouped(values, groups):
+    return pa.table({"a": values, "group_id": pa.array(groups, pa.int64())})
+
+
+def test_files_are_private_unless_somebody_says_otherwise(tmp_path):
+    write_atomically(tmp_path / "file", b"")
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_replaced_by_a_version(tmp_path):
+    """The system itself would put a directory in the place of an empty one."""
+    staged, taken = tmp_path / "staged", tmp_path / "0001"
+    staged.mkdir()
+    taken.mkdir()
+    with pytest.raises(Fault, match="0001: is taken"):
+        publication.appear(staged, taken)
+    assert staged.exists()
+
+
+def test_what_a_killed_run_began_is_finished_before_anything_is_decided(small, monkeypatch):
+    plan, run = small.prepared("one")
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publication, "_record", die)
+        with pytest.raises(KeyboardInterrupt):
+            publish_prepared(plan, run)
+    known = identity(run / "deidentified")
+    found = publication.existing_version(plan.line, known, "disjoint")
+    assert found == plan.line.public / "0001"
+    assert list(read_record(plan.line.public).versions) == ["0001"]
+
+
+def test_the_gates_own_documents_are_the_stewards_alone(groups_of, tmp_path):
+    before = os.umask(0)
+    try:
+        promises = [(KAnonymity(k=1), groups_of([("g", 1)]))]
+        tables, structure = {"t": pa.table({"a": [1]})}, {"t": [NotEmpty()]}
+        judge("line", tables, structure, promises, tmp_path / "documents")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "documents").stat().st_mode & 0o777 == 0o700
+
+
+def test_groups_that_begin_alike_are_told_apart_by_what_follows():
+    """Also where they begin with the smallest value of all."""
+    one = grouped([0, 0, 1, 0, 0, 2], [0, 0, 0, 1, 1, 1])
+    other = grouped([0, 0, 2, 0, 0, 1], [0, 0, 0, 1, 1, 1])
+    assert canonical_table(one).equals(canonical_table(other))
+
+
+def test_groups_are_numbered_by_the_first_table_that_tells_them_apart():
+    tables = {"one": grouped(["x", "y"], [0, 1]), "two": grouped(["z", "z"], [0, 1])}
+    renamed = {"one": grouped(["x", "y"], [1, 0]), "two": grouped(["z", "z"], [0, 1])}
+    ordered = canonical_apart(tables)
+    assert ordered["one"].to_pydict() == {"a": ["x", "y"], "group_id": [0, 1]}
+    again = canonical_apart(renamed)
+    assert all(again[name].equals(ordered[name]) for name in ordered)
+
+
+def test_a_table_without_rows_is_sorted():
+    assert is_sorted(grouped(pa.array([], pa.int64()), []))
+    assert not is_sorted(grouped([1], [1]))
+
+
+def test_who_knows_a_sensitive_value_sees_smaller_groups():
+    schema = {
+        "age": DeclaredColumn(role="quasi-identifier", type="integer"),
+        "wage": DeclaredColumn(role="sensitive", type="integer"),
+        "debt": DeclaredColumn(role="sensitive", type="integer"),
+    }
+    columns = {"age": [1, 2, 3, 4], "wage": [1, 1, 2, 2], "debt": [5, 6, 7, 8]}
+    table = pa.table({**columns, "group_id": np.zeros(4, dtype=np.int64)})
+    tables = {"microdata": table}
+    assert permuted.groups(tables, schema, ["age"], ["debt"]).sizes.tolist() == [4]
+    assert permuted.groups(tables, schema, ["age", "wage"], ["debt"]).sizes.tolist() == [2, 2]
