@@ -69,6 +69,10 @@ class SpecParts(StrictPart):
         Literal["all", "published-only"],
         Field(description="what Prefect is shown: counts of the source too, or none of these"),
     ] = "all"
+    stages: Annotated[
+        Literal["plain", "encrypted"],
+        Field(description="microdata on disk while a run lasts; its key is in memory alone"),
+    ] = "plain"
     retain: Annotated[
         int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
     ] = 0

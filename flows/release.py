@@ -1,5 +1,6 @@
 """The release flow: from a source that nobody may see to a version that everybody may."""
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
@@ -15,6 +16,7 @@ from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.deidentify import deidentify
 from sfumato.tasks.evaluate import evaluate
 from sfumato.tasks.ingest import ingest
+from sfumato.tasks.microdata.at_rest import encrypted_below
 from sfumato.tasks.policy import private_flow
 from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publish import publish
@@ -43,7 +45,10 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> str:
     if warning := open_home(environ):
         get_logger("sfumato").warning(warning)
     plan = plan_run(Path(spec), whole(overrides))
-    with run_directory(plan.line.private, plan.spec.retain) as run:
+    with (
+        run_directory(plan.line.private, plan.spec.retain) as run,
+        encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
+    ):
         return str(_publish(plan, run))
 
 

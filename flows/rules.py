@@ -174,6 +174,15 @@ def _not_yet(spec: SpecParts) -> None:
         raise ValueError("approval: this version has no step at which a release is approved")
 
 
+def _stages(spec: SpecParts) -> None:
+    if spec.stages == "encrypted" and (spec.retain or spec.approval == "required"):
+        which = "retain" if spec.retain else "approval"
+        raise ValueError(
+            f"{which}: needs stages that a later run can read, and those of stages: encrypted "
+            "nobody can"
+        )
+
+
 RULES: tuple[Callable[[SpecParts], None], ...] = (
     _names,
     _roles,
@@ -184,5 +193,6 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _partition,
     _form,
     _workloads,
+    _stages,
     _not_yet,
 )

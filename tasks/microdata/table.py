@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.groups.counting import Coded, numbers_of, pack
+from sfumato.tasks.microdata.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.schema.columns import Role
 
 
@@ -160,8 +160,8 @@ def save(microdata: Microdata, directory: Path) -> None:
     names = [column.name for column in microdata.columns]
     codes = pa.table([pa.array(column.codes) for column in microdata.columns], names=names)
     values = pa.table([_as_one_list(column.values) for column in microdata.columns], names=names)
-    pq.write_table(codes, directory / "codes.parquet")
-    pq.write_table(values, directory / "values.parquet")
+    write_stage_table(codes, directory / "codes.parquet")
+    write_stage_table(values, directory / "values.parquet")
     roles = {"rows": microdata.rows, "roles": {c.name: c.role for c in microdata.columns}}
     (directory / "microdata.json").write_text(json.dumps(roles), encoding="utf-8")
 
@@ -169,8 +169,8 @@ def save(microdata: Microdata, directory: Path) -> None:
 def load(directory: Path) -> Microdata:
     """Read what `save` wrote."""
     described = json.loads((directory / "microdata.json").read_text(encoding="utf-8"))
-    codes = pq.read_table(directory / "codes.parquet")
-    values = pq.read_table(directory / "values.parquet")
+    codes = read_stage_table(directory / "codes.parquet")
+    values = read_stage_table(directory / "values.parquet")
     columns = tuple(
         Column(
             name,

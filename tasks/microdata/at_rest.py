@@ -1,0 +1,85 @@
+"""Microdata at rest in stages: as they are, or encrypted with a key that no disk has.
+
+A run draws a key and keeps it in memory. Whatever is left of its stages when it is killed cannot be
+read by anybody, not by a later run either.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.expectations.errors import Fault
+
+_PIECE = 1 << 26  # bytes that are encrypted at once
+_NONCE = 12
+_keys: dict[Path, bytes] = {}
+
+
+@contextmanager
+def encrypted_below(run: Path) -> Iterator[None]:
+    """Encrypt what is written below a directory, for as long as this lasts."""
+    _keys[run] = os.urandom(32)
+    try:
+        yield
+    finally:
+        del _keys[run]
+
+
+def write_stage_table(table: pa.Table, path: Path) -> None:
+    """Write a table of a stage, encrypted where its run is."""
+    key = _key_of(path)
+    if key is None:
+        pq.write_table(table, path)
+        return
+    content = pa.BufferOutputStream()
+    pq.write_table(table, content)
+    with path.open("wb") as file:
+        for piece in _encrypted(key, memoryview(content.getvalue()), path.name):
+            file.write(piece)
+
+
+def read_stage_table(path: Path) -> pa.Table:
+    """Read a table of a stage.
+
+    Raises:
+        Fault: where it was encrypted by another run, or is damaged.
+    """
+    key = _key_of(path)
+    if key is None:
+        return pq.read_table(path)
+    return pq.read_table(pa.BufferReader(_decrypted(key, path)))
+
+
+def _key_of(path: Path) -> bytes | None:
+    return next((_keys[folder] for folder in path.parents if folder in _keys), None)
+
+
+def _encrypted(key: bytes, content: memoryview, name: str) -> Iterator[bytes]:
+    """Each piece behind its own nonce, bound to its place in the file."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    cipher = AESGCM(key)
+    for number, start in enumerate(range(0, len(content), _PIECE)):
+        nonce, end = os.urandom(_NONCE), start + _PIECE
+        place = f"{name} {number} {end >= len(content)}".encode()
+        yield nonce + cipher.encrypt(nonce, bytes(content[start:end]), place)
+
+
+def _decrypted(key: bytes, path: Path) -> bytes:
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    cipher, content = AESGCM(key), path.read_bytes()
+    size, pieces = _NONCE + _PIECE + 16, []
+    try:
+        for number, start in enumerate(range(0, len(content), size)):
+            piece, end = content[start : start + size], start + size
+            place = f"{path.name} {number} {end >= len(content)}".encode()
+            pieces.append(cipher.decrypt(piece[:_NONCE], piece[_NONCE:], place))
+    except InvalidTag:
+        raise Fault(f"{path.name}: is not as this run encrypted it") from None
+    return b"".join(pieces)
