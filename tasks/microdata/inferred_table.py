@@ -21,7 +21,7 @@ from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
 from sfumato.tasks.microdata.readers.inferred import format_of, read_files
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.readers.typed import adopt, parse, type_of
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.files import unreadable
 
@@ -73,9 +73,7 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
         raise InputError(f"{place}: cannot be read ({reason})") from None
     except pa.ArrowException:
         raise InputError(f"{place}: cannot be read as a table") from None
-    return Microdata(
-        tuple(encode(name, "insensitive", _plain(table[name])) for name in wanted), table.num_rows
-    )
+    return Microdata(tuple(_encoded(name, table[name], place) for name in wanted), table.num_rows)
 
 
 def _table(place: str, wanted: Sequence[str], written: Written) -> pa.Table:
@@ -230,6 +228,15 @@ def _adopted(table: pa.Table, types: Mapping[str, ColumnType], file: str) -> pa.
             values = values.cast(values.type.value_type)
         table = table.set_column(number, name, values)
     return table
+
+
+def _encoded(name: str, values: pa.ChunkedArray, place: str) -> Column:
+    """The column in codes, where its values can be compared."""
+    try:
+        return encode(name, "insensitive", _plain(values))
+    except pa.ArrowException:
+        rule = f"values of type {values.type} cannot be put in an order"
+        raise InputError(f"{place}: column {name!r}: {rule}") from None
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

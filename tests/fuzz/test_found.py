@@ -1,0 +1,27 @@
+"""Inputs that fuzzing found, each refused in one line since."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.flows.cli.main import run
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1.5, 2.5], pa.float16()),
+        pa.array([[1], [2]]),
+        pa.array([{"a": 1}, {"a": 2}]),
+        pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int8())),
+    ],
+    ids=["half floats", "lists", "structs", "maps"],
+)
+def test_values_without_an_order_cannot_be_measured(values, tmp_path, capfd):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"age": values, "wage": [1, 2]}), path)
+    assert run(["measure", str(path), "--qi", "age", "--sensitive", "wage"]) == 2
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "column 'age': values of type" in shown.err
+    assert len(shown.err.splitlines()) == 1
