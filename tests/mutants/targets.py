@@ -21,6 +21,7 @@ SAMPLE, SEED = 400, 20260101
 
 TESTS = {
     "first": (
+        "tests/authorship",
         "tests/mutants",
         "tests/randomness",
         "tests/faults",

@@ -10,9 +10,14 @@ from sfumato.expectations.errors import Fault
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.structure import NotEmpty
 from sfumato.expectations.suites.gate import judge
-from sfumato.tasks.forms.order import canonical_apart, canonical_table, is_sorted
+from sfumato.tasks.forms.order import (
+    canonical_apart,
+    canonical_table,
+    canonical_with,
+    is_sorted,
+)
 from sfumato.tasks.forms.permuted import permuted
-from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -27,6 +32,11 @@ def grouped(values, groups):
 def test_files_are_private_unless_somebody_says_otherwise(tmp_path):
     write_atomically(tmp_path / "file", b"")
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_lock_that_cannot_be_taken_is_a_fault(tmp_path):
+    with pytest.raises(Fault, match="lock: cannot be locked"), locked(tmp_path / "no" / "lock"):
+        pass
 
 
 def test_nothing_is_replaced_by_a_version(tmp_path):
@@ -80,6 +90,13 @@ def test_groups_are_numbered_by_the_first_table_that_tells_them_apart():
     assert ordered["one"].to_pydict() == {"a": ["x", "y"], "group_id": [0, 1]}
     again = canonical_apart(renamed)
     assert all(again[name].equals(ordered[name]) for name in ordered)
+
+
+def test_groups_that_one_table_does_not_tell_apart_are_ordered_by_the_other():
+    shown, counts = pa.array(["x", "x"]), pa.array([1, 2])
+    one = canonical_with({"qit": grouped(shown, [0, 1]), "st": grouped(counts, [0, 1])}, "qit")
+    two = canonical_with({"qit": grouped(shown, [0, 1]), "st": grouped(counts, [1, 0])}, "qit")
+    assert all(one[name].equals(two[name]) for name in one)
 
 
 def test_a_table_without_rows_is_sorted():
