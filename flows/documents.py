@@ -92,6 +92,23 @@ def parse_yaml(text: str) -> Any:
     return document
 
 
+def require_exact_integers(place: Path, document: Any, key: str = "") -> None:
+    """Refuse integers that JSON cannot hold exactly: a manifest has to say what a spec says.
+
+    Raises:
+        SpecError: naming the key.
+    """
+    if isinstance(document, dict | list):
+        items = document.items() if isinstance(document, dict) else enumerate(document)
+        for name, value in items:
+            require_exact_integers(place, value, f"{key}.{name}" if key else str(name))
+    elif isinstance(document, int) and abs(document) > _LARGEST:
+        raise SpecError(f"{place}: {key}: an integer may be at most 2^53 - 1")
+
+
+_LARGEST = 2**53 - 1
+
+
 def read_yaml(path: Path) -> Any:
     """Read YAML in which no key stands twice.
 

@@ -64,7 +64,10 @@ def _unit(spec: SpecParts) -> None:
     if spec.unit == "row" and units:
         raise ValueError(f"unit: `row` contradicts unit: true of {units[0]!r}")
     if spec.unit not in (None, "row", *units):
-        raise ValueError(f"unit: {spec.unit!r} is not an identifier with unit: true")
+        raise ValueError(
+            f"unit: {spec.unit!r} is not an identifier with unit: true (write "
+            f"{spec.unit}: {{role: identifier, unit: true}} among the columns)"
+        )
 
 
 def _scopes(spec: SpecParts) -> None:

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.flows.documents import parse_yaml, read_yaml, readable
+from sfumato.flows.documents import parse_yaml, read_yaml, readable, require_exact_integers
 from sfumato.flows.parts import SpecParts, StrictPart
 from sfumato.flows.rules import RULES
 from sfumato.tasks.declaration.terms import Format, Terms
@@ -124,6 +124,7 @@ def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
     if not isinstance(document, dict):
         raise SpecError(f"{path}: not a mapping of keys")
     changes = (overrides or Overrides()).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    require_exact_integers(path, document)
     merged = _merged(document, {k: v for k, v in changes.items() if v not in (None, {})})
     try:
         return ReleaseSpec.model_validate(merged)

@@ -8,7 +8,7 @@ from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from pydantic import ConfigDict, Field, PlainSerializer, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
@@ -55,7 +55,17 @@ def exact(number: int | str | None) -> Number:
     return inf if number == "infinite" else Fraction(number)
 
 
-ExactNumber = Annotated[Decimal, PlainSerializer(plain, return_type=int | str)]
+def _bounded(number: Decimal) -> Decimal:
+    """Refuse numbers whose fractions would fill the memory: 1e999999999 is an integer, too."""
+    if number and max(abs(number.adjusted()), len(number.as_tuple().digits)) > _PLACES:
+        raise ValueError(f"a number may have at most {_PLACES} places before and after the point")
+    return number
+
+
+_PLACES = 40
+ExactNumber = Annotated[
+    Decimal, AfterValidator(_bounded), PlainSerializer(plain, return_type=int | str)
+]
 
 
 Worst = tuple[Mapping[str, Number], int]

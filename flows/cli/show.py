@@ -3,8 +3,10 @@
 import csv
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
+from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any
 
 from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
@@ -12,6 +14,9 @@ from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
 if TYPE_CHECKING:
     from sfumato.tasks.private.progress import Listener
     from sfumato.tasks.query.ask import Answer
+
+_SIX_DIGITS = 100_000
+_DECIMALS = 20
 
 
 def failure(message: str) -> None:
@@ -136,16 +141,34 @@ def _cell(value: Any) -> str:
     if value.lower is None:
         return "none selected"
     empty = " or null" if value.may_be_empty else ""
-    if value.lower == value.upper:
-        return f"{_number(value.lower)}{empty}"
-    expected = "" if value.estimate is None else f" (≈ {_number(value.estimate)})"
-    return f"{_number(value.lower)} … {_number(value.upper)}{expected}{empty}"
+    lower, upper = number(value.lower, floor), number(value.upper, ceil)
+    if lower == upper:
+        return f"{lower}{empty}"
+    known = value.estimate is None or value.lower == value.upper
+    expected = "" if known else f" (≈ {number(value.estimate, round)})"
+    return f"{lower} … {upper}{expected}{empty}"
 
 
-def _number(value: Any) -> str:
-    if isinstance(value, int) or not hasattr(value, "__float__"):
+def number(value: Any, rounded: Callable[[Fraction], int]) -> str:
+    """A number to be read: two decimals, or as many as give six digits; `rounded` says which way.
+
+    Bounds are rounded outwards, so that they still contain the truth.
+
+    >>> number(Fraction(1, 3), floor), number(Fraction(20_001, 10), ceil)
+    ('0.333333', '2,000.10')
+    """
+    finite = not isinstance(value, float) or isfinite(value)
+    if isinstance(value, int) or not hasattr(value, "__float__") or not finite:
         return str(value)
-    return f"{float(value):,.2f}"
+    exact = Fraction(value)
+    digits = 2
+    while exact and digits < _DECIMALS and abs(exact) * 10**digits < _SIX_DIGITS:
+        digits += 1
+    whole, part = divmod(abs(scaled := rounded(exact * 10**digits)), 10**digits)
+    decimals = f"{part:0{digits}d}"
+    while len(decimals) > 2 and decimals.endswith("0"):
+        decimals = decimals[:-1]
+    return f"{'-' if scaled < 0 else ''}{whole:,}.{decimals}"
 
 
 def _flat(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

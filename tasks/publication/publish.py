@@ -106,7 +106,7 @@ def _still_there(line: Line, number: str, record: Record) -> str:
     if number not in record.versions or not (line.public / number).is_dir():
         raise PromiseError(
             f"version {number} of this source and spec was published, but is gone from "
-            f"{line.public}: put it back"
+            f"{line.public}: put it back, or publish to the directory where it is"
         )
     if record.versions[number].status == "withdrawn":
         raise PromiseError(f"version {number} of this source and spec was withdrawn")
@@ -143,14 +143,14 @@ def _next(line: Line) -> str:
 def stage(line: Line, candidate: Candidate) -> Path:
     """A whole release beside its place, which passed the check that everyone can run."""
     staging = line.public / f"{_STAGING}{secrets.token_hex(8)}"
-    staging.mkdir()
+    staging.mkdir(mode=0o700)
     shutil.copytree(candidate.release, staging, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    staging.chmod(0o700)  # until it appears: what is left of a killed run is nobody's to copy
     require_sealed(staging, candidate.sha256)
     check(staging)
     _sign(line, staging)
     for path in staging.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o444)
-    staging.chmod(0o755)
     sync_tree(staging)
     return staging
 
@@ -194,6 +194,12 @@ def appear(staging: Path, place: Path) -> None:
         raise Fault(f"{place}: is taken")
     os.rename(staging, place)  # noqa: PTH104 - said as what it is
     sync_directory(place.parent)
+    _open_to_all(place)
+
+
+def _open_to_all(place: Path) -> None:
+    place.chmod(0o755)
+    sync_directory(place)
 
 
 def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None:
@@ -215,6 +221,7 @@ def recover(line: Line) -> None:
     number, known = pending
     place = line.public / number
     if place.is_dir() and _digest(place) == known.digest:
+        _open_to_all(place)
         _record(line, number, known, _made(place))
         return
     state = read_state(line.private)

@@ -119,7 +119,9 @@ def _require_free(database: TargetDatabase, loaded: _Loaded, replace: bool) -> N
     there = {name.casefold() for (name,) in database.execute(database.dialect.access.existing)}
     for name in [*loaded.tables, *(view.name for view in loaded.views)]:
         if name.casefold() in there:
-            raise InputError(f"{database.place}: there is a table {name!r} already")
+            raise InputError(
+                f"{database.place}: there is a table {name!r} already (--replace does away with it)"
+            )
 
 
 def _in_one(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:

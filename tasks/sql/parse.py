@@ -10,6 +10,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from sfumato.expectations.errors import QueryError
 
 MAX_CHARACTERS = 100_000
+_PLACES = 400  # a double has as many
 _DUCKDB = Dialect.get_or_raise("duckdb")
 
 
@@ -37,8 +38,16 @@ def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
         raise QueryError(f"cannot be parsed ({type(error).__name__})") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Expression):
         raise QueryError("nothing is asked" if trees in ([], [None]) else "one thing at a time")
+    _require_small_numbers(trees[0])
     drop_places(trees[0])
     return trees[0]
+
+
+def _require_small_numbers(tree: exp.Expr | None) -> None:
+    """Refuse a number that would fill the memory where it is exact."""
+    for node in tree.find_all(exp.Literal) if tree is not None else ():
+        if not node.is_string and abs(Decimal(node.name).adjusted()) > _PLACES:
+            raise QueryError(f"a number has more than {_PLACES} places before or after its point")
 
 
 def drop_places(tree: exp.Expr) -> None:

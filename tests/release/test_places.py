@@ -9,6 +9,7 @@ from sfumato.expectations.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication import publish as publication
 from tests.release.small import SPEC, people
 
 
@@ -112,3 +113,31 @@ def test_a_pinned_source_that_changed_is_refused_without_its_digest(small):
     with pytest.raises(InputError, match="not the one that the spec pins") as refused:
         small.publish("one")
     assert found not in str(refused.value)
+
+
+def test_what_is_staged_is_nobodys_to_copy(small, monkeypatch):
+    """A killed run leaves its staged release behind: others cannot enter it."""
+    seen = []
+
+    def look(staging, place):
+        seen.append(staging.stat().st_mode & 0o777)
+        appear(staging, place)
+
+    appear = publication.appear
+    monkeypatch.setattr(publication, "appear", look)
+    version = small.publish("one").directory
+    assert seen == [0o700]
+    assert version.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_version_that_had_not_been_opened_is_opened_by_the_next_run(small, monkeypatch):
+    def kill(_place):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publication, "_open_to_all", kill)
+        with pytest.raises(KeyboardInterrupt):
+            small.publish("one")
+    again = small.publish("two")
+    assert again.existed
+    assert again.directory.stat().st_mode & 0o777 == 0o755

@@ -34,7 +34,10 @@ def generate(name: str) -> None:
 
     key = draw(_work(), name)
     echo(str(key))
-    show.say("keep a copy of it: nothing else can sign, rotate or revoke in its name")
+    show.say(
+        f"keep a copy of $SFUMATO_WORK/keys/{name}: nothing else can sign, rotate or revoke in its "
+        "name"
+    )
 
 
 @keys.command()
