@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.structure import NotEmpty
+from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
 from sfumato.tasks.forms.order import (
     canonical_apart,
@@ -17,11 +18,16 @@ from sfumato.tasks.forms.order import (
     is_sorted,
 )
 from sfumato.tasks.forms.permuted import permuted
+from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 from tests.lines import publish_prepared
 
 
@@ -74,6 +80,39 @@ def test_the_gates_own_documents_are_the_stewards_alone(groups_of, tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "documents").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_failure_of_the_gate_tells_nothing_of_the_data(groups_of, monkeypatch):
+    def fail(*_):
+        raise ValueError("CANARY")
+
+    monkeypatch.setattr(gate.gx, "ExpectationSuite", fail)
+    promises = [(KAnonymity(k=1), groups_of([("g", 1)]))]
+    with pytest.raises(PromiseError, match="could not be evaluated") as caught:
+        judge("line", {"t": pa.table({"a": [1]})}, {"t": [NotEmpty()]}, promises)
+    assert "CANARY" not in str(caught.value)
+
+
+def test_what_stands_beside_the_data_of_a_candidate_is_not_sealed(small):
+    plan, run = small.prepared("one")
+    candidate = run / "candidate"
+    (candidate / "release" / "stray").mkdir()
+    (candidate / "release" / "stray.txt").write_text("stray")
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    assert not list((candidate / "release").glob("stray*"))
+
+
+def test_suppressed_rows_are_not_permuted():
+    columns = (
+        encode("age", "quasi-identifier", pa.array([1, 2, 3])),
+        encode("wage", "sensitive", pa.array([7, 8, 9])),
+    )
+    partition = Partition(np.array([0, -1, 0]))
+    parameters = PermutedParameters(method="permuted")
+    shown = permuted.publish(Microdata(columns, 3), partition, parameters, seeded_keys(1))
+    table = shown["microdata"]
+    assert table["age"].to_pylist() == [1, 3]
+    assert sorted(table["wage"].to_pylist()) == [7, 9]
 
 
 def test_groups_that_begin_alike_are_told_apart_by_what_follows():
