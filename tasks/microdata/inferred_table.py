@@ -71,7 +71,7 @@ def read_inferred(place: str, columns: Sequence[str], written: Written) -> Micro
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "not a readable table"
         raise InputError(f"{place}: cannot be read ({reason})") from None
-    except pa.ArrowException:
+    except (pa.ArrowException, UnicodeError):
         raise InputError(f"{place}: cannot be read as a table") from None
     return Microdata(tuple(_encoded(name, table[name], place) for name in wanted), table.num_rows)
 

@@ -25,3 +25,11 @@ def test_values_without_an_order_cannot_be_measured(values, tmp_path, capfd):
     assert shown.out == ""
     assert "column 'age': values of type" in shown.err
     assert len(shown.err.splitlines()) == 1
+
+
+def test_a_column_whose_name_is_not_text_cannot_be_measured(tmp_path, capfd):
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"town": [1], "wage": [1]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"town", b"tow\xe8"))
+    assert run(["measure", str(path), "--qi", "town", "--sensitive", "wage"]) == 2
+    assert capfd.readouterr().err == f"sfumato: {path}: cannot be read as a table\n"
