@@ -87,10 +87,16 @@ def answer(found: "Answer") -> None:
     rows = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
     if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
         echo("≈ is an estimate, without guarantee")
-    unsure = "estimates" if found.verified else "bounds of files that are not verified,"
-    kind = "guaranteed bounds" if found.guaranteed else f"{unsure} without guarantee"
-    left_out = ", ".join(f"{n} {why}" for why, n in found.not_represented.items() if n)
-    echo(f"{kind} over the represented rows{f'; not represented: {left_out}' if left_out else ''}")
+    left_out = ", ".join(f"{n} ({why})" for why, n in found.not_represented.items() if n)
+    echo(f"{_standing(found)}{f'; rows not represented: {left_out}' if left_out else ''}")
+
+
+def _standing(found: "Answer") -> str:
+    if found.guaranteed:
+        return "guaranteed bounds over the represented rows"
+    if not found.verified:
+        return "bounds over the represented rows, without guarantee: the files are not verified"
+    return "estimates over the represented rows, without guarantee"
 
 
 @contextmanager

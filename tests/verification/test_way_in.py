@@ -106,7 +106,7 @@ def test_a_release_that_nobody_checked_is_answered_unverified(ask):
 def test_people_are_told_too(release, reader, capsys):
     assert run(["query", str(release), AVERAGE]) == 0
     shown = capsys.readouterr()
-    assert "not verified, without guarantee" in shown.out
+    assert "without guarantee: the files are not verified" in shown.out
     assert "guaranteed" not in shown.out
 
 
