@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet as pq
 import sqlglot
 
+from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.schema.nesting import parse_json
 
 _NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
@@ -40,7 +40,7 @@ def equivalent(found: Path, made: Path, other: Collection[str]) -> bool:
 
 
 def _same_parquet(found: Path, made: Path) -> bool:
-    tables = [pq.read_table(path) for path in (found, made)]
+    tables = [read_parquet(path) for path in (found, made)]
     return tables[0].schema.metadata is None and tables[0].equals(tables[1])
 
 
