@@ -8,7 +8,7 @@ from random import Random
 from tests.faults import whole
 from tests.faults.trials import CHANGES, POINTS, Trial
 from tests.fork_server import fork_server
-from tests.prefect_server import run_on_worker, server, start
+from tests.prefect_server import Deployed, run_on_worker, server, start
 from tests.release.small import Small, people
 
 _ENTRYPOINT = "tests.faults.dying.release"
@@ -36,8 +36,9 @@ def workers(number: int, seed: int) -> Iterator[Trial]:
         def run(work: Path, spec: Path, stop: str | None) -> tuple[int, str]:
             if stop is not None:
                 (spec.parent / "stop").write_text(stop, encoding="utf-8")
-            states, said = run_on_worker(address, work, {_ENTRYPOINT: spec})
-            return {"COMPLETED": 0, "FAILED": 1}.get(states[_ENTRYPOINT], -9), said
+            one = Deployed(_ENTRYPOINT, {"spec": str(spec)}, spec.parent / "work")
+            states, said = run_on_worker(address, work, {"one": one})
+            return {"COMPLETED": 0, "FAILED": 1}.get(states["one"], -9), said
 
         yield from _tried(Path(name), number, seed, run)
 

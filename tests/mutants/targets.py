@@ -22,6 +22,7 @@ SAMPLE, SEED = 400, 20260101
 TESTS = {
     "first": (
         "tests/authorship",
+        "tests/corpus/test_corpus.py",
         "tests/mutants",
         "tests/randomness",
         "tests/faults",
