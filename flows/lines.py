@@ -20,9 +20,9 @@ from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
 from sfumato.tasks.private.line import fingerprint, unit_hashes
 from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
-from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.ownership import owner_mark, take_ownership
-from sfumato.tasks.publication.publish import hold, recover
+from sfumato.tasks.publication.publish import recover
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.files import unreadable
 

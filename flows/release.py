@@ -13,10 +13,10 @@ from sfumato.flows.hidden import whole
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import ShownOverrides
 from sfumato.tasks.anonymize import anonymize
+from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.deidentify import deidentify
 from sfumato.tasks.evaluate import evaluate
 from sfumato.tasks.ingest import ingest
-from sfumato.tasks.microdata.at_rest import encrypted_below
 from sfumato.tasks.policy import private_flow
 from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publish import publish

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.groups.counting import Coded, numbers_of, pack
-from sfumato.tasks.microdata.at_rest import read_stage_table, write_stage_table
+from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.schema.columns import Role
 
 

@@ -22,6 +22,17 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
     sync_directory(path.parent)
 
 
+def was_left(temporary: Path) -> bool:
+    """True for a file that a process was writing atomically, and did not live to rename."""
+    try:
+        os.kill(int(temporary.name.split(".")[-2]), 0)
+    except (ProcessLookupError, ValueError, IndexError):
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
 def sync_directory(directory: Path) -> None:
     """Make the names in a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sfumato.tasks.private.durable import locked, locked_if_free, write_atomically
+from sfumato.tasks.private.durable import locked, locked_if_free, was_left, write_atomically
 from sfumato.tasks.private.workdir import private_directory, work_directory
 
 _ALIVE = "alive"
@@ -68,6 +68,9 @@ def sweep(environ: Mapping[str, str] = os.environ) -> int:
     """
     work = work_directory(environ)
     places = [work / _SCRATCH, *work.glob(f"*/{_RUNS}")]
+    for temporary in (*work.glob("*/.*.tmp"), *work.glob("*/*/.*.tmp")):
+        if was_left(temporary):
+            temporary.unlink(missing_ok=True)
     return sum(_sweep(place) for place in places if place.is_dir() and os.access(place, os.W_OK))
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SpecError
-from sfumato.tasks.private.durable import locked
+from sfumato.tasks.private.durable import locked, sync_directory
 
 
 def work_directory(environ: Mapping[str, str]) -> Path:
@@ -44,16 +44,25 @@ def private_directory(path: Path) -> Path:
         InputError: where it is another user's, open to others, or cannot be made.
     """
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(path)
         found = path.stat()
     except OSError as error:
         raise InputError(f"{path}: cannot be a private directory ({error.strerror})") from None
+    if not stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{path}: cannot be a private directory (it is a file)")
     mode = stat.S_IMODE(found.st_mode)
     if found.st_uid != os.geteuid():
         raise InputError(f"{path}: is another user's: set SFUMATO_WORK to a directory of yours")
     if mode & 0o077:
         raise InputError(f"{path}: is open to others (mode {mode:04o}): chmod 700, or use another")
     return path
+
+
+def _make(path: Path) -> None:
+    """Make a directory and its missing parents, all of them private and durable."""
+    for missing in reversed([place for place in (path, *path.parents) if not place.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+        sync_directory(missing.parent)
 
 
 def require_apart(public: Path, work: Path) -> None:

@@ -1,12 +1,14 @@
 """A release line: where it is published, and where its private state is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.private.durable import locked, sync_directory
+from sfumato.tasks.private.workdir import private_directory, state_lock
 
 
 @dataclass(frozen=True)
@@ -53,3 +55,13 @@ class Published:
 
     directory: Path
     existed: bool
+
+
+@contextmanager
+def hold(line: Line) -> Iterator[None]:
+    """Hold the locks of the private line and of its public directory, in this order."""
+    if not line.public.is_dir():
+        line.public.mkdir(parents=True, exist_ok=True)
+        sync_directory(line.public.parent)
+    with state_lock(line.private), locked(line.public / ".lock"):
+        yield

@@ -9,8 +9,6 @@ is completed by the next one: readers see a whole version or none.
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from sfumato.tasks.authorship.secret import Signer, open_signer
 from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST
-from sfumato.tasks.private.durable import locked, sync_directory, sync_tree
+from sfumato.tasks.private.durable import sync_directory, sync_tree
 from sfumato.tasks.private.line import (
     Identity,
     read_units,
@@ -30,9 +28,8 @@ from sfumato.tasks.private.line import (
     write_units,
 )
 from sfumato.tasks.private.state import LineState, PublishedVersion, read_state, write_state
-from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.line import Candidate, Line, Published
+from sfumato.tasks.publication.line import Candidate, Line, Published, hold
 from sfumato.tasks.publication.ownership import replace_record, require_ours, with_change
 from sfumato.tasks.publication.seal import require_sealed
 from sfumato.tasks.publication.versions import Record, read_record
@@ -80,14 +77,6 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
             _sweep(line)
         _record(line, number, known, time)
         return Published(line.public / number, existed=False)
-
-
-@contextmanager
-def hold(line: Line) -> Iterator[None]:
-    """Hold the locks of the private line and of its public directory, in this order."""
-    line.public.mkdir(parents=True, exist_ok=True)
-    with state_lock(line.private), locked(line.public / ".lock"):
-        yield
 
 
 def _decide(line: Line, identity: Identity, versions: str) -> str | None:
@@ -231,6 +220,8 @@ def recover(line: Line) -> None:
 def _sweep(line: Line) -> None:
     for staging in line.public.glob(f"{_STAGING}*"):
         shutil.rmtree(staging)
+    for temporary in line.public.glob(".*.tmp"):
+        temporary.unlink()
 
 
 def _made(place: Path) -> str:

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import Fault, SpecError
-from sfumato.tasks.microdata import at_rest
-from sfumato.tasks.microdata.at_rest import encrypted_below, read_stage_table, write_stage_table
+from sfumato.tasks.arrays import at_rest
+from sfumato.tasks.arrays.at_rest import encrypted_below, read_stage_table, write_stage_table
 from sfumato.tasks.microdata.table import Microdata, encode, load, save
 from tests.flow_here import leave_prefect_out, release_here
 from tests.release.small import people

@@ -103,3 +103,15 @@ def test_a_sweep_waits_for_a_run_that_is_starting(line, abandoned):
         assert abandoned[0].exists()
     sweeping.join()
     assert not abandoned[0].exists()
+
+
+def test_half_written_files_of_dead_processes_are_swept(line):
+    (line / "units").mkdir(mode=0o700)
+    dead, own = 2**22 + 1, os.getpid()  # no process has as large a number
+    left = [line / f".state.json.{dead}.tmp", line / "units" / f".0001.{dead}.tmp"]
+    writing = line / f".key.{own}.tmp"
+    for path in (*left, writing):
+        path.write_bytes(b"half")
+    scratch.sweep()
+    assert not any(path.exists() for path in left)
+    assert writing.exists()

@@ -10,9 +10,10 @@ from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.flows import lines
 from sfumato.flows.cli.main import run
 from sfumato.tasks.private import backup as backups
+from sfumato.tasks.private import workdir
 from sfumato.tasks.private.keys import PASSPHRASE, line_key
 from sfumato.tasks.private.state import STATE, read_state
-from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication import line as places
 from sfumato.tasks.publication.versions import RECORD, read_record
 from tests.release.small import people
 
@@ -346,10 +347,8 @@ def test_both_locks_are_taken_the_lines_first(small, line, monkeypatch):
         taken.append(path)
         return locked(path)
 
-    from sfumato.tasks.private import workdir
-
-    locked = publication.locked
-    monkeypatch.setattr(publication, "locked", noted)
+    locked = places.locked
+    monkeypatch.setattr(places, "locked", noted)
     monkeypatch.setattr(workdir, "locked", noted)
-    with publication.hold(line):
+    with places.hold(line):
         assert taken == [line.private / ".publishing", line.public / ".lock"]

@@ -141,3 +141,21 @@ def test_a_version_that_had_not_been_opened_is_opened_by_the_next_run(small, mon
     again = small.publish("two")
     assert again.existed
     assert again.directory.stat().st_mode & 0o777 == 0o755
+
+
+def test_every_directory_that_is_made_is_private_and_durable(tmp_path, monkeypatch):
+    from sfumato.tasks.private import workdir
+
+    synced = []
+    monkeypatch.setattr(workdir, "sync_directory", synced.append)
+    private_directory(tmp_path / "a" / "b" / "c")
+    made = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / "c"]
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o700] * 3
+    assert synced == [path.parent for path in made]
+
+
+def test_a_half_written_record_is_swept(small):
+    line = small.publish("one").directory.parent
+    (line / ".releases.json.4194305.tmp").write_bytes(b"half")
+    small.publish("two")
+    assert not list(line.glob(".*.tmp"))
