@@ -6,6 +6,7 @@ starts, whoever they were of, and so does `sfumato sweep`.
 
 import json
 import os
+import re
 import secrets
 import shutil
 import time
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.tasks.private.durable import locked, locked_if_free, was_left, write_atomically
-from sfumato.tasks.private.workdir import private_directory, work_directory
+from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
 
 _ALIVE = "alive"
 _LOCK = ".lock"
@@ -67,22 +68,36 @@ def sweep(environ: Mapping[str, str] = os.environ) -> int:
         The number of directories that were deleted.
     """
     work = work_directory(environ)
-    places = [work / _SCRATCH, *work.glob(f"*/{_RUNS}")]
-    for temporary in (*work.glob("*/.*.tmp"), *work.glob("*/*/.*.tmp")):
+    if not is_private(work):
+        return 0
+    lines = [lock.parents[1] for lock in work.glob(f"*/{_RUNS}/{_LOCK}")]
+    lines = [line for line in lines if is_private(line)]
+    for temporary in (found for line in lines for found in _half_written(line)):
         if was_left(temporary):
             temporary.unlink(missing_ok=True)
-    return sum(_sweep(place) for place in places if place.is_dir() and os.access(place, os.W_OK))
+    places = [work / _SCRATCH, *(line / _RUNS for line in lines)]
+    return sum(_sweep(place) for place in places if is_private(place))
+
+
+def _half_written(line: Path) -> list[Path]:
+    return [*line.glob(".*.tmp"), *line.glob("*/.*.tmp")]
 
 
 def _sweep(place: Path) -> int:
     swept = 0
     with locked(place / _LOCK):
-        for directory in (entry for entry in place.iterdir() if entry.is_dir()):
+        for directory in filter(_is_ours, place.iterdir()):
             with locked_if_free(directory / _ALIVE) as free:
                 if free and not _retained(directory):
                     shutil.rmtree(directory, ignore_errors=True)
                     swept += 1
     return swept
+
+
+def _is_ours(directory: Path) -> bool:
+    """True for a directory that was made here: nothing else is ever deleted."""
+    named = re.fullmatch(r"[0-9a-f]{16}", directory.name) is not None
+    return named and is_private(directory) and (directory / _ALIVE).is_file()
 
 
 def _retained(directory: Path) -> bool:

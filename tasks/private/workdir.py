@@ -65,6 +65,16 @@ def _make(path: Path) -> None:
         sync_directory(missing.parent)
 
 
+def is_private(path: Path) -> bool:
+    """True for a directory, no link to one, that the user owns and nobody else can enter."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return ours and not stat.S_IMODE(found.st_mode) & 0o077
+
+
 def require_apart(public: Path, work: Path) -> None:
     """Refuse to publish where private files are, or to keep these below what is published.
 

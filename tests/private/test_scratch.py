@@ -12,6 +12,8 @@ from sfumato.tasks.private import scratch
 from sfumato.tasks.private.durable import locked
 from sfumato.tasks.private.workdir import line_directory, work_directory
 
+RUN = "0123456789abcdef"
+
 
 @pytest.fixture
 def line(tmp_path, monkeypatch):
@@ -24,11 +26,12 @@ def abandoned(line):
     """A run's and a command's directory, left by processes that were killed."""
     left = []
     for place in (line / "runs", line.parent / ".scratch"):
-        (place / "0123").mkdir(mode=0o700, parents=True)
+        (place / RUN).mkdir(mode=0o700, parents=True)
         place.chmod(0o700)
-        (place / "0123" / "rows.parquet").write_bytes(b"people")
-        (place / "0123" / "alive").touch()
-        left.append(place / "0123")
+        (place / ".lock").touch()
+        (place / RUN / "rows.parquet").write_bytes(b"people")
+        (place / RUN / "alive").touch()
+        left.append(place / RUN)
     return left
 
 
@@ -106,6 +109,8 @@ def test_a_sweep_waits_for_a_run_that_is_starting(line, abandoned):
 
 
 def test_half_written_files_of_dead_processes_are_swept(line):
+    (line / "runs").mkdir(mode=0o700)
+    (line / "runs" / ".lock").touch()
     (line / "units").mkdir(mode=0o700)
     dead, own = 2**22 + 1, os.getpid()  # no process has as large a number
     left = [line / f".state.json.{dead}.tmp", line / "units" / f".0001.{dead}.tmp"]
@@ -115,3 +120,40 @@ def test_half_written_files_of_dead_processes_are_swept(line):
     scratch.sweep()
     assert not any(path.exists() for path in left)
     assert writing.exists()
+
+
+def test_nothing_is_swept_where_others_can_write(line, abandoned):
+    line.parent.chmod(0o777)
+    assert scratch.sweep() == 0
+    assert all(left.exists() for left in abandoned)
+
+
+def other_name(left):
+    return left.rename(left.with_name("thesis"))
+
+
+def without_mark(left):
+    (left / "alive").unlink()
+    return left
+
+
+def open_to_others(left):
+    left.chmod(0o755)
+    return left
+
+
+@pytest.mark.parametrize("change", [other_name, without_mark, open_to_others])
+def test_what_was_not_made_here_is_never_deleted(abandoned, change):
+    """The work directory may be set to one that holds a user's other work."""
+    kept = [change(left) for left in abandoned]
+    assert scratch.sweep() == 0
+    assert all((place / "rows.parquet").exists() for place in kept)
+
+
+@pytest.mark.parametrize("level", ["line", "runs", "run"])
+def test_links_are_not_followed(line, abandoned, tmp_path, level):
+    place = {"line": line, "runs": line / "runs", "run": line / "runs" / RUN}[level]
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+    scratch.sweep()
+    assert list((tmp_path / "elsewhere").rglob("rows.parquet"))
