@@ -1,5 +1,6 @@
 """What every privacy model is: an object that is its own configuration, measures, and decides."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass as plain_dataclass
 from decimal import Decimal
@@ -125,7 +126,7 @@ def why_unordered(name: str, column: PromisedColumn | None) -> str | None:
         alias_generator=lambda name: name.replace("_", "-"),
     ),
 )
-class PrivacyModel:
+class PrivacyModel(ABC):
     """A privacy model with its parameters: a promise that groups keep or break.
 
     Attributes:
@@ -180,24 +181,24 @@ class PrivacyModel:
         """The address of the population that the promise speaks of, where it speaks of one."""
         return None
 
+    @abstractmethod
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """The model's scores, one array with an entry per group for each parameter."""
-        raise NotImplementedError
 
+    @abstractmethod
     def failing(self, groups: Groups) -> np.ndarray:
         """Which groups break the promise by themselves (bool, one per group), exactly.
 
         All of them, where they cannot be measured. What `check` counts; a promise across groups,
         such as presence over joins, may be broken although no group fails by itself.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def worst(self, groups: Groups) -> Worst:
         """The worst score over all groups by parameter, and how many groups fall short, exactly.
 
         A score is None, and all groups fall short, where it cannot be measured.
         """
-        raise NotImplementedError
 
     def check(self, groups: Groups) -> Verdict:
         """Judge whether all groups keep the promise, decided in integers."""
@@ -219,20 +220,21 @@ class PrivacyModel:
         document = adapter.dump_python(self, mode="json", by_alias=True, exclude_none=True)
         return dict(sorted(document.items()))
 
+    @abstractmethod
     def required(self) -> Mapping[str, Number]:
         """The numbers that are promised, by the parameters of its verdicts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sentence(self) -> str:
         """The promise in words, for people who read a release."""
-        raise NotImplementedError
 
     def sentence_of_declared(self) -> str:
         """The promise in words, where groups show declared distributions in the place of values."""
         return self.sentence()
 
-    def unmeasurable(self, column: PromisedColumn | None) -> str | None:
+    def unmeasurable(self, column: PromisedColumn | None) -> str | None:  # noqa: ARG002 - for models
         """Why the promise can never be measured on its sensitive column, None where it can."""
+        return None
 
     @property
     def faced(self) -> tuple[int, Fraction] | None:

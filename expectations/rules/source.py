@@ -4,6 +4,7 @@ Nulls are not judged here: each column has a policy for them. Columns may be dic
 a rule is evaluated on the distinct values.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,19 +21,19 @@ from sfumato.expectations.texts import as_number
 
 
 @dataclass(frozen=True)
-class ValueRule:
+class ValueRule(ABC):
     """A rule about the values of one column, judged on the distinct values."""
 
     type: ClassVar[str]
     column: str
 
+    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """The rule's parameters, ready for JSON."""
-        raise NotImplementedError
 
+    @abstractmethod
     def words(self) -> str:
         """A phrase for what is wrong with a value that breaks the rule."""
-        raise NotImplementedError
 
     def observed(self, table: pa.Table) -> int:
         """The number of rows that break the rule.
@@ -58,8 +59,8 @@ class ValueRule:
         wrong = self._wrong(values) if len(values) else np.zeros(0, dtype=bool)
         return np.asarray(np.append(wrong, False)[codes])
 
-    def _wrong(self, values: pa.Array) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def _wrong(self, values: pa.Array) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
