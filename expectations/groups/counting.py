@@ -55,6 +55,11 @@ def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.
 
 def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
     """Renumber integer keys as 0, 1, … in ascending order (int64, one per key), and count them."""
+    most = int(key.max(initial=-1))
+    if most < 4 * len(key) and int(key.min(initial=0)) >= 0:
+        met = np.zeros(most + 1, dtype=bool)
+        met[key] = True
+        return (np.cumsum(met, dtype=np.int64) - 1)[key], int(met.sum())
     ordered = np.sort(key)
     distinct = ordered[_starts(ordered)]
     return np.searchsorted(distinct, key).astype(np.int64), len(distinct)
@@ -77,7 +82,7 @@ def count(
     if not sensitive:
         ordered = np.sort(key)
         sizes = np.diff(np.append(_starts(ordered), len(ordered)))
-        return Groups(sizes if times is None else _added([key], times)[-1], {})
+        return Groups(sizes if times is None else add_up([key], times)[-1], {})
     if bound * max(max(coded.values, 1) for coded in sensitive.values()) > INT64_MAX:
         key, bound = dense(key)
     counted = {name: _counts(key, coded, times) for name, coded in sensitive.items()}
@@ -95,7 +100,7 @@ def _counts(key: np.ndarray, coded: Coded, times: np.ndarray | None) -> Counts:
         starts = _starts(pairs)
         distinct, count = pairs[starts], np.diff(np.append(starts, len(pairs)))
     else:
-        distinct, count = _added([pairs], times)
+        distinct, count = add_up([pairs], times)
     group_key, value = np.divmod(distinct, values)
     group = np.cumsum(np.diff(group_key, prepend=group_key[:1]) != 0)
     return Counts(group, value, count, coded.values, coded.numbers, coded.labels, coded.ancestors)
@@ -145,12 +150,13 @@ def merge(groups: Groups, into: np.ndarray) -> Groups:
         {name: cover(into[c.group], c.value, c.values) for name, c in groups.covers.items()},
         None if groups.population is None else _merged_population(groups.population, into, number),
         {name: _merged_subdomains(s, into, number) for name, s in groups.subdomains.items()},
+        total(groups.live),
     )
 
 
 def merge_values(counts: Counts, into: np.ndarray) -> Counts:
     """The counts of generalized values: `into` is what each becomes (int64, one per value)."""
-    group, value, count = _added([counts.group, into[counts.value]], counts.count)
+    group, value, count = add_up([counts.group, into[counts.value]], counts.count)
     return Counts(group, value, count, int(into.max(initial=-1)) + 1, None)
 
 
@@ -160,7 +166,7 @@ def _sums(key: np.ndarray, numbers: np.ndarray, length: int) -> np.ndarray:
     return totals
 
 
-def _added(columns: Sequence[np.ndarray], numbers: np.ndarray) -> list[np.ndarray]:
+def add_up(columns: Sequence[np.ndarray], numbers: np.ndarray) -> list[np.ndarray]:
     """Equal rows of `columns` once, in ascending order, and the sum of their numbers."""
     key, _ = pack(columns, [int(c.max(initial=0)) + 1 for c in columns])
     order = np.argsort(key, kind="stable")
@@ -170,7 +176,7 @@ def _added(columns: Sequence[np.ndarray], numbers: np.ndarray) -> list[np.ndarra
 
 
 def _merged_counts(counts: Counts, into: np.ndarray) -> Counts:
-    group, value, count = _added([into[counts.group], counts.value], counts.count)
+    group, value, count = add_up([into[counts.group], counts.value], counts.count)
     return Counts(
         group, value, count, counts.values, counts.numbers, counts.labels, counts.ancestors
     )
@@ -185,11 +191,11 @@ def _merged_joint(joint: Joint, into: np.ndarray) -> Joint:
     """Cells of different groups stay apart, whatever their numbers."""
     most = int(joint.cell.max(initial=0)) + 1
     cell, _ = dense(joint.group * most + joint.cell)
-    return Joint(*_added([into[joint.group], cell, joint.value], joint.count))
+    return Joint(*add_up([into[joint.group], cell, joint.value], joint.count))
 
 
 def _merged_subdomains(subdomains: Subdomains, into: np.ndarray, number: int) -> Subdomains:
-    group, node, count = _added([into[subdomains.group], subdomains.node], subdomains.count)
+    group, node, count = add_up([into[subdomains.group], subdomains.node], subdomains.count)
     target = np.zeros(number, dtype=np.int64)
     target[into] = subdomains.target
     return replace(subdomains, group=group, node=node, count=count, target=target)

@@ -41,6 +41,8 @@ def to_frame(groups: Groups) -> pd.DataFrame:
 def _parts(groups: Groups) -> Iterator[dict[str, Any]]:
     every = np.arange(len(groups))
     yield {"part": "size", "group": every, "count": groups.sizes}
+    if groups.live is not groups.sizes:
+        yield {"part": "live", "group": every, "count": groups.live}
     for name, counts in groups.sensitive.items():
         yield from _sensitive(name, counts)
     for name, cover in groups.covers.items():
@@ -95,8 +97,9 @@ def from_frame(df: pd.DataFrame) -> Groups:
     admissible = {
         name: int(part["count"].iloc[0]) for name, part in _named(parts, "admissible").items()
     }
+    sizes = _whole(parts.get("size", df.iloc[:0]), "count")
     groups = Groups(
-        _whole(parts.get("size", df.iloc[:0]), "count"),
+        sizes,
         {
             name: _counts(part, _named(parts, "ancestor").get(name))
             for name, part in _named(parts, "sensitive").items()
@@ -107,6 +110,7 @@ def from_frame(df: pd.DataFrame) -> Groups:
         },
         _population(parts),
         {name: _subdomains(parts, name) for name in _named(parts, "subdomain")},
+        _whole(parts["live"], "count") if "live" in parts else sizes,
     )
     _require_every_group(groups)
     return groups
@@ -180,6 +184,8 @@ def _subdomains(parts: dict[str, pd.DataFrame], name: str) -> Subdomains:
 
 def _require_every_group(groups: Groups) -> None:
     every = np.arange(len(groups))
+    if len(groups.live) != len(groups):
+        raise PromiseError("the rows that stand for people are not those of every group")
     for name, counts in groups.sensitive.items():
         if not np.array_equal(counts.group[counts.starts], every):
             raise PromiseError(f"the counts of {name!r} are not those of every group")

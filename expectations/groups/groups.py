@@ -190,13 +190,18 @@ class Subdomains:
     ancestors: np.ndarray | None = None
 
 
+_ALL = np.array([], dtype=np.int64)  # stands for the sizes themselves
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
     """The sizes of the groups (int64, one per group, in group order) and what is seen of them.
 
     `sensitive` has the counts of sensitive values by attribute, `covers` the admitted values by
     quasi-identifier, `subdomains` what is published in place of sensitive values. A part is there
-    where the form shows it and somebody asked for it.
+    where the form shows it and somebody asked for it. `live` are the rows of each group that stand
+    for people (int64, one per group): all of them, but where a version also shows values of people
+    who are gone.
     """
 
     sizes: np.ndarray
@@ -204,6 +209,11 @@ class Groups:
     covers: Mapping[str, Cover] = field(default_factory=dict)
     population: Population | None = None
     subdomains: Mapping[str, Subdomains] = field(default_factory=dict)
+    live: np.ndarray = field(default_factory=lambda: _ALL)
+
+    def __post_init__(self) -> None:
+        if self.live is _ALL:
+            object.__setattr__(self, "live", self.sizes)
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -19,6 +19,7 @@ from sfumato.expectations.groups.covering import Covering, Presence, covering, s
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.ratios import above, largest
+from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.model import (
     ExactNumber,
     Number,
@@ -58,6 +59,11 @@ class AlphaBeta(PrivacyModel):
     def judged_jointly(self) -> bool:
         """True where presence is that of all groups that cover a vector."""
         return self.presence == "combined"
+
+    @property
+    def over_versions(self) -> AlphaK:
+        """The bound on association: presence is judged over all groups ever published."""
+        return AlphaK(alpha=self.beta, k=1, sensitive=self.sensitive)
 
     @property
     def most_present(self) -> Fraction:

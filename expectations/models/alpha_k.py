@@ -5,6 +5,7 @@ data publishing (KDD 2006).
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -20,7 +21,7 @@ from sfumato.expectations.texts import Value
 
 @dataclass(frozen=True, kw_only=True)
 class AlphaK(PrivacyModel):
-    """Each group has at least k rows, and at most a share α of them shows any one value.
+    """Each group has at least k live rows, and at most a share α of them shows any one value.
 
     With `values`, only these are so bounded.
     """
@@ -44,30 +45,38 @@ class AlphaK(PrivacyModel):
     ] = None
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`k`: each group's size; `most`: its count of its most frequent bounded value (int64)."""
+        """`k`: each group's live rows; `most`: its count of its most frequent bounded value.
+
+        That is a share of `size`, all its rows. All are int64.
+        """
         counts = groups.of(self.sensitive)
         if self.values is None:
-            return {"k": groups.sizes, "most": counts.largest}
+            return {"k": groups.live, "most": counts.largest, "size": groups.sizes}
         bounded = np.where(counts.entries_of(self.values), counts.count, 0)
         most = np.maximum.reduceat(bounded, counts.starts) if len(bounded) else bounded
-        return {"k": groups.sizes, "most": most}
+        return {"k": groups.live, "most": most, "size": groups.sizes}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups with fewer than k rows or too many of one value (bool, one per group)."""
         scores = self.measure(groups)
-        sizes, most = scores["k"], scores["most"]
-        return np.asarray((sizes < self.k) | above(most, sizes, Fraction(self.alpha)))
+        over = above(scores["most"], scores["size"], Fraction(self.alpha))
+        return np.asarray((scores["k"] < self.k) | over)
 
     def worst(self, groups: Groups) -> Worst:
         """The largest share of a value and the smallest group, decided in integers."""
         scores = self.measure(groups)
-        sizes, most = scores["k"], scores["most"]
-        k = int(sizes.min()) if len(sizes) else None
-        return {"alpha": largest(most, sizes), "k": k}, int(self.failing(groups).sum())
+        k = int(scores["k"].min()) if len(groups) else None
+        alpha = largest(scores["most"], scores["size"])
+        return {"alpha": alpha, "k": k}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:
         """The promised numbers by the parameters of a verdict."""
         return {"alpha": Fraction(self.alpha), "k": self.k}
+
+    @property
+    def over_versions(self) -> "AlphaK":
+        """The bound on shares: k is one on the rows of each version."""
+        return replace(self, k=1)
 
     def sentence(self) -> str:
         """The promise in words."""

@@ -16,7 +16,7 @@ from sfumato.expectations.models.model import Number, PrivacyModel, Way, Worst
 
 @dataclass(frozen=True, kw_only=True)
 class KAnonymity(PrivacyModel):
-    """Each group, the rows that show one vector of quasi-identifiers, has at least k rows."""
+    """Each group, the rows that show one vector of quasi-identifiers, has at least k live rows."""
 
     name: ClassVar[str] = "k-anonymity"
     title: ClassVar[str] = "k-anonymity"
@@ -31,17 +31,17 @@ class KAnonymity(PrivacyModel):
     k: Annotated[int, Field(ge=1, description="smallest number of rows in a group")]
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
-        """`k`: the size of each group (int64)."""
-        return {"k": groups.sizes}
+        """`k`: the live rows of each group (int64)."""
+        return {"k": groups.live}
 
     def failing(self, groups: Groups) -> np.ndarray:
-        """Mark the groups with fewer than k rows (bool, one per group)."""
-        return np.asarray(groups.sizes < self.k)
+        """Mark the groups with fewer than k live rows (bool, one per group)."""
+        return np.asarray(groups.live < self.k)
 
     def worst(self, groups: Groups) -> Worst:
-        """The size of the smallest group."""
-        sizes = self.measure(groups)["k"]
-        k = int(sizes.min()) if len(sizes) else None
+        """The live rows of the smallest group."""
+        live = self.measure(groups)["k"]
+        k = int(live.min()) if len(live) else None
         return {"k": k}, int(self.failing(groups).sum())
 
     def required(self) -> Mapping[str, Number]:

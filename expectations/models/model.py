@@ -139,6 +139,7 @@ class PrivacyModel(ABC):
         protects: it keeps something about the sensitive attribute from being known.
         needs_covers: it is judged on the values that groups admit of each quasi-identifier.
         compares_with_all: a group is compared with all rows, and not judged by itself.
+        by_candidates: it depends on which values are possible, and not on how likely each is.
         since: the format of releases that came with it.
     """
 
@@ -151,6 +152,7 @@ class PrivacyModel(ABC):
     protects: ClassVar[bool]
     needs_covers: ClassVar[bool] = False
     compares_with_all: ClassVar[bool] = False
+    by_candidates: ClassVar[bool] = False
     since: ClassVar[int] = 0
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
@@ -170,6 +172,14 @@ class PrivacyModel(ABC):
     def judged_jointly(self) -> bool:
         """True where groups are judged together, not each by itself."""
         return False
+
+    @property
+    def over_versions(self) -> "PrivacyModel | None":
+        """The promise about anybody's value that versions must keep together, too.
+
+        None where it speaks of each version by itself.
+        """
+        return self if self.protects else None
 
     @property
     def most_present(self) -> Fraction | None:

@@ -14,8 +14,11 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.groups.frames import to_frame
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.suites.composition import expectation_of_atoms
 from sfumato.expectations.suites.engine import (
     DataContextConfig,
     InMemoryStoreBackendDefaults,
@@ -99,6 +102,25 @@ def judge_source(
     tables, structure = {"source": table}, {"source": rules}
     batches = _of_tables(f"{line}.source", tables, structure)
     return _run((replace(batch, suite=f"{line}.source") for batch in batches), documents)
+
+
+def judge_atoms(
+    line: str, passed: Passed, promises: Sequence[PrivacyModel], documents: Path | None = None
+) -> tuple[Finding, ...]:
+    """Judge what the versions of `line` tell together, as counts that the gate made of it.
+
+    Args:
+        line: name of the release line; the suite is `<line>.composition`.
+        passed: the gate's verdict on the version.
+        promises: what is promised of the attributes that the gate was shown.
+        documents: a private directory for Great Expectations' own results and Data Docs.
+
+    Raises:
+        PromiseError: where it was not evaluated. A failed expectation is a finding, too.
+    """
+    wanted = (expectation_of_atoms(passed, promises),)
+    batch = _Batch(f"{line}.composition", GROUPS, to_frame(passed.judged), wanted)
+    return _run([batch], documents)
 
 
 def _run(batches: Iterable[_Batch], documents: Path | None) -> tuple[Finding, ...]:

@@ -1,0 +1,208 @@
+"""The gate: whether versions together still keep what each of them promised, decided from counts.
+
+A line of versions of the same people is shown to the gate one version after the other, each with
+what the versions before told together:
+
+    atoms = None
+    for version in line:
+        verdict = gate(atoms, version, promises)
+        if isinstance(verdict, Refused):
+            raise PromiseError(f"versions: composed is broken: {verdict}")
+        atoms = verdict.atoms
+
+where a version is
+
+    Shown(
+        person=np.array([0, 1, 2, 3]),  # ids over all versions and lines; ghosts are members, too
+        group=np.array([0, 0, 0, 0]),  # published group of each
+        groups=seen,  # Groups of the published tables, one entry per published group
+        live=np.array([True, True, True, False]),  # the fourth holds a vacant value
+        slot=None,  # or the slot of each, where groups may be mixed anew and only sets hold
+    )
+
+The state is immutable: a verdict that is not published is forgotten with its atoms. What each
+version must keep by itself, k-anonymity above all, is judged with the release.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from sfumato.expectations.composition.atoms import parts_of
+from sfumato.expectations.composition.episodes import overlapping_units
+from sfumato.expectations.composition.judging import Evidence, breaches
+from sfumato.expectations.composition.pairs import MOST_CUTS, Pairs, pairs_of
+from sfumato.expectations.composition.refusals import Refused, number, why_unreadable
+from sfumato.expectations.composition.renewal import Renewal
+from sfumato.expectations.composition.signatures import (
+    Mixtures,
+    are_alike,
+    are_sets,
+    mixtures_of,
+)
+from sfumato.expectations.composition.slots import have_slots, with_slots
+from sfumato.expectations.composition.sparse import (
+    columns_of,
+    covers_of,
+    join_groups,
+    same_rows,
+    take_groups,
+)
+from sfumato.expectations.composition.state import Atoms, Shown, as_counts, no_atoms, with_room
+from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.measures.ratios import largest
+from sfumato.expectations.models.model import PrivacyModel
+
+Route = Literal["A", "S", "C"]
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """Versions keep their promises together.
+
+    Attributes:
+        route: by which theorem: atoms (A), signatures (S) or slots (C); the weakest where people
+            who have nothing to do with one another take several.
+        atoms: the state after this version.
+        judged: what is told of the people whom this version shows, as counts.
+        fewest: by attribute, the fewest values that are possible of anybody here.
+        likeliest: by attribute, the largest posterior of anybody's value here; None on route C.
+    """
+
+    route: Route
+    atoms: Atoms
+    judged: Groups
+    fewest: Mapping[str, int]
+    likeliest: Mapping[str, Fraction | None]
+
+
+def gate(
+    before: Atoms | None,
+    shown: Shown,
+    promises: Sequence[PrivacyModel],
+    units: np.ndarray | None = None,
+) -> Passed | Refused:
+    """Judge a version together with those before.
+
+    Args:
+        before: the state that the last version left, None where there was none.
+        shown: the version. With several sensitive attributes, these are shuffled independently;
+            those shuffled together are one, whose values are tuples.
+        promises: what is promised of these attributes.
+        units: the unit of each person (int64, one per id), where a unit may come back as another
+            person with another value.
+    """
+    past = no_atoms(shown.groups) if before is None else before
+    if unreadable := why_unreadable(past, shown, promises):
+        return unreadable
+    pairs = pairs_of(past, with_room(past.of, shown), shown)
+    mixtures = mixtures_of(pairs, len(past), _broken(past, pairs))
+    sets = are_sets(past, shown.groups, mixtures)
+    if refused := _unexplained(past, shown, pairs, mixtures, sets, promises):
+        return refused
+    parts = parts_of(past, shown, pairs, mixtures.group < 0)
+    if parts.gone.any():
+        return _refused("a value of {} is gone", parts.gone, shown)
+    if refused := _redrawn(past, shown, pairs):
+        return refused
+    renewal = Renewal(past, shown, pairs, parts, mixtures)
+    if shown.groups.subdomains and not renewal.is_plain():
+        return Refused("ranges of earlier versions are not those of the same people", 0, 0)
+    told = _told(renewal, shown, mixtures)
+    return _judged(told, promises, units) or _passed(told, _route(sets))
+
+
+def _broken(before: Atoms, pairs: Pairs) -> np.ndarray:
+    """Mark the groups that Theorem A does not explain (bool, one per group)."""
+    broken = pairs.cuts > MOST_CUTS
+    old = pairs.atom >= 0
+    broken[pairs.group[old][before.mixed[pairs.atom[old]]]] = True
+    return np.asarray(broken)
+
+
+def _unexplained(
+    before: Atoms,
+    shown: Shown,
+    pairs: Pairs,
+    mixtures: Mixtures,
+    sets: np.ndarray,
+    promises: Sequence[PrivacyModel],
+) -> Refused | None:
+    if sets.all():
+        return None
+    slots = np.zeros(len(mixtures), dtype=bool)
+    if all(p.by_candidates for p in (q.over_versions for q in promises) if p is not None):
+        slots = are_alike(before, shown.groups, mixtures)
+        slots &= have_slots(before, shown, pairs, mixtures, with_slots(before, shown))
+    wrong = np.append(~(sets | slots), False)[mixtures.group] & _broken(before, pairs)
+    if not wrong.any():
+        return None
+    verb = "cuts" if wrong.sum() == 1 else "cut"
+    return _refused(f"{{}} {verb} two groups of earlier versions", wrong, shown)
+
+
+def _redrawn(before: Atoms, shown: Shown, pairs: Pairs) -> Refused | None:
+    """Refuse groups that are continued, and admit other values of quasi-identifiers than before."""
+    known, now = covers_of(before.groups), covers_of(shown.groups)
+    whole = np.flatnonzero(pairs.whole)
+    wrong = np.zeros(len(shown.groups), dtype=bool)
+    for name in known.keys() & now.keys():
+        group, atom = pairs.group[whole], pairs.atom[whole]
+        wrong[group[~same_rows(now[name], group, known[name], atom)]] = True
+    return _refused("{} admit other values than before", wrong, shown) if wrong.any() else None
+
+
+def _told(renewal: Renewal, shown: Shown, mixtures: Mixtures) -> Evidence:
+    """Groups that are atoms are judged as they were shown, and all else that is told as counts."""
+    atoms = renewal.atoms()
+    new = np.append(renewal.rests, renewal.pieces)
+    if renewal.is_plain():
+        atom = np.zeros(len(shown.groups), dtype=np.int64)
+        atom[shown.group] = atoms.of[shown.person]
+        return Evidence(shown.groups, atom, new, renewal.rests, atoms)
+    here = np.flatnonzero(atoms.shown[-1] & ~atoms.mixed)
+    like = as_counts(shown)
+    mixed = np.flatnonzero(mixtures.group >= 0)
+    now = join_groups([take_groups(atoms.groups, here), take_groups(like, mixed)], like)
+    atom = np.append(here, np.full(len(mixed), -1))
+    return Evidence(now, atom, new, renewal.rests, atoms)
+
+
+def _judged(
+    told: Evidence, promises: Sequence[PrivacyModel], units: np.ndarray | None
+) -> Refused | None:
+    reasons = list(breaches(told, promises))
+    if units is not None and (several := overlapping_units(told.atoms, units)):
+        reasons.append((f"{number(several, 'unit')} may have kept a value that changed", several))
+    if not reasons:
+        return None
+    return Refused("; ".join(reason for reason, _ in reasons), sum(n for _, n in reasons), 0)
+
+
+def _passed(told: Evidence, route: Route) -> Passed:
+    counts = columns_of(told.now)
+    return Passed(
+        route,
+        told.atoms,
+        told.now,
+        {name: int(c.distinct.min(initial=c.values)) for name, c in counts.items()},
+        {name: None if route == "C" else _likeliest(c) for name, c in counts.items()},
+    )
+
+
+def _likeliest(counts: Counts) -> Fraction | None:
+    return largest(counts.largest, np.add.reduceat(counts.count, counts.starts))
+
+
+def _route(sets: np.ndarray) -> Route:
+    if not len(sets):
+        return "A"
+    return "S" if sets.all() else "C"
+
+
+def _refused(reason: str, wrong: np.ndarray, shown: Shown) -> Refused:
+    groups = int(wrong.sum())
+    return Refused(reason.format(number(groups, "group")), groups, int(wrong[shown.group].sum()))

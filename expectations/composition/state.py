@@ -1,0 +1,122 @@
+"""What is shown in a version, and what all versions so far tell together.
+
+An *atom* is a set of people whose values all versions together tell as one multiset, and no more
+(Theorem A). A *mixed* atom is a set of people who were re-mixed among groups that all show the same
+values: its multiset is the one of each of these groups (Theorems S and C).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.expectations.composition.sparse import columns_of, join
+from sfumato.expectations.groups.groups import Counts, Groups
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A version: people, their groups, and what is published of these.
+
+    Attributes:
+        person: an id for each member (int64, dense over all versions and lines); a *ghost*, a
+            former holder of a value that nobody represented has now, is a member, too, and so is a
+            made-up value, by an id of its own.
+        group: the published group of each member (int64).
+        groups: the groups, read from the published tables: their values are numbered by one
+            dictionary common to all versions, as are those of the state (see `renumber`).
+        live: False for ghosts and made-up values (bool, one per member). What versions tell
+            together is the same for both; `exposure` counts the live.
+        slot: the slot of each member (int64, the same in all versions, -1 for none), None where
+            groups are never re-mixed.
+    """
+
+    person: np.ndarray
+    group: np.ndarray
+    groups: Groups
+    live: np.ndarray
+    slot: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """What versions tell together, and what is needed to judge the next one.
+
+    Attributes:
+        of: the atom of each person (int64, one per id, -1 for people never shown).
+        groups: the atoms as groups: their multisets of values, and what quasi-identifiers they
+            admit as long as each atom is a published group.
+        people: the people of each atom (int64, one per atom).
+        mixed: marks the mixed atoms (bool, one per atom).
+        shown: marks which version showed which atom (bool, versions x atoms).
+        slot: the slot of each person (int64, one per id, -1 for none, -2 for more than one).
+        versions: one group per version: everything that it showed.
+    """
+
+    of: np.ndarray
+    groups: Groups
+    people: np.ndarray
+    mixed: np.ndarray
+    shown: np.ndarray
+    slot: np.ndarray
+    versions: Groups
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+
+_NONE = np.array([], dtype=np.int64)
+
+
+def no_atoms(groups: Groups) -> Atoms:
+    """The state before the first version, for groups with the same columns as these."""
+    none = Groups(_NONE, {name: _nothing(counts) for name, counts in columns_of(groups).items()})
+    nothing = np.zeros((0, 0), dtype=bool)
+    return Atoms(_NONE, none, _NONE, nothing[0:0].reshape(-1), nothing, _NONE, none)
+
+
+def _nothing(like: Counts) -> Counts:
+    return replace(like, group=_NONE, value=_NONE, count=_NONE)
+
+
+def with_room(of: np.ndarray, shown: Shown) -> np.ndarray:
+    """A copy of numbers of people (int64, one per id), with -1 for ids that this version adds."""
+    length = max(len(of), int(shown.person.max(initial=-1)) + 1)
+    room = np.full(length, -1, dtype=np.int64)
+    room[: len(of)] = of
+    return room
+
+
+def as_counts(shown: Shown) -> Groups:
+    """What a version shows of its members as counts, whatever stands for values."""
+    members = np.bincount(shown.group, minlength=len(shown.groups))
+    return Groups(members, columns_of(shown.groups))
+
+
+def with_version(versions: Groups, groups: Groups) -> Groups:
+    """The versions so far and one more, each as one group of everything that it shows."""
+    columns = {}
+    for name, counts in groups.sensitive.items():
+        value = np.flatnonzero(counts.totals)
+        one = replace(
+            counts, group=np.zeros(len(value), np.int64), value=value, count=counts.totals[value]
+        )
+        columns[name] = join([versions.sensitive[name], one], [len(versions), 1], counts)
+    return Groups(np.append(versions.sizes, groups.rows), columns)
+
+
+def renumber(atoms: Atoms, name: str, into: np.ndarray, like: Counts) -> Atoms:
+    """The state with the values of one column numbered anew, where a dictionary has grown.
+
+    Args:
+        atoms: the state.
+        name: the column.
+        into: the new number of each value (int64, ascending).
+        like: counts of the column with the new numbers.
+    """
+
+    def anew(groups: Groups) -> Groups:
+        old = groups.sensitive[name]
+        new = replace(like, group=old.group, value=into[old.value], count=old.count)
+        return replace(groups, sensitive={**groups.sensitive, name: new})
+
+    return replace(atoms, groups=anew(atoms.groups), versions=anew(atoms.versions))
