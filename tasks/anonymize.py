@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
+from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.policy import private_task
+from sfumato.tasks.publication.line import Line
 from sfumato.tasks.stages.anonymize import write_candidate
 
 
 @private_task()
-def anonymize(deidentified: Path, terms: Terms, run: Path) -> Path:
+def anonymize(
+    deidentified: Path, terms: Terms, run: Path, continuing: Continuing | None, line: Line
+) -> Path:
     """Write the candidate tables, drawn from the operating system's randomness."""
-    return write_candidate(deidentified, terms, run, operating_system)
+    return write_candidate(deidentified, terms, run, operating_system, continuing, line)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from sfumato.tasks.candidates.remember import Remember
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.publication.line import Line
@@ -9,6 +10,8 @@ from sfumato.tasks.stages.deidentify import write_deidentified
 
 
 @private_task()
-def deidentify(ingested: Path, terms: Terms, unit: str | None, line: Line, run: Path) -> Path:
+def deidentify(
+    ingested: Path, terms: Terms, unit: str | None, line: Line, run: Path, remember: Remember
+) -> Path:
     """Keep only what is to be published, and a keyed fingerprint of it."""
-    return write_deidentified(ingested, terms, unit, line.private, run)
+    return write_deidentified(ingested, terms, unit, line.private, run, remember)

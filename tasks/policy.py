@@ -1,17 +1,21 @@
 """What flows and tasks have in common: nothing cached, nothing kept, nothing said of the data."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas import State
+from prefect.exceptions import MissingContextError
+from prefect.logging import get_run_logger
 from prefect.states import Failed
 
 from sfumato.expectations.errors import Fault, SfumatoError
 from sfumato.tasks.private.failure import note_failure, sanitised
-from sfumato.tasks.private.progress import stage
+from sfumato.tasks.private.progress import say, stage
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,6 +74,18 @@ def private_flow(
         return cast(Callable[P, R | State], made(guarded))
 
     return decorate
+
+
+def say_that_it_stands(version: Path) -> None:
+    """Say that the version of this source and spec stands: to who listens, and in the run's log."""
+    say_in_run(f"version {version.name} of this source and spec stands: none was drawn anew")
+
+
+def say_in_run(message: str) -> None:
+    """Say a line to who listens, and in the run's log."""
+    say(message)
+    with suppress(MissingContextError):  # without a run there is no log of one
+        get_run_logger().info(message)
 
 
 def _is_fault(_task: Any, _run: Any, state: Any) -> bool:

@@ -1,25 +1,58 @@
 """The task that makes a judged candidate the line's next version."""
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from prefect.artifacts import create_link_artifact
+from prefect.artifacts import create_link_artifact, create_table_artifact
 
-from sfumato.tasks.policy import private_task
+from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.combined.composition import HeldTogether, JudgeAtoms
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import publish as publish_version
+from sfumato.tasks.report.watched.composition import composition_rows
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import sealed_candidate
 
 
 @private_task()
-def publish(candidate: Path, deidentified: Path, line: Line) -> Path:
-    """Stage, check, rename, record: a whole version appears, or none."""
+def publish(candidate: Path, deidentified: Path, line: Line, shown: bool) -> Path:
+    """Stage, check, rename, record: a whole version appears, or none.
+
+    How a composed one goes on is an artifact, with what is not published where that is to be shown.
+    """
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    published = publish_version(line, sealed_candidate(candidate), identity(deidentified), now)
-    if not published.existed:
+    sealed, source = sealed_candidate(candidate), identity(deidentified)
+    judge = _judge_of_atoms(candidate, line) if sealed.versions == "composed" else None
+    published = publish_version(line, sealed, source, now, judge)
+    if published.existed:
+        say_that_it_stands(published.directory)
+    else:
         keep_private_diagnostics(candidate, line.reports(published.directory.name))
+    if published.together is not None:
+        _tell(line, published.together, shown=shown)
     page = published.directory / "index.html"
-    create_link_artifact(page.absolute().as_uri(), "The release's page", key=f"{line.name}-page")
+    create_link_artifact(page.resolve().as_uri(), "The release's page", key=f"{line.name}-page")
     return published.directory
+
+
+def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
+    """Let Great Expectations judge what versions tell together."""
+    # Great Expectations takes seconds to import, and locks are held when it judges.
+    from sfumato.expectations.suites.gate import judge_atoms
+
+    documents = private_directory(candidate.parent / "great-expectations-composition")
+    return partial(judge_atoms, line.name, documents=documents)
+
+
+def _tell(line: Line, found: HeldTogether, *, shown: bool) -> None:
+    for notice in found.notices:
+        say_in_run(notice)
+    if found.composition.declared.composed:
+        create_table_artifact(
+            composition_rows(found.composition.totals(), published_only=not shown),
+            key=f"{line.name}-composition",
+            description="How this version goes on from those before it (counts)",
+        )

@@ -8,6 +8,7 @@ from prefect.artifacts import create_table_artifact
 from sfumato.expectations.measures.risk import Risk
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.singling_out import SinglingOut
+from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
@@ -26,7 +27,7 @@ def verify(deidentified: Path, terms: Terms, line: Line, base: Path, shown: bool
     feasibility = measure_feasibility(deidentified, terms, base)
     if shown:
         _show(line.name, risks, feasibility)
-    return existing_version(line, identity(deidentified), terms.versions)
+    return existing_version(line, identity(deidentified), rule_of(terms.versions))
 
 
 def _show(

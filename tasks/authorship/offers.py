@@ -144,6 +144,33 @@ def revoke(line: Path, key: PublicKey, by: Signer) -> None:
     _write(line, known.model_copy(update={"revocations": (*known.revocations, revocation)}))
 
 
+def require_next_signer(line: Path, name: str, key: PublicKey, before: PublicKey | None) -> None:
+    """Refuse a key that readers of a line would not take for a version that stands.
+
+    Args:
+        line: its public directory.
+        name: of the line.
+        key: what is to sign.
+        before: the key that signed the version, None where none did.
+
+    Raises:
+        InputError: where the key was revoked or another took its place, or where it did not take
+            the place of the one before it and that was not revoked.
+    """
+    offered = read_offers(line) or OfferedKeys(line=name)
+    if key.public in offered.revoked():
+        raise InputError(f"key {key}: was revoked beside {line}")
+    if any(one.old == key.public and one.holds() for one in offered.rotations):
+        raise InputError(f"key {key}: another key took its place beside {line}")
+    if before is None or before.public in offered.revoked():
+        return
+    if key.public not in (before.public, *offered.successors(before.public)):
+        raise InputError(
+            f"key {key}: did not take the place of {before}, which signed it "
+            f"(sfumato keys rotate {before.name} {key.name} {line})"
+        )
+
+
 def offered_key(line: Path, name: str) -> PublicKey:
     """The key of that name that a line offers.
 

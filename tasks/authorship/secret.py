@@ -2,7 +2,8 @@
 
     <work>/keys/<name>           the secret, wrapped, and its public key
 
-The passphrase is in the environment and never a parameter, which others could read of a process.
+The passphrase is in the environment, or in a Prefect block that the environment names, and never a
+parameter, which others could read of a process.
 """
 
 import json
@@ -18,7 +19,7 @@ from sfumato.expectations.errors import Fault, InputError, SpecError
 from sfumato.tasks.authorship.keys import KeyName, PublicKey, statement
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.private.wrapping import unwrap, wrap
+from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
 from sfumato.tasks.schema.nesting import parse_json
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def generate(work: Path, name: str, environ: Mapping[str, str] = os.environ) -> 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     path = signing_key(work, name)
-    passphrase = environ.get(PASSPHRASE)
+    passphrase = passphrase_in(environ, PASSPHRASE)
     if not passphrase:
         raise InputError(f"{PASSPHRASE}: is not set: the key is kept under this passphrase")
     private_directory(private_directory(work) / KEYS)
@@ -101,7 +102,7 @@ def open_signer(path: Path, environ: Mapping[str, str] = os.environ) -> Signer:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     key, document = _read(path)
-    raw = unwrap(path, document, environ.get(PASSPHRASE), PASSPHRASE)
+    raw = unwrap(path, document, passphrase_in(environ, PASSPHRASE), PASSPHRASE)
     secret = Ed25519PrivateKey.from_private_bytes(raw)
     if secret.public_key().public_bytes_raw().hex() != key.public:
         raise Fault(f"{path}: its public key is another's")
@@ -110,9 +111,22 @@ def open_signer(path: Path, environ: Mapping[str, str] = os.environ) -> Signer:
 
 def _read(path: Path) -> tuple[PublicKey, Any]:
     try:
-        document = parse_json(path.read_bytes())
-        return PublicKey(name=document["name"], public=document["public"]), document
+        content = path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: no such signing key (sfumato keys generate)") from None
-    except (OSError, ValueError, KeyError, TypeError):
+    except OSError:
         raise Fault(f"{path}: cannot be read as a signing key") from None
+    return parse_key(path, content)
+
+
+def parse_key(place: Path, content: bytes) -> tuple[PublicKey, Any]:
+    """The public key in the file of a signing key, and the whole document; `place` is for messages.
+
+    Raises:
+        Fault: where it is no signing key.
+    """
+    try:
+        document = parse_json(content)
+        return PublicKey(name=document["name"], public=document["public"]), document
+    except (ValueError, KeyError, TypeError):
+        raise Fault(f"{place}: cannot be read as a signing key") from None

@@ -45,8 +45,27 @@ class Author:
 
 def sign_release(directory: Path, digest: str, signer: Signer) -> None:
     """Sign a release that is not yet published."""
+    (directory / SIGNATURE).write_bytes(signature_of(digest, signer))
+
+
+def signature_of(digest: str, signer: Signer) -> bytes:
+    """The signature of a manifest's digest, as it is written beside the manifest."""
     signed = Signature(key=signer.key, signature=signer.sign("release", {"digest": digest}))
-    (directory / SIGNATURE).write_bytes(canonical_json(signed.model_dump(mode="json")))
+    return canonical_json(signed.model_dump(mode="json"))
+
+
+def signer_of(directory: Path, digest: str) -> PublicKey | None:
+    """The key that signed a release, trusted or not; None where it is not signed.
+
+    Raises:
+        PromiseError: where the signature is wrong, or none.
+    """
+    found = _read(directory / SIGNATURE)
+    if found is None:
+        return None
+    if not verifies(found.key.public, statement("release", {"digest": digest}), found.signature):
+        raise PromiseError(f"{SIGNATURE}: does not sign this release")
+    return found.key
 
 
 def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str]) -> Author:
@@ -65,33 +84,31 @@ def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str
     """
     trust = read_trust(environ)
     listed = trust.of_line(line)
-    found = _read(directory / SIGNATURE)
-    if found is None:
+    key = signer_of(directory, digest)
+    if key is None:
         if listed:
             raise PromiseError(
                 f"{directory}: is not signed, and {trust_file(environ)} has keys for {line}"
             )
         return Author("not signed", trusted=False)
-    if not verifies(found.key.public, statement("release", {"digest": digest}), found.signature):
-        raise PromiseError(f"{SIGNATURE}: does not sign this release")
-    trusted = _trusted(directory.parent, found, trust, listed)
-    name = listed.get(found.key.public, found.key)
+    trusted = _trusted(directory.parent, key, trust, listed)
+    name = listed.get(key.public, key)
     if listed and not trusted:
         raise PromiseError(
-            f"{SIGNATURE}: is by key {found.key}, and {trust_file(environ)} has others for {line}"
+            f"{SIGNATURE}: is by key {key}, and {trust_file(environ)} has others for {line}"
         )
     unknown = "" if trusted else ", a key that you were not told to trust (sfumato keys trust)"
     return Author(f"signed by {name}{unknown}", trusted)
 
 
-def _trusted(line: Path, found: Signature, trust: Trust, listed: Mapping[str, PublicKey]) -> bool:
+def _trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, PublicKey]) -> bool:
     """Whether the key of a signature is a trusted one or follows one, and was not revoked."""
     offered = read_offers(line)
     revoked = {*trust.revoked, *(offered.revoked() if offered else ())}
-    if found.key.public in revoked:
-        raise PromiseError(f"{SIGNATURE}: its key {fingerprint(found.key.public)} was revoked")
-    following = (offered.successors(key, trust.revoked) if offered else () for key in listed)
-    return found.key.public in {*listed, *(key for keys in following for key in keys)}
+    if key.public in revoked:
+        raise PromiseError(f"{SIGNATURE}: its key {fingerprint(key.public)} was revoked")
+    following = (offered.successors(one, trust.revoked) if offered else () for one in listed)
+    return key.public in {*listed, *(one for ones in following for one in ones)}
 
 
 def _read(path: Path) -> Signature | None:

@@ -21,9 +21,9 @@ from sfumato.expectations.verdicts import (
     judge_rule,
     verdict_of,
 )
+from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.registry import FORMS
 
 Structure = Mapping[str, tuple[Rule, ...]]
 Judge = Callable[[Tables, Structure, Sequence[Promised]], tuple[Finding, ...]]
@@ -42,7 +42,7 @@ class SeenGroups:
         """The groups that `columns` tell apart, with the values of the sensitive attributes."""
         declared, scope = self._declared, (tuple(columns), tuple(sensitive))
         if scope not in self._counted:
-            form = FORMS[declared.form.method]
+            form = form_of(declared)
             self._counted[scope] = form.groups(self._tables, declared.columns, *scope)
         return self._counted[scope]
 
@@ -122,7 +122,7 @@ def assess(
 
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:
     """The rules of each published table besides the promises; none of `withheld` is in it."""
-    form, rows = FORMS[declared.form.method], declared.rows.published
+    form, rows = form_of(declared), declared.rows.published
     return form.rules(declared.columns, declared.form, rows, withheld)
 
 

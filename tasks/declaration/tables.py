@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.parquet import read_parquet
+from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared, Format
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.registry import FORMS
 
 _ROWS_PER_GROUP = 1 << 20
 _FORMULA = r"^[=+\-@\t\r]"
@@ -24,7 +24,7 @@ _FORMULA = r"^[=+\-@\t\r]"
 
 def schemas(declared: Declared) -> Mapping[str, pa.Schema]:
     """The schema of every published table by its name; nullable where nulls are a category."""
-    return FORMS[declared.form.method].schemas(declared.columns, declared.form)
+    return form_of(declared).schemas(declared.columns, declared.form)
 
 
 def _with_quoted_formulas(table: pa.Table) -> pa.Table:

@@ -10,7 +10,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.exposure import JointExposure
 from sfumato.tasks.forms.parameters import FormChoice
+from sfumato.tasks.partitions.continued.parameters import ComposedVersions, Versions
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.schema.formats import lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
@@ -45,6 +47,10 @@ class RowCounts(_Frozen):
     suppressed: int
     published: int
     fakes: int
+    vacant: int = since(2, 0, "values of people who left, still shown")
+    not_represented_versions: int = since(
+        2, 0, "rows of people whom earlier versions keep out of this one"
+    )
 
 
 def _listed(columns: dict[str, DeclaredColumn]) -> list[dict[str, Any]]:
@@ -66,7 +72,7 @@ class Terms(_Frozen):
     name: str
     title: str
     unit: Annotated[Literal["row", "identifier"], Field(description="whom a row is about")]
-    versions: Literal["disjoint", "accepted-risk"]
+    versions: Versions
     columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
         dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_listed)
     ]
@@ -81,6 +87,11 @@ class Terms(_Frozen):
     def format(self) -> int:
         """The lowest format that can say these terms."""
         return lowest_format(self)
+
+    @property
+    def composed(self) -> bool:
+        """True where versions were made to be combined."""
+        return isinstance(self.versions, ComposedVersions)
 
     @property
     def recoded(self) -> bool:
@@ -108,3 +119,9 @@ class Declared(Terms):
 
     rows: RowCounts
     software: dict[str, str]
+    predecessor: Annotated[str | None, Field(pattern="^[0-9a-f]{64}$")] = since(
+        2, None, "the digest of the version that a composed one continues"
+    )
+    exposure: JointExposure | None = since(
+        2, None, "what is told together with other versions, where that is accepted"
+    )

@@ -4,6 +4,8 @@ The measures are those of the literature (see `tasks.partitions.full_domain.metr
 the same before publication, on the domains of the original). Here a domain is what the published
 labels span: the hull of an ordered column's labels, the leaves of a hierarchy, the values in all
 sets.
+Where versions are composed, the rows of a group look alike and not all are people's: its labels
+count as often as its people.
 """
 
 from collections.abc import Sequence
@@ -12,9 +14,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.label_levels import levels
@@ -26,7 +31,7 @@ from sfumato.tasks.forms.recoded.labels import (
     Prefixed,
 )
 from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
-from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import DeclaredColumn
 
 
@@ -65,18 +70,20 @@ def utility(tables: Tables, declared: Declared, sizes: np.ndarray) -> Utility | 
     Args:
         tables: as published.
         declared: what the release declares.
-        sizes: the rows of each class that the quasi-identifiers tell apart (int64).
+        sizes: the rows of each class that is told apart (int64).
     """
-    table = tables[TABLE] if declared.recoded else None
-    if table is None or not table.num_rows:
+    if not declared.recoded or not tables[TABLE].num_rows:
         return None
+    if declared.composed:
+        sizes = rows_of(tables[LINEAGE])
+    shown = _PeopleShown.of(tables, declared)
     names = declared.named("quasi-identifier")
     lost = declared.rows.suppressed
-    rows = table.num_rows + lost
-    columns = [_column(table, name, declared) for name in names]
+    rows = shown.rows + lost
+    columns = [_column(shown, name, declared) for name in names]
     cells = rows * len(names)
     ks = [promise.k for promise in declared.promises if isinstance(promise, KAnonymity)]
-    size = Fraction(table.num_rows, len(sizes))
+    size = Fraction(shown.rows, len(sizes))
     squares = sizes.astype(object) ** 2
     return Utility(
         classes=len(sizes),
@@ -86,8 +93,8 @@ def utility(tables: Tables, declared: Declared, sizes: np.ndarray) -> Utility | 
         height=sum(column.highest for column in columns),
         imprecision=_mean([column.steps for column in columns], lost, cells),
         ncp=_mean([column.penalty for column in columns], lost, cells),
-        starred_cells=_mean([Fraction(int(c.starred.sum())) for c in columns], lost, cells),
-        starred_rows=int(np.logical_and.reduce([column.starred for column in columns]).sum()),
+        starred_cells=_mean([Fraction(shown.count(c.starred)) for c in columns], lost, cells),
+        starred_rows=shown.count(np.logical_and.reduce([column.starred for column in columns])),
         suppressed_rows=lost,
     )
 
@@ -95,6 +102,32 @@ def utility(tables: Tables, declared: Declared, sizes: np.ndarray) -> Utility | 
 def _mean(of_published: Sequence[Fraction], suppressed: int, cells: int) -> Fraction:
     """Over all cells, those of suppressed rows counting 1."""
     return Fraction(sum(of_published) + suppressed * len(of_published)) / cells
+
+
+@dataclass(frozen=True, eq=False)
+class _PeopleShown:
+    """Rows of labels, and for how many people each of them stands (int64, one per row)."""
+
+    table: pa.Table
+    people: np.ndarray
+
+    @classmethod
+    def of(cls, tables: Tables, declared: Declared) -> "_PeopleShown":
+        """All rows of a release; of a composed one a row of each group, whose labels agree."""
+        table = tables[TABLE]
+        if not declared.composed:
+            return cls(table, np.ones(table.num_rows, dtype=np.int64))
+        _, first = np.unique(table[GROUP_ID].to_numpy(), return_index=True)
+        return cls(table.take(pa.array(first)), rows_of(tables[LINEAGE]))
+
+    @property
+    def rows(self) -> int:
+        """The number of people."""
+        return int(self.people.sum())
+
+    def count(self, of: np.ndarray) -> int:
+        """The number of people for whom some rows stand (bool, one per row)."""
+        return int(self.people[of].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +140,13 @@ class _ComparedColumn:
     starred: np.ndarray
 
 
-def _column(table: Any, name: str, declared: Declared) -> _ComparedColumn:
-    labels, codes = labels_of(table, name)
+def _column(shown: _PeopleShown, name: str, declared: Declared) -> _ComparedColumn:
+    labels, codes = labels_of(shown.table, name)
     column = declared.columns[name]
-    read = reader_for(FORMS[declared.form.method])(name, column)
-    rows = np.bincount(codes, minlength=len(labels)).tolist()
+    read = reader_for(form_of(declared))(name, column)
+    people = np.zeros(len(labels), dtype=np.int64)
+    np.add.at(people, codes, shown.people)
+    rows = people.tolist()
     level, height = levels(column, read)
     reached = [level(label) for label in labels]
     penalties = _penalties(labels, [read(label) for label in labels], column)

@@ -2,6 +2,7 @@
 
 from typing import Any, Protocol, runtime_checkable
 
+from sfumato.tasks.forms.composed.composed import ComposedForm
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.recoded.label_readers import Reader
 from sfumato.tasks.forms.recoded.recoded import ReaderOf
@@ -50,14 +51,16 @@ def reader_for(form: Form) -> ReaderOf:
     Raises:
         TypeError: where it shows none.
     """
-    if not isinstance(form, ShowsLabels):
+    shown = _shown(form)
+    if not isinstance(shown, ShowsLabels):
         raise TypeError(form)
-    return form.reader_of
+    return shown.reader_of
 
 
 def fakes(form: Form, tables: Tables) -> int:
     """The number of values that are made up in the tables of a form."""
-    return form.fakes(tables) if isinstance(form, MakesValuesUp) else 0
+    shown = _shown(form)
+    return shown.fakes(tables) if isinstance(shown, MakesValuesUp) else 0
 
 
 def diagnostics(
@@ -69,6 +72,12 @@ def diagnostics(
     parameters: Any,
 ) -> dict[str, Any]:
     """Measure by name what the tables of a form have lost of the original; it stays private."""
-    if not isinstance(form, HasDiagnostics):
+    shown = _shown(form)
+    if not isinstance(shown, HasDiagnostics):
         return {}
-    return form.diagnostics(original, partition, tables, schema, parameters)
+    return shown.diagnostics(original, partition, tables, schema, parameters)
+
+
+def _shown(form: Form) -> Form:
+    """The form without what a composed version adds."""
+    return form.shown if isinstance(form, ComposedForm) else form

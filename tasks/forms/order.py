@@ -14,6 +14,8 @@ from sfumato.tasks.arrays.ranks import dense_ranks, places_in
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.schema.names import GROUP_ID
 
+ALONG = "/along"  # the name of a table that is never published: it tells how groups were renamed
+
 
 def canonical_table(table: pa.Table) -> pa.Table:
     """The same rows in canonical order, with group ids renamed; a fixed point of itself."""
@@ -27,22 +29,27 @@ def canonical_with(tables: Mapping[str, pa.Table], first: str) -> dict[str, pa.T
 
     Group ids are renamed as `canonical_table` renames those of the table `first`; groups that it
     does not tell apart are ordered by their contents in the others, which are sorted by group id
-    and value.
+    and value. The table `ALONG` is renamed with them and decides nothing.
     """
     others = {name: table for name, table in tables.items() if name != first}
-    ordered, renamed = _renamed(tables[first], _places(others))
-    return {first: ordered} | {name: _sorted(table, renamed) for name, table in others.items()}
+    known = np.unique(tables[first][GROUP_ID].to_numpy())
+    ordered, renamed = _renamed(tables[first], _places(others, known))
+    return {first: ordered} | {
+        name: _sorted(table, known, renamed) for name, table in others.items()
+    }
 
 
 def canonical_apart(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """The same tables, joined by their group ids, none of which has a row for each person.
 
     Group ids number the groups as they are when sorted by their contents in the first table by
-    name, then in the next; rows are sorted by group id and value.
+    name, then in the next; rows are sorted by group id and value. The table `ALONG` is renamed with
+    them and decides nothing.
     """
-    place = _places(dict(sorted(tables.items())))
-    renamed = places_in(np.argsort(place, kind="stable"))
-    return {name: _sorted(table, renamed) for name, table in tables.items()}
+    known = np.unique(next(iter(tables.values()))[GROUP_ID].to_numpy())
+    place = _places(dict(sorted(tables.items())), known)
+    renamed = places_in(np.argsort(np.zeros(0) if place is None else place, kind="stable"))
+    return {name: _sorted(table, known, renamed) for name, table in tables.items()}
 
 
 def is_canonical(table: pa.Table) -> bool:
@@ -52,9 +59,14 @@ def is_canonical(table: pa.Table) -> bool:
 
 def is_sorted(table: pa.Table) -> bool:
     """Decide whether rows are sorted by group id and value, and group ids are 0, 1, …."""
-    ids = table[GROUP_ID].to_numpy()
-    dense = np.arange(int(dense_ranks(ids).max(initial=-1)) + 1)
-    return np.array_equal(np.unique(ids), dense) and bool(_sorted(table, dense).equals(table))
+    known = np.unique(table[GROUP_ID].to_numpy())
+    return np.array_equal(known, np.arange(len(known))) and is_sorted_by_group(table)
+
+
+def is_sorted_by_group(table: pa.Table) -> bool:
+    """Decide whether rows are sorted by group id and value; groups may be missing."""
+    known = np.unique(table[GROUP_ID].to_numpy())
+    return bool(_sorted(table, known, known).equals(table))
 
 
 def _by_value(table: pa.Table, without: Sequence[str]) -> np.ndarray:
@@ -76,22 +88,24 @@ def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndar
     return shown, renamed
 
 
-def _places(tables: Mapping[str, pa.Table]) -> np.ndarray:
-    """The place of each group when groups are sorted by their contents in tables that have all."""
-    first = next(iter(tables.values()))
-    groups = int(dense_ranks(first[GROUP_ID].to_numpy()).max(initial=-1)) + 1
-    place = np.zeros(groups, dtype=np.int64)
-    for table in tables.values():
-        of_table = _content_ranks(
-            _by_value(table, [GROUP_ID]), dense_ranks(table[GROUP_ID].to_numpy()), groups
-        )
-        place = dense_ranks(place * max(groups, 1) + of_table)
+def _places(tables: Mapping[str, pa.Table], known: np.ndarray) -> np.ndarray | None:
+    """The place of each of the `known` groups when they are sorted by their contents in tables.
+
+    None where there is no table.
+    """
+    place = None
+    for name, table in tables.items():
+        if name != ALONG:
+            group = np.searchsorted(known, table[GROUP_ID].to_numpy())
+            of_table = _content_ranks(_by_value(table, [GROUP_ID]), group, len(known))
+            before = np.zeros(len(known), dtype=np.int64) if place is None else place
+            place = dense_ranks(before * max(len(known), 1) + of_table)
     return place
 
 
-def _sorted(table: pa.Table, renamed: np.ndarray) -> pa.Table:
-    """The table with its groups renamed, sorted by group id and value."""
-    ids = renamed[dense_ranks(table[GROUP_ID].to_numpy())]
+def _sorted(table: pa.Table, known: np.ndarray, renamed: np.ndarray) -> pa.Table:
+    """The table with the `known` groups (ascending) renamed, sorted by group id and value."""
+    ids = renamed[np.searchsorted(known, table[GROUP_ID].to_numpy())]
     rank = _by_value(table, [GROUP_ID])
     order = np.argsort(ids * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
     where = table.column_names.index(GROUP_ID)
@@ -125,8 +139,8 @@ def _content_ranks(rank: np.ndarray, group: np.ndarray, groups: int) -> np.ndarr
     position = 0
     while len(tied):
         ended = sizes[tied] <= position
-        nth = members[np.where(ended, 0, starts[tied] + position)]
-        seen = np.where(ended, -1, nth)
+        seen = np.full(len(tied), -1)
+        seen[~ended] = members[starts[tied[~ended]] + position]
         order = np.lexsort((seen, place[tied]))
         tied, seen = tied[order], seen[order]
         old = place[tied]

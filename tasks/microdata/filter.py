@@ -16,6 +16,15 @@ from sfumato.tasks.sql.session import session
 _POSITION = "sfumato position"
 
 
+def columns_asked(where: str, types: Mapping[str, ColumnType]) -> set[str]:
+    """The columns that a predicate asks about.
+
+    Raises:
+        QueryError: where it is not allowed.
+    """
+    return {column.name for column in parse_predicate(where, types).find_all(exp.Column)}
+
+
 def rows_where(microdata: Microdata, where: str, types: Mapping[str, ColumnType]) -> np.ndarray:
     """The positions of the rows for which the predicate is true (int64, ascending).
 

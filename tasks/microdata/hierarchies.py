@@ -132,3 +132,21 @@ def with_ancestors(column: Column, known: Hierarchy) -> Column:
         ancestors=np.array([numbers for _, numbers in numbered], dtype=np.int64),
         labels=tuple(pa.array(labels.tolist(), pa.string()) for labels, _ in numbered),
     )
+
+
+def lowest_common(levels: np.ndarray, categories: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The lowest level at which each run of categories has one node (int64, one per run).
+
+    Args:
+        levels: of the column, see `Column.levels`.
+        categories: of rows in the order of their groups (integers).
+        starts: where each run starts (int64).
+    """
+    lowest = np.zeros(len(starts), dtype=np.int64)
+    for nodes in levels[:-1]:
+        above = nodes[categories]
+        differ = np.minimum.reduceat(above, starts) != np.maximum.reduceat(above, starts)
+        if not differ.any():
+            break
+        lowest += differ
+    return lowest

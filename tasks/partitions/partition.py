@@ -26,6 +26,18 @@ class TargetDistributions:
 
 
 @dataclass(frozen=True, eq=False)
+class Continued:
+    """How groups go on from an earlier version, over rows of which not all are people's.
+
+    `kind` (int8, one per row) is what each row is (see `tasks.private.people.kinds`). `previous`
+    (int64, one per group) is the group's id in the version before, -1 for a new group.
+    """
+
+    kind: np.ndarray
+    previous: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Partition:
     """The group of each row (int64, 0, 1, …; -1 for a suppressed row).
 
@@ -33,13 +45,14 @@ class Partition:
     generalizes takes the values of each group (int64, one per group, see `Column.levels`): all its
     rows have the same node there. Without it a group is shown as narrowly as its rows allow.
     `target_distributions` are for a form that redistributes sensitive values. `facts` (objective
-    reached, certificate) stay private.
+    reached, certificate) stay private. `continued` is there where versions are composed.
     """
 
     group: np.ndarray
     recoding: Mapping[str, np.ndarray] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     target_distributions: TargetDistributions | None = None
+    continued: Continued | None = None
 
     @property
     def suppressed(self) -> int:

@@ -9,11 +9,14 @@ import io
 import json
 import tarfile
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.private.durable import sync_directory, write_atomically
 from sfumato.tasks.private.keys import KEY
+from sfumato.tasks.private.people.keys import PEOPLE, restore_people_key
+from sfumato.tasks.private.people.names import ERASED, MAP
 from sfumato.tasks.private.state import STATE, LineState, parse_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
@@ -21,13 +24,15 @@ from sfumato.tasks.schema.nesting import parse_json
 
 _FORMAT = 1
 _CONTENTS = "backup.json"
+PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
-_FOLDERS = ("units", "left-out")
+_FOLDERS = ("units", "left-out", MAP)
+_DOCUMENTS = ("state*.json", "releases.format-*.json")  # what older formats said is kept, too
 
 
 def state_files(line: Path) -> dict[str, bytes]:
     """The content of every file of the line's state, by its path from there."""
-    single = [line / KEY, *line.glob("state*.json")]
+    single = [line / KEY, *(path for names in _DOCUMENTS for path in line.glob(names))]
     many = [path for folder in _FOLDERS for path in (line / folder).glob("*")]
     return {
         path.relative_to(line).as_posix(): path.read_bytes()
@@ -46,7 +51,30 @@ def backup(line: Path) -> bytes:
         files = state_files(line)
     if STATE not in files:
         raise InputError(f"{line}: there is no state to back up yet")
-    return pack(line.name, files)
+    return pack(line.name, {**files, **_people_key(line)})
+
+
+def _people_key(line: Path) -> dict[str, bytes]:
+    """The secret of the names of people in the line's maps, where there are any."""
+    path = line.parent / PEOPLE / KEY
+    return {PEOPLE_KEY: path.read_bytes()} if (line / MAP).exists() and path.exists() else {}
+
+
+def take_people_key(place: Path, line: Path, files: dict[str, bytes]) -> None:
+    """Put back the secret of the names of people, and take it out of a backup's files.
+
+    Args:
+        place: the backup, for messages.
+        line: the line's private directory.
+        files: of the backup.
+
+    Raises:
+        InputError: where the work directory has another one.
+    """
+    saved = files.pop(PEOPLE_KEY, None)
+    if saved is None:
+        return
+    restore_people_key(place, line.parent, saved)
 
 
 def pack(name: str, files: Mapping[str, bytes]) -> bytes:
@@ -76,6 +104,18 @@ def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
     Raises:
         InputError: where it is no backup, another line's, damaged, or newer software's.
     """
+    files = unpack_files(place, content, name)
+    if not all(map(_belongs, files)) or not {STATE, KEY} <= files.keys():
+        raise InputError(f"{place}: is damaged, or not whole")
+    return files
+
+
+def unpack_files(place: Path, content: bytes, name: str) -> dict[str, bytes]:
+    """The files of a backup under that name, each with the SHA-256 that the backup lists.
+
+    Raises:
+        InputError: where it is no backup, another's, damaged, or newer software's.
+    """
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
             members = [member for member in tar.getmembers() if member.isfile()]
@@ -84,11 +124,11 @@ def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:
         require_readable(place, contents, _FORMAT)
         listed, line = contents["sha256"], contents["line"]
     except (tarfile.TarError, ValueError, KeyError, TypeError, AttributeError, EOFError):
-        raise InputError(f"{place}: is no backup of a line") from None
+        raise InputError(f"{place}: is no backup of {name}") from None
     if line != name:
-        raise InputError(f"{place}: is a backup of another line than {name}")
+        raise InputError(f"{place}: is a backup of something else than {name}")
     found = {path: hashlib.sha256(part).hexdigest() for path, part in files.items()}
-    if found != listed or not all(map(_belongs, files)) or not {STATE, KEY} <= files.keys():
+    if found != listed:
         raise InputError(f"{place}: is damaged, or not whole")
     return files
 
@@ -102,8 +142,8 @@ def _belongs(path: str) -> bool:
     """True for the paths that a line's state has: nothing else is ever written."""
     folder, _, name = path.rpartition("/")
     if folder:
-        return folder in _FOLDERS and name.isdigit()
-    return path == KEY or (path.startswith("state") and path.endswith(".json"))
+        return folder in _FOLDERS and (name.isdigit() or (folder, name) == (MAP, ERASED))
+    return path in (KEY, PEOPLE_KEY) or any(fnmatchcase(path, names) for names in _DOCUMENTS)
 
 
 def state_in(place: Path, files: Mapping[str, bytes]) -> LineState:

@@ -9,9 +9,18 @@ from pathlib import Path
 from sfumato.expectations.errors import Fault
 
 
-def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Replace a file so that readers see the old bytes or the new, also after a power cut."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def write_atomically(
+    path: Path, content: bytes, mode: int = 0o600, staged_in: Path | None = None
+) -> None:
+    """Replace a file so that readers see the old bytes or the new, also after a power cut.
+
+    Args:
+        path: the file.
+        content: of it.
+        mode: of it.
+        staged_in: where it is written first; its own directory, unless nothing else may be there.
+    """
+    temporary = (staged_in or path.parent) / f".{path.name}.{os.getpid()}.tmp"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

@@ -12,7 +12,7 @@ from pathlib import Path
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.state import STATE
-from sfumato.tasks.private.wrapping import unwrap, wrap
+from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
 from sfumato.tasks.schema.nesting import parse_json
 
 PASSPHRASE = "SFUMATO_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
@@ -36,8 +36,8 @@ def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
                     f"{path}: is gone, and without it nobody is recognised: put it back "
                     "(sfumato line restore)"
                 )
-            write_atomically(path, key_file(new_secret(), environ.get(PASSPHRASE)))
-        return _unwrapped(path, environ.get(PASSPHRASE))
+            write_atomically(path, key_file(new_secret(), passphrase_in(environ, PASSPHRASE)))
+        return unwrap_key(path, passphrase_in(environ, PASSPHRASE))
 
 
 def new_secret() -> bytes:
@@ -60,10 +60,16 @@ def rewrap(line: Path, old: str | None, new: str | None) -> None:
     with locked(line / ".lock"):
         if not path.exists():
             raise InputError(f"{path}: the line has no key yet")
-        write_atomically(path, key_file(_unwrapped(path, old), new))
+        write_atomically(path, key_file(unwrap_key(path, old), new))
 
 
-def _unwrapped(path: Path, passphrase: str | None) -> bytes:
+def unwrap_key(path: Path, passphrase: str | None, variable: str = PASSPHRASE) -> bytes:
+    """The secret in a file that `key_file` wrote.
+
+    Raises:
+        InputError: where it is wrapped, and that is not its passphrase.
+        Fault: where the file is no key.
+    """
     content = path.read_bytes()
     if len(content) == _BYTES:
         return content
@@ -71,4 +77,4 @@ def _unwrapped(path: Path, passphrase: str | None) -> bytes:
         document = parse_json(content)
     except ValueError:
         raise Fault(f"{path}: cannot be read as a line's key") from None
-    return unwrap(path, document, passphrase, PASSPHRASE)
+    return unwrap(path, document, passphrase, variable)

@@ -8,8 +8,8 @@ import hashlib
 import hmac
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -24,15 +24,29 @@ HASH_BYTES = 32
 
 @dataclass(frozen=True, eq=False)
 class Identity:
-    """The identity of a release: rows and spec as digests, units as sorted keyed 32-byte hashes."""
+    """The identity of a release.
+
+    Attributes:
+        rows: as a digest.
+        spec: as a digest.
+        units: as keyed hashes (S32, sorted), None where rows are people.
+        met: how many of them other lines know, by the lines' names.
+    """
 
     rows: str
     spec: str
     units: np.ndarray | None
+    met: Mapping[str, int] = field(default_factory=dict)
 
 
-def fingerprint(microdata: Microdata, secret: bytes) -> str:
-    """A keyed digest of a table's rows as a multiset: their order makes no difference."""
+def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = None) -> str:
+    """A keyed digest of a table's rows as a multiset: their order makes no difference.
+
+    Args:
+        microdata: the table.
+        secret: of the line.
+        names: of each row's person (S16), where it matters whose rows they are.
+    """
     digest = hmac.new(secret, digestmod=hashlib.sha256)
     for column in microdata.columns:
         described = [
@@ -42,6 +56,9 @@ def fingerprint(microdata: Microdata, secret: bytes) -> str:
         ]
         digest.update(json.dumps(described).encode())
     digest.update(_sorted_rows(microdata))
+    if names is not None:
+        order = np.lexsort([names, *(column.codes for column in microdata.columns)])
+        digest.update(names[order].tobytes())
     return digest.hexdigest()
 
 
@@ -55,11 +72,14 @@ def _sorted_rows(microdata: Microdata) -> bytes:
     return b"".join(column[order].astype("<i4").tobytes() for column in codes)
 
 
+def unit_hash(unit: str, secret: bytes) -> bytes:
+    """The keyed hash of a unit, given as text (32 bytes)."""
+    return hmac.digest(secret, unit.encode(), "sha256")
+
+
 def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
     """The keyed hash of each distinct unit, sorted (S32, one per unit)."""
-    hashes = b"".join(
-        hmac.digest(secret, str(value).encode(), "sha256") for value in unit.values.to_pylist()
-    )
+    hashes = b"".join(unit_hash(str(value), secret) for value in unit.values.to_pylist())
     return np.sort(np.frombuffer(hashes, dtype=f"V{HASH_BYTES}").view(f"S{HASH_BYTES}"))
 
 

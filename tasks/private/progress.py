@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-Event = Literal["started", "finished", "failed"]
+Event = Literal["started", "finished", "failed", "said"]
 Listener = Callable[[str, Event], None]
+"""Hears the name of a stage with what became of it, or what was said."""
 
 _listeners: list[Listener] = []
 
@@ -30,6 +31,11 @@ def stage(name: str) -> Iterator[None]:
         _tell(name, "failed")
         raise
     _tell(name, "finished")
+
+
+def say(message: str) -> None:
+    """Say something of the run."""
+    _tell(message, "said")
 
 
 def _tell(name: str, event: Event) -> None:

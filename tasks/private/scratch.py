@@ -97,7 +97,12 @@ def _sweep(place: Path) -> int:
 def _is_ours(directory: Path) -> bool:
     """True for a directory that was made here: nothing else is ever deleted."""
     named = re.fullmatch(r"[0-9a-f]{16}", directory.name) is not None
-    return named and is_private(directory) and (directory / _ALIVE).is_file()
+    return named and is_private(directory) and _is_marked(directory)
+
+
+def _is_marked(directory: Path) -> bool:
+    """True also where whoever made it was killed before it could mark it: then it is empty."""
+    return (directory / _ALIVE).is_file() or not any(directory.iterdir())
 
 
 def _retained(directory: Path) -> bool:

@@ -4,12 +4,15 @@
     1   a counter that grows with every change, which the public record repeats: so that an old
         backup put back is noticed; the mark by which the public record knew the line before its
         key was changed
+    2   of each version the SHA-256 of its private map, and whether it continues the one before
 
-Format 0 is read as 1. What was written in it stays beside the state as `state.format-0.json` when
-the line is first continued, so that older software can be given back its own.
+Older formats are read as the newest. What was written in one stays beside the state, in a file such
+as `state.format-0.json`, when the line is first continued, so that older software can be given back
+its own.
 """
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
@@ -21,11 +24,11 @@ from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
 STATE = "state.json"
-_FORMAT = 1
+_FORMAT = 2
 
 
 class PublishedVersion(BaseModel):
-    """A version as the line remembers it: its rows and spec as digests."""
+    """A version as the line remembers it: its rows and spec as digests, its map by its SHA-256."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,6 +36,9 @@ class PublishedVersion(BaseModel):
     spec: str
     digest: str
     units: bool
+    map: str | None = None
+    composed: bool = False
+    as_of: date | None = None
 
 
 class LineState(BaseModel):
@@ -40,11 +46,16 @@ class LineState(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     counter: int = 0
     former_mark: str | None = None
     versions: dict[str, PublishedVersion] = {}
     pending: tuple[str, PublishedVersion] | None = None
+
+
+def last_digest(state: LineState) -> str | None:
+    """The digest of a line's last version, None where it has none."""
+    return state.versions[max(state.versions)].digest if state.versions else None
 
 
 def read_state(line: Path) -> LineState:

@@ -2,6 +2,8 @@
 
 import os
 from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,26 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _COST = 2**15
 _DEAREST = 2**20  # of a file that others may have written: a gigabyte of memory
+
+
+_handed: dict[str, str] = {}
+
+
+@contextmanager
+def hand_over(passphrases: Mapping[str, str]) -> Iterator[None]:
+    """Have passphrases in this process, by their variables: they are in no environment."""
+    before = dict(_handed)
+    _handed.update(passphrases)
+    try:
+        yield
+    finally:
+        _handed.clear()
+        _handed.update(before)
+
+
+def passphrase_in(environ: Mapping[str, str], variable: str) -> str | None:
+    """The passphrase in a variable, or what was handed over in its place."""
+    return environ.get(variable) or _handed.get(variable)
 
 
 def wrap(secret: bytes, passphrase: str) -> dict[str, Any]:
@@ -46,7 +68,10 @@ def unwrap(place: Path, document: Any, passphrase: str | None, variable: str) ->
     from cryptography.exceptions import InvalidTag
 
     if not passphrase:
-        raise InputError(f"{place}: is wrapped: set {variable} to its passphrase")
+        raise InputError(
+            f"{place}: is wrapped: set {variable} to its passphrase, or "
+            f"{variable}_BLOCK to the name of a Prefect Secret block"
+        )
     try:
         require_readable(place, document, _FORMAT)
         salt, nonce, sealed = (b64decode(document[part]) for part in ("salt", "nonce", "wrapped"))

@@ -25,16 +25,16 @@ from sfumato.tasks.declaration.opened import (
     open_release,
     require_release,
 )
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import fakes
-from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.equivalence import equivalent
 from sfumato.tasks.publication.files import PAGE, page_beside, write_release
 from sfumato.tasks.publication.manifest import manifest
-from sfumato.tasks.publication.software import software
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.verification.integrity import digest, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
@@ -155,15 +155,19 @@ def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
 
 def _counts_agree(declared: Declared, tables: Tables) -> None:
     rows = declared.rows
-    if fakes(FORMS[declared.form.method], tables) != rows.fakes:
+    if fakes(form_of(declared), tables) != rows.fakes:
         raise PromiseError(f"{MANIFEST}: does not state how many values are made up")
     lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
-    if min(rows.model_dump().values()) < 0 or rows.read - lost - rows.suppressed != rows.published:
+    lost += rows.suppressed + rows.not_represented_versions
+    if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
         raise PromiseError(f"{MANIFEST}: its row counts contradict each other")
+    told = [] if declared.exposure is None else [c.column for c in declared.exposure.columns]
+    if len(set(told)) < len(told) or not set(told) <= set(declared.named("sensitive")):
+        raise PromiseError(f"{MANIFEST}: tells of other columns than its sensitive ones")
 
 
 def _in_order(declared: Declared, tables: Tables) -> None:
-    for name, table in FORMS[declared.form.method].canonical(tables).items():
+    for name, table in form_of(declared).canonical(tables).items():
         if not table.equals(tables[name]):
             raise PromiseError(f"{name}: groups are not in canonical order across all tables")
 

@@ -9,6 +9,7 @@ from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
+from sfumato.tasks.forms.composed.lineage import LINEAGE, LineageTotals, totals_of
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.help_tables.build import build_help_tables
@@ -77,7 +78,13 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
             if path != Path(PAGE)
         ),
         formulas="csv" in declared.formats and has_formulas(assessment.tables),
+        lineage=_lineage(assessment),
     )
+
+
+def _lineage(assessment: Assessment) -> LineageTotals | None:
+    continues = assessment.declared.predecessor is not None
+    return totals_of(assessment.tables[LINEAGE]) if continues else None
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.tasks.private.durable import locked, sync_directory
+from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.workdir import private_directory, state_lock
 
 
@@ -20,12 +23,23 @@ class Line:
         public: the directory of its versions.
         private: the directory of its state.
         signing_key: the file of the key that signs its versions, None where they are not signed.
+        people: the name of the set of people that it is about, None for none.
+        accepts_lines: whether what it tells together with other lines is accepted.
+        as_of: the day of which its next version tells, where that is said.
     """
 
     name: str
     public: Path
     private: Path
     signing_key: Path | None = None
+    people: str | None = None
+    accepts_lines: bool = False
+    as_of: date | None = None
+
+    @property
+    def work(self) -> Path:
+        """The work directory, which other lines share."""
+        return self.private.parent
 
     def reports(self, version: str) -> Path:
         """The folder of a version's private reports."""
@@ -41,27 +55,28 @@ class Candidate:
         sha256: of each of its files when it was assessed, by its path from there.
         versions: whether people may be in several versions of the line.
         suppressed: which rows are not published, in canonical order (bool), None where all are.
+        map: who stands in which group, None where the line remembers nobody so.
+        made_after: the digest of the line's last version when the map was made, where it goes on.
+        counts: of people and groups that go on, or do not.
     """
 
     release: Path
     sha256: Mapping[str, str]
     versions: str
     suppressed: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class Published:
-    """A version's directory, and whether it was there before."""
-
-    directory: Path
-    existed: bool
+    map: pa.Table | None = None
+    made_after: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @contextmanager
 def hold(line: Line) -> Iterator[None]:
-    """Hold the locks of the private line and of its public directory, in this order."""
+    """Hold the locks of the work directory's people, the line, and its public directory.
+
+    Always in this order: no two lines of a work directory are compared at once.
+    """
     if not line.public.is_dir():
         line.public.mkdir(parents=True, exist_ok=True)
         sync_directory(line.public.parent)
-    with state_lock(line.private), locked(line.public / ".lock"):
+    with lock_of_lines(line.work), state_lock(line.private), locked(line.public / ".lock"):
         yield

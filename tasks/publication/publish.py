@@ -9,32 +9,55 @@ is completed by the next one: readers see a whole version or none.
 import os
 import secrets
 import shutil
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
-
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import Fault
 from sfumato.tasks.authorship.offers import offer
 from sfumato.tasks.authorship.secret import Signer, open_signer
 from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.private.durable import sync_directory, sync_tree
 from sfumato.tasks.private.line import (
     Identity,
-    read_units,
     write_suppressed_rows,
     write_units,
 )
-from sfumato.tasks.private.state import LineState, PublishedVersion, read_state, write_state
+from sfumato.tasks.private.people.lines import write_line
+from sfumato.tasks.private.people.store import prune_maps, write_map
+from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.line import Candidate, Line, Published, hold
-from sfumato.tasks.publication.ownership import replace_record, require_ours, with_change
+from sfumato.tasks.publication.combined.composition import (
+    HeldTogether,
+    JudgeAtoms,
+    require_combinable,
+    write_composition,
+)
+from sfumato.tasks.publication.combined.meeting import description_of
+from sfumato.tasks.publication.line import Candidate, Line, hold
+from sfumato.tasks.publication.ownership import replace_record, with_change
 from sfumato.tasks.publication.seal import require_sealed
-from sfumato.tasks.publication.versions import Record, read_record
+from sfumato.tasks.publication.standing import directories, standing_version
+from sfumato.tasks.publication.versions import read_record
 
 _STAGING = ".staging-"
+
+
+@dataclass(frozen=True)
+class Published:
+    """What became of a candidate.
+
+    Attributes:
+        directory: of the version.
+        existed: whether it was there before.
+        together: what was found of it beside other versions, None where its line knows nobody.
+    """
+
+    directory: Path
+    existed: bool
+    together: HeldTogether | None = None
 
 
 def existing_version(line: Line, identity: Identity, versions: str) -> Path | None:
@@ -46,17 +69,30 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
     """
     with hold(line):
         recover(line)
-        number = _decide(line, identity, versions)
+        number = standing_version(line, identity, versions)
     if number is not None:
         return line.public / number
     _signer(line)
     return None
 
 
-def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> Published:
+def publish(
+    line: Line,
+    candidate: Candidate,
+    identity: Identity,
+    time: str,
+    judge: JudgeAtoms | None = None,
+) -> Published:
     """Make an assessed candidate the line's next version, whole or not at all.
 
     The version that the same source and spec already have is returned instead where there is one.
+
+    Args:
+        line: the line.
+        candidate: what was assessed.
+        identity: of which source it is, and about whom.
+        time: when.
+        judge: judges once more what composed versions tell together.
 
     Raises:
         InputError: where it is to be signed, and its key cannot be opened.
@@ -65,64 +101,28 @@ def publish(line: Line, candidate: Candidate, identity: Identity, time: str) -> 
     """
     with hold(line):
         recover(line)
-        number = _decide(line, identity, candidate.versions)
+        number = standing_version(line, identity, candidate.versions)
         if number is not None:
             return Published(line.public / number, existed=True)
         number = _next(line)
         try:
             staging = stage(line, candidate)
-            known = _intend(line, number, staging, identity, candidate.suppressed)
+            held = require_combinable(line, candidate, staging, judge)
+            known = _intend(line, number, staging, identity, candidate)
+            if identity.units is not None:
+                declared = open_release(staging).declared
+                write_line(line.work, line.name, description_of(line, declared))
+            if held is not None:
+                write_composition(line.reports(number), held.composition)
             appear(staging, line.public / number)
         finally:
             _sweep(line)
         _record(line, number, known, time)
-        return Published(line.public / number, existed=False)
-
-
-def _decide(line: Line, identity: Identity, versions: str) -> str | None:
-    state, record = read_state(line.private), read_record(line.public)
-    require_ours(line, state, record, _directories(line))
-    for number, known in sorted(state.versions.items()):
-        if (known.rows, known.spec) == (identity.rows, identity.spec):
-            return _still_there(line, number, record)
-    if state.versions and versions != "accepted-risk":
-        _require_disjoint(line, state, identity)
-    return None
-
-
-def _still_there(line: Line, number: str, record: Record) -> str:
-    """A version is never drawn again, not even when it was withdrawn or taken away."""
-    if number not in record.versions or not (line.public / number).is_dir():
-        raise PromiseError(
-            f"version {number} of this source and spec was published, but is gone from "
-            f"{line.public}: put it back, or publish to the directory where it is"
-        )
-    if record.versions[number].status == "withdrawn":
-        raise PromiseError(f"version {number} of this source and spec was withdrawn")
-    return number
-
-
-def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
-    rule = "the source or the spec changed, and versions: disjoint"
-    if identity.units is None:
-        raise PromiseError(f"{rule} cannot be checked without a unit (unit: row)")
-    earlier = sorted(state.versions)
-    unknown = [number for number in earlier if not state.versions[number].units]
-    if unknown:
-        raise PromiseError(
-            f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
-        )
-    common = int(np.isin(identity.units, read_units(line.private, earlier)).sum())
-    if common:
-        raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
-
-
-def _directories(line: Line) -> list[str]:
-    return [path.name for path in line.public.iterdir() if path.name.isdigit()]
+        return Published(line.public / number, existed=False, together=held)
 
 
 def _next(line: Line) -> str:
-    taken = [int(number) for number in _directories(line)]
+    taken = [int(number) for number in directories(line)]
     taken += [
         int(n) for n in (*read_record(line.public).versions, *read_state(line.private).versions)
     ]
@@ -161,17 +161,21 @@ def _digest(release: Path) -> str:
 
 
 def _intend(
-    line: Line, number: str, staging: Path, identity: Identity, suppressed: np.ndarray | None
+    line: Line, number: str, staging: Path, identity: Identity, candidate: Candidate
 ) -> PublishedVersion:
+    if identity.units is not None:
+        write_units(line.private, number, identity.units)
+    write_suppressed_rows(line.private, number, candidate.suppressed)
+    map_ = candidate.map
     known = PublishedVersion(
         rows=identity.rows,
         spec=identity.spec,
         digest=_digest(staging),
         units=identity.units is not None,
+        map=None if map_ is None else write_map(line.private, number, map_),
+        composed=candidate.versions == "composed",
+        as_of=line.as_of,
     )
-    if identity.units is not None:
-        write_units(line.private, number, identity.units)
-    write_suppressed_rows(line.private, number, suppressed)
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": (number, known)}))
     return known
@@ -195,10 +199,12 @@ def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None
     state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
         state, record = with_change(state, record, line)
-        replace_record(line, record.with_new(number, known.digest, time))
+        replace_record(line, record.with_new(number, known.digest, time, known.as_of))
     versions = {**state.versions, number: known}
     settled = {"versions": versions, "pending": None, "counter": record.counter}
-    write_state(line.private, state.model_copy(update=settled))
+    settled_state = state.model_copy(update=settled)
+    write_state(line.private, settled_state)
+    prune_maps(line.private, settled_state)
 
 
 def recover(line: Line) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
 RECORD = "releases.json"
-FORMAT = 1
+_NEWEST = 2
 
 
 class Version(BaseModel):
@@ -28,33 +29,39 @@ class Version(BaseModel):
     approver: str | None = None
     status: Literal["published", "withdrawn", "superseded"]
     accuracy: list[dict[str, Any]] | None = None
+    as_of: date | None = Field(default=None, exclude_if=lambda day: day is None)
 
 
 class Record(BaseModel):
     """A line's versions by number.
 
     Attributes:
-        format: 0 before records had numbers.
+        format: 0 before records had numbers; 2 where a version says of which day it is.
         counter: how often the private state changed; see there.
         owner: the keyed mark of the private line that publishes here.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[0, 1] = 0
+    format: Literal[0, 1, 2] = 0
     name: str
     counter: int = 0
     owner: str | None = None
     current: str | None = None
     versions: dict[str, Version] = {}
 
-    def with_new(self, number: str, digest: str, time: str) -> "Record":
-        """A new version that supersedes the current one."""
+    @property
+    def lowest_format(self) -> int:
+        """The lowest format that can say this."""
+        return 2 if any(version.as_of for version in self.versions.values()) else 1
+
+    def with_new(self, number: str, digest: str, time: str, as_of: date | None = None) -> "Record":
+        """A new version that supersedes the current one; `as_of` is the day that it tells of."""
         predecessor = self.versions[self.current].digest if self.current else None
-        return self._with(
-            number,
-            Version(digest=digest, predecessor=predecessor, time=time, status="published"),
+        new = Version(
+            digest=digest, predecessor=predecessor, time=time, status="published", as_of=as_of
         )
+        return self._with(number, new)
 
     def withdrawn(self, number: str) -> "Record":
         """Without trust in a version: the latest other one that was not withdrawn is current."""
@@ -88,7 +95,7 @@ def read_record(line: Path) -> Record:
     try:
         document = parse_json((line / RECORD).read_bytes())
         if isinstance(document, dict):
-            require_readable(line / RECORD, document, FORMAT)
+            require_readable(line / RECORD, document, _NEWEST)
         return Record.model_validate(document)
     except FileNotFoundError:
         return Record(name=line.name)
@@ -98,6 +105,6 @@ def read_record(line: Path) -> Record:
 
 def write_record(line: Path, record: Record) -> None:
     """Replace the record atomically."""
-    newest = record.model_copy(update={"format": FORMAT})
+    newest = record.model_copy(update={"format": record.lowest_format})
     document: Mapping[str, Any] = json.loads(newest.model_dump_json())
     write_atomically(line / RECORD, canonical_json(document), mode=0o644)

@@ -128,14 +128,17 @@ def ask(asked: Engine, declared: Declared, question: Question, estimates: bool =
     return Answer(
         form=declared.form.method,
         guaranteed=True,
-        not_represented={
-            "nulls": declared.rows.dropped_for_nulls,
-            "suppressed": declared.rows.suppressed,
-        },
+        not_represented=_not_represented(declared),
         columns=tuple(item.label for item in question.shown),
         rows=tuple(row_of(question, key, rows[key]) for key in keys),
         certain=tuple(question.surely_wants(rows[key]) for key in keys),
     )
+
+
+def _not_represented(declared: Declared) -> dict[str, int]:
+    rows = declared.rows
+    left_out = {"nulls": rows.dropped_for_nulls, "suppressed": rows.suppressed}
+    return left_out | ({"versions": rows.not_represented_versions} if declared.composed else {})
 
 
 def document(answer: Answer) -> dict[str, Any]:

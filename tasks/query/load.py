@@ -57,7 +57,7 @@ def load(
 
     Args:
         release: an open release.
-        url: `duckdb:///FILE`, `sqlite:///FILE`, `postgresql://…` or `mariadb://…`.
+        url: of the database, in the form of its dialect.
         replace: whether tables, views and functions of the same names are done away with; those
             of other names, which an earlier release in another form may have left, stay.
         environ: what `${NAME}` in the address stands for.

@@ -7,9 +7,10 @@ version of one is installed, and nothing here is executed by us.
 import shlex
 
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.composed.lineage import LINEAGE
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.report.snippets.registry import SNIPPETS
-from sfumato.tasks.report.snippets.text import identifier
+from sfumato.tasks.report.snippets.text import identifier, line_of_table
 
 
 def example_query(declared: Declared) -> str:
@@ -28,4 +29,7 @@ def query_command(query: str) -> str:
 
 def pandas_snippet(declared: Declared) -> str:
     """Reading the published tables, and what can be computed from them without supposing more."""
-    return "\n".join(["import pandas as pd", "", *SNIPPETS[declared.form.shows].lines(declared)])
+    lines = [*SNIPPETS[declared.form.shows].lines(declared)]
+    if declared.composed:
+        lines += [line_of_table(LINEAGE, declared), f'{LINEAGE}[["rows", "vacant"]].sum()']
+    return "\n".join(["import pandas as pd", "", *lines])

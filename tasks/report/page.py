@@ -25,6 +25,7 @@ from sfumato.expectations.groups.groups import Counts, Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
+from sfumato.tasks.forms.composed.lineage import LineageTotals
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
 from sfumato.tasks.report.part_templates import template_loader
 from sfumato.tasks.report.plots.axes import thousands
@@ -39,7 +40,7 @@ from sfumato.tasks.report.promises import (
     with_sensitive,
 )
 from sfumato.tasks.report.snippets.registry import SNIPPETS
-from sfumato.tasks.report.utility import utility_lines
+from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -65,6 +66,7 @@ class PageContent:
         files: of the release, without the page itself and the manifest.
         utility: what labels no longer tell, where the form recodes.
         formulas: a CSV file has texts that a spreadsheet would run as formulas.
+        lineage: the groups that go on from the version before, where there is one.
     """
 
     declared: Declared
@@ -73,6 +75,7 @@ class PageContent:
     files: tuple[PublishedFile, ...]
     utility: Utility | None = None
     formulas: bool = False
+    lineage: LineageTotals | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def page(content: PageContent) -> str:
     """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
     css = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
     view = _promises(content) | _tables(content) | _asking(content.declared)
-    view["lost"] = utility_lines(content.utility) if content.utility else []
+    view["lost"] = _lost(content)
     return (
         _environment()
         .get_template("page.html.j2")
@@ -100,6 +103,11 @@ def page(content: PageContent) -> str:
             **view,
         )
     )
+
+
+def _lost(content: PageContent) -> list[UtilityLine]:
+    composed = content.declared.composed
+    return utility_lines(content.utility, composed=composed) if content.utility else []
 
 
 def _promises(content: PageContent) -> dict[str, Any]:
@@ -116,13 +124,25 @@ def _promises(content: PageContent) -> dict[str, Any]:
 
 
 def _tables(content: PageContent) -> dict[str, Any]:
-    sizes = content.groups.sizes
+    live = content.groups.live
     return {
         "columns": _columns(content.declared),
-        "groups": len(sizes),
-        "smallest": int(sizes.min()) if len(sizes) else 0,
+        "groups": len(live),
+        "smallest": int(live.min()) if len(live) else 0,
+        **_vacancies(content.declared),
         "files": sorted(content.files, key=lambda file: file.path),
         "formulas": content.formulas,
+        "lineage": content.lineage,
+    }
+
+
+def _vacancies(declared: Declared) -> dict[str, Any]:
+    """What is counted of a group, and the percentage of the values shown that are nobody's."""
+    rows = declared.rows
+    nobodys = rows.vacant + rows.fakes
+    return {
+        "counted": "values" if rows.vacant and not declared.recoded else "rows",
+        "vacant": percentage(nobodys, rows.published + nobodys),
     }
 
 
@@ -161,7 +181,8 @@ def _type(name: str, scale: int | None) -> str:
 def _plots(groups: Groups, declared: Declared, promises: list[PrivacyModel]) -> list[Plot]:
     if not len(groups):
         return []
-    plots = [sizes_plot(groups.sizes, "Size of the groups", "row")]
+    left = ", people who have left included" if declared.rows.vacant else ""
+    plots = [sizes_plot(groups.sizes, f"Size of the groups{left}", "row")]
     for name in sorted(groups.sensitive):
         counts = groups.sensitive[name]
         plots.append(

@@ -16,10 +16,11 @@ class UtilityLine:
     value: str
 
 
-def utility_lines(utility: Utility) -> list[UtilityLine]:
-    """The measures of a release, in words."""
+def utility_lines(utility: Utility, *, composed: bool = False) -> list[UtilityLine]:
+    """The measures of a release, in words; of a `composed` one they are of people who are here."""
+    told_by = "told apart by their group_id" if composed else "different combinations of labels"
     lines = [
-        UtilityLine("Groups", "different combinations of labels", thousands(utility.classes)),
+        UtilityLine("Groups", told_by, thousands(utility.classes)),
         UtilityLine("Average group", "rows", four_decimals(utility.average_class_size)),
     ]
     if utility.c_avg is not None:
@@ -67,3 +68,15 @@ def four_decimals(number: Fraction) -> str:
     ('0.3333', '12,346.5', '2')
     """
     return thousands(Fraction((number * 10_000 + Fraction(1, 2)).__floor__(), 10_000))
+
+
+def percentage(part: int, whole: int) -> str:
+    """A share in hundredths, to one decimal, halves up; empty where there is none.
+
+    >>> percentage(1, 8), percentage(1, 9999), percentage(5, 10), percentage(0, 3)
+    ('12.5', 'fewer than 0.1', '50', '')
+    """
+    if not part:
+        return ""
+    tenths = (part * 2000 + whole) // (2 * whole)
+    return thousands(Fraction(tenths, 10)) if tenths else "fewer than 0.1"

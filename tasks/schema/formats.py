@@ -7,6 +7,8 @@ default: what does not use it is written, and digested, as it always was.
 
     0   every release before formats had numbers
     1   publish.csv.formulas: quote; the promise delta-disclosure
+    2   versions: composed, with the tables `lineage` and `vacant`; what versions that may be
+        combined expose together; partition.draw of anatomy: round-robin
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +19,7 @@ from pydantic import Field
 
 from sfumato.expectations.errors import InputError
 
-NEWEST = 1
+NEWEST = 2
 
 _MARK = "x-since-format"
 

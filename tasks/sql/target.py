@@ -109,11 +109,21 @@ def read_url(url: str, environ: Mapping[str, str]) -> URL:
         address = make_url(expanded)
     except (SQLAlchemyError, ValueError):
         raise InputError(f"address of a database: not one of {scheme}") from None
-    in_file = _schemes()[scheme].access.in_file
+    dialect = _schemes()[scheme]
+    in_file = dialect.access.in_file
     if not address.database or (in_file and (address.host or address.database == ":memory:")):
-        form = f"{scheme}:///FILE" if in_file else f"{scheme}://HOST/DATABASE"
-        raise InputError(f"address of a database: write {form}")
+        raise InputError(f"address of a database: write {_form(dialect)}")
     return address
+
+
+def address_forms() -> list[str]:
+    """How the addresses of each dialect's databases are written, files first."""
+    return [_form(dialect) for dialect in _schemes().values()]
+
+
+def _form(dialect: Dialect) -> str:
+    place = "/FILE" if dialect.access.in_file else "HOST/DATABASE"
+    return f"{dialect.access.scheme}://{place}"
 
 
 def _schemes() -> dict[str, Dialect]:

@@ -2,22 +2,25 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from sfumato.tasks.candidates.anonymized import Anonymized, anonymize_alone
+from sfumato.tasks.candidates.continued import Continuing, anonymize_continued
+from sfumato.tasks.candidates.remember import names_in, write_slots, write_version_before
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import write_tables
 from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
 from sfumato.tasks.forms.optional import diagnostics, fakes
-from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, load
-from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.line import canonical_row_order
+from sfumato.tasks.publication.combined.exposed import declared_exposure
 from sfumato.tasks.publication.diagnostics.divergence import divergence
-from sfumato.tasks.publication.software import software
+from sfumato.tasks.publication.line import Line
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
@@ -25,28 +28,47 @@ RELEASE = "release"  # the folder of a candidate with what would be published, a
 SUPPRESSED = "left_out.npy"
 
 
-def write_candidate(deidentified: Path, terms: Terms, run: Path, randomness: Randomness) -> Path:
+def write_candidate(
+    deidentified: Path,
+    terms: Terms,
+    run: Path,
+    randomness: Randomness,
+    continuing: Continuing | None = None,
+    line: Line | None = None,
+) -> Path:
     """Write the tables to be judged, and what they would declare.
 
+    Args:
+        deidentified: the stage of the table.
+        terms: what will be declared.
+        run: the run's directory.
+        randomness: what is drawn from.
+        continuing: the line, and how it goes on, where versions are composed.
+        line: the line, where what versions tell together may be accepted.
+
     Raises:
-        PromiseError: where the partition cannot keep the promises.
+        PromiseError: where the partition cannot keep the promises, or groups cannot go on.
     """
-    microdata = with_hierarchies(load(deidentified), terms.hierarchies)
-    partition = PARTITIONS[terms.partition.method](
-        *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
-    )
-    form = FORMS[terms.form.method]
-    tables = form.publish(microdata, partition, terms.form, randomness)
-    made_up = fakes(form, tables)
-    declared = _declared(terms, microdata, partition, read_note(deidentified, "counts"), made_up)
+    table, names = load(deidentified), names_in(deidentified)
+    if continuing is None or names is None:
+        microdata = with_hierarchies(table, terms.hierarchies)
+        made = anonymize_alone(microdata, names, terms, randomness)
+    else:
+        made = anonymize_continued(table, names, terms, randomness, continuing)
+    declared = _declared(terms, table, made, read_note(deidentified, "counts"))
+    if line is not None:
+        exposure = declared_exposure(line, made.slots, terms)
+        declared = declared.model_copy(update={"exposure": exposure})
     stage = new_stage(run, "candidate")
-    write_tables(tables, declared, stage / RELEASE / "data")
+    write_tables(made.tables, declared, stage / RELEASE / "data")
     write_note(stage, "declared", declared.model_dump(mode="json", by_alias=True))
-    lost = divergence(microdata, tables, declared)
-    of_form = diagnostics(form, microdata, partition, tables, declared.columns, terms.form)
-    write_note(stage, "facts", {**partition.facts, **(vars(lost) if lost else {}), **of_form})
-    if partition.suppressed:
-        np.save(stage / SUPPRESSED, partition.group[canonical_row_order(microdata)] < 0)
+    write_note(stage, "counts", dict(made.counts))
+    write_note(stage, "facts", {**made.partition.facts, **made.counts, **_lost(made, declared)})
+    if not made.shown.all():
+        np.save(stage / SUPPRESSED, ~made.shown[canonical_row_order(table)])
+    if made.slots is not None:
+        write_slots(stage, made.slots)
+        write_version_before(stage, made.made_after)
     return stage
 
 
@@ -60,27 +82,40 @@ def declaration(candidate: Path) -> Declared:
     return Declared.model_validate(read_note(candidate, "declared"))
 
 
-def _declared(
-    terms: Terms, microdata: Microdata, partition: Partition, counts: dict[str, int], fakes: int
-) -> Declared:
+def _lost(made: Anonymized, declared: Declared) -> dict[str, Any]:
+    """What the tables have lost of the rows that were grouped."""
+    form, of_rows = form_of(declared), divergence(made.rows, made.tables, declared)
+    of_form = diagnostics(
+        form, made.microdata, made.partition, made.tables, declared.columns, declared.form
+    )
+    return {**(vars(of_rows) if of_rows else {}), **of_form}
+
+
+def _declared(terms: Terms, table: Microdata, made: Anonymized, counts: dict[str, int]) -> Declared:
     columns = {
-        name: column.model_copy(update={"scale": microdata[name].values.type.scale})
+        name: column.model_copy(update={"scale": made.microdata[name].values.type.scale})
         if column.type == "decimal"
         else column
         for name, column in terms.columns.items()
     }
+    form = form_of(terms)
+    made_up = fakes(form, made.tables)
+    published = int(made.shown.sum())
     rows = RowCounts(
         read=counts["read"],
         dropped_by_filter=counts["dropped_by_filter"],
         dropped_for_nulls=counts["dropped_for_nulls"],
         dropped_as_repeats=counts["dropped_as_repeats"],
-        suppressed=partition.suppressed,
-        published=microdata.rows - partition.suppressed,
-        fakes=fakes,
+        suppressed=made.suppressed,
+        published=published,
+        fakes=made_up,
+        vacant=0 if made_up else made.vacant,
+        not_represented_versions=table.rows - published - made.suppressed,
     )
     described: dict[str, DeclaredColumn] = columns
     return Declared(
         **{**{name: getattr(terms, name) for name in Terms.model_fields}, "columns": described},
         rows=rows,
         software=software(),
+        predecessor=made.predecessor,
     )

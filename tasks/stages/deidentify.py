@@ -4,15 +4,23 @@ from pathlib import Path
 
 import numpy as np
 
+from sfumato.tasks.candidates.remember import Remember, write_names
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
+from sfumato.tasks.private.people.keys import names_of, people_key
+from sfumato.tasks.private.people.lines import units_met
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
 
 def write_deidentified(
-    ingested: Path, terms: Terms, unit: str | None, line: Path, run: Path
+    ingested: Path,
+    terms: Terms,
+    unit: str | None,
+    line: Path,
+    run: Path,
+    remember: Remember = "map",
 ) -> Path:
     """Keep the columns to be published, and the identity of what they are of.
 
@@ -22,6 +30,7 @@ def write_deidentified(
         unit: the identifier that is the unit, None where rows are.
         line: the line's private directory.
         run: the run's directory.
+        remember: whether the line is to know who stands in which group.
     """
     secret = line_key(line)
     microdata = load(ingested)
@@ -29,9 +38,15 @@ def write_deidentified(
     stage = new_stage(run, "deidentified")
     save(shown, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
-    write_note(stage, "identity", {"rows": fingerprint(shown, secret), "spec": terms.digest()})
+    names, met = None, dict[str, int]()
     if unit is not None:
         np.save(stage / "units.npy", unit_hashes(microdata[unit], secret))
+        names = names_of(microdata[unit], people_key(line.parent))
+        met = units_met(line.parent, line.name, microdata[unit], names)
+        if remember == "map":
+            write_names(stage, names)
+    rows = fingerprint(shown, secret, names if terms.composed else None)
+    write_note(stage, "identity", {"rows": rows, "spec": terms.digest(), "met": met})
     return stage
 
 

@@ -10,11 +10,14 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
-from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.line import represented_part
+from sfumato.tasks.private.people.kinds import LIVE
+from sfumato.tasks.private.people.store import has_map, read_map
+from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.diagnostics.exposure import exposure
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import record_accuracy, withdraw
@@ -41,7 +44,7 @@ def evaluate_release(
             not cover the rows; the version is withdrawn.
     """
     opened = open_release(release)
-    original = represented_part(line.private, release.name, original)
+    original = _represented(opened, line, original)
     measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
     reports = line.reports(release.name)
     try:
@@ -61,6 +64,22 @@ def evaluate_release(
     return public
 
 
+def _represented(release: Release, line: Line, original: Microdata) -> Microdata:
+    """The rows that a version represents: where versions are composed, as its map has them.
+
+    Raises:
+        InputError: where the map is kept no more.
+    """
+    version = release.directory.name
+    if not release.declared.composed:
+        return represented_part(line.private, version, original)
+    known = read_state(line.private).versions.get(version)
+    if known is None or known.map is None or not has_map(line.private, version):
+        raise InputError(f"{release.directory}: whom it represents is not known here any more")
+    slots = read_map(line.private, version, known.map)
+    return slots.rows.take(np.flatnonzero((slots.kind == LIVE) & (slots.published >= 0)))
+
+
 def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
     """How present the represented people are, for each promise that bounds presence.
 
@@ -71,7 +90,7 @@ def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
         InputError: where a row is covered by no group.
     """
     declared = release.declared
-    form, found = FORMS[declared.form.method], []
+    form, found = form_of(declared), []
     for promise in declared.promises:
         names, most = promise.quasi_identifiers, promise.most_present
         if most is not None and names:

@@ -8,8 +8,10 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.verdicts import examine, require
+from sfumato.tasks.candidates.remember import map_sha256, slots_in, version_before
 from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, documents
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate
 from sfumato.tasks.publication.seal import require_sealed, seal
@@ -46,9 +48,10 @@ def seal_candidate(candidate: Path, assessment: Assessment) -> None:
     _keep_only_data(release)
     complete_release(release, assessment)
     document = {
-        "versions": assessment.declared.versions,
+        "versions": rule_of(assessment.declared.versions),
         "sha256": {**seal(release), **{f"data/{name}": judged[name] for name in judged}},
         "suppressed": _suppressed_sha256(candidate),
+        "map": map_sha256(candidate),
         "findings": documents(assessment.findings),
     }
     write_note(candidate, _ASSESSMENT, document)
@@ -66,12 +69,17 @@ def sealed_candidate(candidate: Path) -> Candidate:
         raise PromiseError(f"{candidate.name}: was not validated") from None
     if document["suppressed"] != _suppressed_sha256(candidate):
         raise PromiseError(f"{SUPPRESSED}: was changed after validation: validate it again")
+    if document["map"] != map_sha256(candidate):
+        raise PromiseError("the candidate's map was changed after validation: validate it again")
     path = candidate / SUPPRESSED
     return Candidate(
         release=candidate / RELEASE,
         sha256=document["sha256"],
         versions=document["versions"],
         suppressed=np.load(path) if path.exists() else None,
+        map=slots_in(candidate),
+        made_after=version_before(candidate),
+        counts=read_note(candidate, "counts"),
     )
 
 

@@ -25,7 +25,7 @@ def digest(document: dict[str, Any]) -> str:
 
 
 def require_regular_files(directory: Path) -> None:
-    """Refuse links, devices and pipes in a release.
+    """Refuse links, devices and pipes in a release, and directories with nothing in them.
 
     Raises:
         PromiseError: naming the first.
@@ -33,6 +33,8 @@ def require_regular_files(directory: Path) -> None:
     for path in directory.rglob("*"):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             raise PromiseError(f"{path.relative_to(directory)}: not a regular file")
+        if path.is_dir() and not any(path.iterdir()):
+            raise PromiseError(f"{path.relative_to(directory)}: does not belong to the release")
 
 
 def listed_files(release: Release) -> dict[str, str]:

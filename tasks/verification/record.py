@@ -4,7 +4,8 @@
 
 It is found again only where no file of the release has another path, size, inode, time of change or
 of modification than when it was verified, so that later queries hash nothing. What others could
-have written is no record.
+have written is no record; nor is what another version of this software found, which may have
+checked less.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ import stat
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -34,12 +36,14 @@ class Remembered:
         digest: of its manifest, which was that of its content.
         extent: of its tables.
         vouched: by a check, or by a digest that was given.
+        software: the version of this software that found all that.
     """
 
     key: str
     digest: str
     extent: Extent
     vouched: bool
+    software: str
 
 
 _REMEMBERED = TypeAdapter(Remembered)
@@ -71,9 +75,8 @@ def _look(directory: Path) -> Standing:
     seen: list[tuple[str, int, int, int, int, int]] = []
     for path in sorted(directory.resolve().rglob("*")):
         of = path.lstat()
-        if not stat.S_ISDIR(of.st_mode):
-            facts = (of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino, of.st_dev)
-            seen.append((str(path), *facts))
+        facts = (of.st_size, of.st_mtime_ns, of.st_ctime_ns, of.st_ino, of.st_dev)
+        seen.append((str(path), *((0,) * 5 if stat.S_ISDIR(of.st_mode) else facts)))
     latest = max((facts[3] for facts in seen), default=0)
     key = hashlib.sha256(json.dumps(seen).encode()).hexdigest()
     return Standing(key, settled=latest + _TICK_NS < time.time_ns())
@@ -88,7 +91,12 @@ def recall(directory: Path, standing: Standing, environ: Mapping[str, str]) -> R
         found = _REMEMBERED.validate_python(parse_json(place.read_bytes()))
     except (OSError, ValueError, ValidationError):
         return None
-    return found if found.key == standing.key else None
+    return found if (found.key, found.software) == (standing.key, this_software()) else None
+
+
+def this_software() -> str:
+    """The version of this software."""
+    return version("sfumato")
 
 
 def remember(directory: Path, known: Remembered, environ: Mapping[str, str]) -> None:

@@ -20,6 +20,7 @@ from sfumato.tasks.verification.record import (
     files_as_they_stand,
     recall,
     remember,
+    this_software,
 )
 
 Check = Callable[[Path, str | None, ReadLimits], object]
@@ -74,7 +75,8 @@ class WayIn:
         require_regular_files(release.directory)
         require_intact(release)
         extent = extent_within(release.directory, self.limits)
-        found = Remembered(standing.key, release.manifest["sfumato"]["digest"], extent, False)
+        digest = release.manifest["sfumato"]["digest"]
+        found = Remembered(standing.key, digest, extent, False, this_software())
         self._keep(release, found, standing)
         return found
 

@@ -13,7 +13,7 @@ from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.structure import Rule, rules_of_published
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.order import canonical_table, is_canonical
+from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.recoded.recoded import sensitive_column
 from sfumato.tasks.microdata.randomness import Randomness
@@ -21,6 +21,8 @@ from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.schema.published import Schema
+
+TABLE = "microdata"
 
 
 def publish(
@@ -42,18 +44,20 @@ def publish(
         if number == 0 or parameters.sensitive == "independent":
             shuffled[rows] = np.lexsort((randomness(len(kept)), group))
         columns[column.name] = column.array().take(pa.array(shuffled))
-    return canonical({"microdata": pa.table({**columns, GROUP_ID: group})})
+    return canonical({TABLE: pa.table({**columns, GROUP_ID: group})})
 
 
 def canonical(tables: Tables) -> Tables:
     """The same tables in canonical order."""
+    if len(tables) > 1:
+        return canonical_with(tables, TABLE)
     return {name: canonical_table(table) for name, table in tables.items()}
 
 
 def schemas(schema: Schema, parameters: PermutedParameters) -> Mapping[str, pa.Schema]:
     """All columns of their own types, and the group's number."""
     fields = [pa.field(name, column.arrow_type, column.nulls) for name, column in schema.items()]
-    return {"microdata": pa.schema([*fields, pa.field(GROUP_ID, pa.int64(), nullable=False)])}
+    return {TABLE: pa.schema([*fields, pa.field(GROUP_ID, pa.int64(), nullable=False)])}
 
 
 def groups(
@@ -63,7 +67,7 @@ def groups(
 
     An adversary who knows other sensitive values sees the rows of a group that have them.
     """
-    table = tables["microdata"]
+    table = tables[TABLE]
     known = [name for name in adversary_columns if schema[name].role == "sensitive"]
     by = [encode(GROUP_ID, "insensitive", table[GROUP_ID])]
     by += [encode(name, "sensitive", table[name]) for name in known]
@@ -75,5 +79,5 @@ def rules(
     schema: Schema, parameters: PermutedParameters, rows: int, withheld: Sequence[str]
 ) -> Mapping[str, tuple[Rule, ...]]:
     """The rules of any published table."""
-    arrow = schemas(schema, parameters)["microdata"]
-    return {"microdata": rules_of_published(arrow, rows, is_canonical, withheld)}
+    arrow = schemas(schema, parameters)[TABLE]
+    return {TABLE: rules_of_published(arrow, rows, is_canonical, withheld)}

@@ -27,6 +27,7 @@ from sfumato.tasks.forms.recoded.recoded import (
     schemas,
     table_of,
 )
+from sfumato.tasks.microdata.hierarchies import lowest_common
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.partition import Partition
@@ -76,22 +77,11 @@ def _nodes(
 ) -> pa.Array:
     """The node at the level of each group, by default the lowest at which its rows agree."""
     levels = column.levels()
-    level = _lowest_common(levels, categories, starts) if recoding is None else recoding
+    level = lowest_common(levels, categories, starts) if recoding is None else recoding
     node = levels[level, categories[starts]]
     texts = [_texts(column, number, nodes) for number, nodes in enumerate(levels)]
     offsets = np.cumsum([0, *(len(of_level) for of_level in texts)])
     return pa.concat_arrays(texts).take(pa.array(offsets[level] + node))
-
-
-def _lowest_common(levels: np.ndarray, categories: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    lowest = np.zeros(len(starts), dtype=np.int64)
-    for nodes in levels[:-1]:
-        above = nodes[categories]
-        differ = np.minimum.reduceat(above, starts) != np.maximum.reduceat(above, starts)
-        if not differ.any():
-            break
-        lowest += differ
-    return lowest
 
 
 def _texts(column: Column, level: int, nodes: np.ndarray) -> pa.Array:

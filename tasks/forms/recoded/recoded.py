@@ -18,7 +18,7 @@ from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.structure import ReadableLabels, Rule, rules_of_published
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.forms.order import canonical_table, is_canonical
+from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical
 from sfumato.tasks.forms.recoded.label_readers import Reader
 from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
@@ -44,7 +44,9 @@ def schemas(schema: Schema, parameters: Any = None) -> Mapping[str, pa.Schema]:
 
 
 def canonical(tables: Tables) -> Tables:
-    """The same table in canonical order."""
+    """The same tables in canonical order; others go by the group ids of the one of rows."""
+    if len(tables) > 1:
+        return canonical_with(tables, TABLE)
     return {TABLE: canonical_table(tables[TABLE])}
 
 

@@ -105,7 +105,8 @@ def canonical(tables: Tables) -> Tables:
         raise PromiseError(f"{AIMS}: a group aims at a target that {TARGETS} lacks")
     where = aims.column_names.index(TARGET)
     renamed = aims.set_column(where, aims.schema.field(TARGET), pa.array(new[at]))
-    ordered = canonical_with({QIT: tables[QIT], st.ST: tables[st.ST], AIMS: renamed}, QIT)
+    others = {name: table for name, table in tables.items() if name != TARGETS}
+    ordered = canonical_with({**others, AIMS: renamed}, QIT)
     return {**ordered, TARGETS: targets}
 
 

@@ -64,7 +64,22 @@ def groups(
     Raises:
         PromiseError: where the counts of a group do not add up to its rows.
     """
-    _require_matching(tables)
+    return counted_groups(tables, schema, adversary_columns, sensitive)
+
+
+def counted_groups(
+    tables: Tables,
+    schema: Schema,
+    adversary_columns: Sequence[str],
+    sensitive: Sequence[str],
+    vacant: np.ndarray | int = 0,
+) -> Groups:
+    """The same, where each group has so many values (int64, one per group) more than rows.
+
+    Raises:
+        PromiseError: where the counts of a group do not add up.
+    """
+    _require_matching(tables, vacant)
     known = [name for name in adversary_columns if schema[name].role == "sensitive"]
     return st.groups(_counted(tables), schema, known, sensitive)
 
@@ -73,7 +88,7 @@ def _counted(tables: Tables) -> Tables:
     return {name: table for name, table in tables.items() if name != QIT}
 
 
-def _require_matching(tables: Tables) -> None:
+def _require_matching(tables: Tables, vacant: np.ndarray | int) -> None:
     """Refuse counts that are not those of the groups' rows, before anything is repeated by them."""
     ids = tables[QIT][GROUP_ID].to_numpy()
     known, place = np.unique(ids, return_inverse=True)
@@ -81,7 +96,7 @@ def _require_matching(tables: Tables) -> None:
     sizes = np.bincount(place, minlength=len(known))
     for name, table in _counted(tables).items():
         rows = st.totals(table, len(known))
-        if not dense or rows is None or not np.array_equal(sizes, rows):
+        if not dense or rows is None or not np.array_equal(sizes + vacant, rows):
             raise PromiseError(f"{name}: counts of a group are not as many as its rows in {QIT}")
 
 

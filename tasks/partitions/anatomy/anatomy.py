@@ -23,6 +23,7 @@ from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
+from sfumato.tasks.partitions.anatomy.round_robin import deal
 from sfumato.tasks.partitions.partition import Partition, by_stratum
 from sfumato.tasks.partitions.shared.merge_in_order import merge_in_order
 from sfumato.tasks.partitions.shared.thresholds import about_the_first, largest_l, needed_promises
@@ -58,10 +59,11 @@ def partition(
             f"anatomy with l = {l} needs every value of {name!r} in at most 1/{l} of the rows of a "
             f"stratum: {broken} of {len(parts)} strata have a more frequent one"
         )
+    draw = deal if parameters.draw == "round-robin" else of_codes
     group = np.full(microdata.rows, -1, dtype=np.int64)
     stratum = list[int]()
     for number, rows in enumerate(parts):
-        found = of_codes(codes[rows], l, randomness)
+        found = draw(codes[rows], l, randomness)
         group[rows] = len(stratum) + found
         stratum += [number] * (int(found.max(initial=-1)) + 1)
     merged = merge_in_order(microdata, group, np.array(stratum, dtype=np.int64), promises)

@@ -8,6 +8,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.tasks.partitions.declared import Need, PartitionParameters
+from sfumato.tasks.schema.formats import since
 
 
 class AnatomyParameters(PartitionParameters):
@@ -20,3 +21,6 @@ class AnatomyParameters(PartitionParameters):
     distinct_values: ClassVar[bool] = True
 
     method: Literal["anatomy"]
+    draw: Literal["random", "round-robin"] = since(
+        2, "random", "how groups are drawn: as the paper does, or dealt, with few sets of values"
+    )

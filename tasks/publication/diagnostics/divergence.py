@@ -11,12 +11,12 @@ from math import log
 import numpy as np
 import pyarrow as pa
 
+from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import Admitted, admits
 from sfumato.tasks.forms.recoded.recoded import TABLE, read_labels
-from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 
 _MOST = 10**9  # pairs of an original vector and a published one that are compared at most
@@ -50,7 +50,7 @@ def divergence(original: Microdata, tables: Tables, declared: Declared) -> Diver
     if not declared.recoded or not tables[TABLE].num_rows:
         return None
     table = tables[TABLE]
-    published = read_labels(table, declared.columns, reader_for(FORMS[declared.form.method]))
+    published = read_labels(table, declared.columns, reader_for(form_of(declared)))
     fits = {name: _fits(original[name], labels) for name, (labels, _) in published.items()}
     sensitive = declared.named("sensitive")
     kl = _kl(original, published, fits, _jointly(original, table, sensitive))

@@ -14,6 +14,7 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.question.relations import Relations
 from sfumato.tasks.query.sql.bounds_query import bounds_query, totals_query
 from sfumato.tasks.sql.session import fetch
 
@@ -55,13 +56,13 @@ def bounds_from_help(
 
 
 def expected_sums(
-    connection: duckdb.DuckDBPyConnection, question: Question, rows_in: str
+    connection: duckdb.DuckDBPyConnection, question: Question, known: Relations
 ) -> dict[str, dict[Key, Fraction]]:
     """Per sensitive column and group columns the expected sum: hits times the group's mean."""
     estimates: dict[str, dict[Key, Fraction]] = {}
     for name in columns_of_sums(question):
         expected: dict[Key, Fraction] = defaultdict(Fraction)
-        for *key, size, hits, of_group in fetch(connection, totals_query(question, name, rows_in)):
+        for *key, size, hits, of_group in fetch(connection, totals_query(question, name, known)):
             expected[tuple(key)] += Fraction(of_group) * int(hits) / int(size)
         estimates[name] = expected
     return estimates

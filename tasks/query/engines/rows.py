@@ -67,9 +67,9 @@ class RowsEngine:
         return found
 
     def _helped(self, question: Question, estimates: bool) -> _Found:
-        rows = self._relations.rows
-        expected = expected_sums(self.connection, question, rows) if estimates else {}
-        return bounds_from_help(self.connection, self.declared, question, expected, rows)
+        known = self._relations
+        expected = expected_sums(self.connection, question, known) if estimates else {}
+        return bounds_from_help(self.connection, self.declared, question, expected, known.rows)
 
     @property
     def _relations(self) -> Relations:

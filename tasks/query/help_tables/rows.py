@@ -15,6 +15,8 @@ import pyarrow as pa
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_number
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
+from sfumato.tasks.forms.composed.registry import VACANCIES
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.schema.names import safe_name
 
@@ -71,10 +73,24 @@ def help_tables(tables: Mapping[str, pa.Table], sensitive: Sequence[str]) -> dic
 def tables_of_rows(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
     """The help table of every sensitive column by its name.
 
+    Where people have left, any of the group's values may be those of its rows, which are fewer.
+
     Raises:
         InputError: see `help_table`.
     """
-    return help_tables(tables, declared.named("sensitive"))
+    if not declared.composed:
+        return help_tables(tables, declared.named("sensitive"))
+    whole = VACANCIES[declared.form.method].whole(tables)
+    return {
+        name: with_possible_hits(table, rows_of(tables[LINEAGE]))
+        for name, table in help_tables(whole, declared.named("sensitive")).items()
+    }
+
+
+def with_possible_hits(bounds: pa.Table, rows: np.ndarray) -> pa.Table:
+    """The bounds of no more hits than a group has rows (int64, one per group)."""
+    possible = bounds["hits"].to_numpy() <= rows[bounds[_GROUP_ID].to_numpy()]
+    return bounds.filter(pa.array(possible))
 
 
 def _values(tables: Mapping[str, pa.Table], name: str) -> pa.Table:

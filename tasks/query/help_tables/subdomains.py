@@ -1,8 +1,8 @@
 """The help table of a release that shows subdomains in the place of sensitive values.
 
 It has a row for each number of `hits` among the rows of a group, as that of shuffled values has,
-and the same columns. With fakes a group has more subdomains than rows, of which any may be the
-selected ones.
+and the same columns. With fakes, and where people have left, a group has more subdomains than
+rows, of which any may be the selected ones.
 
 Source: Koudas, Srivastava, Yu, Zhang, Distribution-based microdata anonymization (VLDB 2009).
 """
@@ -15,9 +15,8 @@ import pyarrow as pa
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.redistributed.redistributed import groups
 from sfumato.tasks.forms.redistributed.targets import TARGETS
-from sfumato.tasks.query.help_tables.rows import bounds_of_hits, help_name
+from sfumato.tasks.query.help_tables.rows import bounds_of_hits, help_name, with_possible_hits
 from sfumato.tasks.query.help_tables.subdomain_nodes import read_nodes
-from sfumato.tasks.query.question.relations import GROUP_ID
 
 
 def tables_of_subdomains(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
@@ -37,5 +36,4 @@ def tables_of_subdomains(tables: Mapping[str, pa.Table], declared: Terms) -> dic
     least, greatest = (ranks[row] for ranks in nodes.extremes())
     copies = np.repeat(shown.group, shown.count)
     bounds = bounds_of_hits(copies, least, greatest, nodes.values, name)
-    possible = bounds["hits"].to_numpy() <= seen.sizes[bounds[GROUP_ID].to_numpy()]
-    return {help_name(name): bounds.filter(pa.array(possible))}
+    return {help_name(name): with_possible_hits(bounds, seen.sizes)}

@@ -8,6 +8,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.counts_table import names_of_tables
 
 GROUP_ID = "group_id"
+GROUP_VALUES = "group_values"  # a query that pools the values of tables; no table has its name
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,21 @@ class Relations:
 
     @cached_property
     def tables(self) -> Mapping[tuple[str, ...], str]:
-        """By the sensitive columns that keep their association the table that they are in."""
+        """By the sensitive columns that keep their association the relation that they are in."""
         found = tables_of_counts(self.declared)
-        return found if self.declared.form.values_apart else dict.fromkeys(found, self.rows)
+        if self.declared.form.values_apart:
+            return found
+        return dict.fromkeys(found, GROUP_VALUES if self.pooled else self.rows)
+
+    @property
+    def counted(self) -> bool:
+        """True where a value stands once in its group, with a count."""
+        return self.declared.form.values_apart
+
+    @property
+    def pooled(self) -> bool:
+        """True where the values of a group stand in two tables, beside people and beside nobody."""
+        return self.declared.composed and not self.counted
 
 
 def relations(declared: Terms) -> Relations:

@@ -6,7 +6,9 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, GroupColumn, Question, sides
-from sfumato.tasks.query.sql.conditions.trees import alias
+from sfumato.tasks.query.question.relations import Relations
+from sfumato.tasks.query.sql.conditions.sensitive_values import group_parts, group_sums
+from sfumato.tasks.query.sql.conditions.trees import alias, with_parts
 
 _SELECTED, _GROUP_ID, _HITS = "selected", "group_id", "hits"
 
@@ -36,12 +38,29 @@ def bounds_query(question: Question, rows: str = TABLE, *, divided: bool = True)
     return query.group_by(*keys.values()).with_(_SELECTED, as_=_selected(question, rows))
 
 
-def totals_query(question: Question, sensitive: str, rows: str = TABLE) -> exp.Select:
+def totals_query(question: Question, sensitive: str, known: Relations) -> exp.Select:
     """Per group columns, group size and hits: the sum of all values of the groups concerned."""
-    helping, whole, size = help_name(sensitive), "whole", "size"
+    whole, size = "whole", "size"
+    keys = [*_keys(question).values(), _column(size, whole), _column(_HITS, _SELECTED)]
+    query = (
+        exp.select(*keys, exp.Sum(this=_column("total", whole)))
+        .from_(_SELECTED)
+        .join(whole, using=[_GROUP_ID])
+        .group_by(*keys)
+        .with_(_SELECTED, as_=_selected(question, known.rows))
+    )
+    if known.declared.composed:
+        columns = next(of for of in known.tables if sensitive in of)
+        parts = [*group_parts(known), (whole, group_sums(sensitive, columns, known))]
+        return with_parts(parts, query)
+    return query.with_(whole, as_=_whole_groups(help_name(sensitive), size))
+
+
+def _whole_groups(helping: str, size: str) -> exp.Select:
+    """The query of the sum of each group's values, which its last row in the help table has."""
     hits = _column(_HITS, helping)
     total = exp.ArgMax(this=_column("l_sum", helping), expression=hits)
-    groups = (
+    return (
         exp.select(
             _column(_GROUP_ID, helping),
             alias(exp.Max(this=hits.copy()), size),
@@ -49,15 +68,6 @@ def totals_query(question: Question, sensitive: str, rows: str = TABLE) -> exp.S
         )
         .from_(helping)
         .group_by(_column(_GROUP_ID, helping))
-    )
-    keys = [*_keys(question).values(), _column(size, whole), _column(_HITS, _SELECTED)]
-    return (
-        exp.select(*keys, exp.Sum(this=_column("total", whole)))
-        .from_(_SELECTED)
-        .join(whole, using=[_GROUP_ID])
-        .group_by(*keys)
-        .with_(_SELECTED, as_=_selected(question, rows))
-        .with_(whole, as_=groups)
     )
 
 

@@ -21,6 +21,11 @@ queries below return bounds that surely contain the count over the represented r
 without a guarantee; `sfumato query . "SELECT COUNT(*) … FROM microdata …" --rewrite duckdb` writes
 others."""
 
+_STILL_COUNTED = """\
+A group goes on to show and to count the values of people who have left, and admits what its people
+had when they came; a help table counts them, too. Bounds and estimates are of people who are here:
+any of a group may be those who have left."""
+
 
 def _rewritten(
     question: Question, declared: Terms, reading: Reading, estimator: Estimator
@@ -40,4 +45,5 @@ columns = SqlWay(
     words=_words,
     examples=lambda _: [],
     views=lambda _: [],
+    of_vacant=lambda _: _STILL_COUNTED,
 )

@@ -17,6 +17,10 @@ columns as they are. A label stands for several values, so that a query on label
 on what they stand for: `sfumato query . "SELECT …"` answers that one, with bounds that surely
 contain the answer over the represented rows."""
 
+_STILL_THERE = """\
+The rows of people who have left are still there, and nothing tells them from the others of the same
+group_id."""
+
 
 def _refusal(declared: Terms) -> str:
     return (
@@ -42,5 +46,6 @@ labels = SqlWay(
     examples=lambda _: [],
     views=lambda _: [],
     refusal=_refusal,
+    of_vacant=lambda _: _STILL_THERE,
     queries=_queries,
 )

@@ -13,13 +13,20 @@ from sfumato.tasks.query.sql.rewrite import rewrite
 
 _RUN = "Run in the directory of the release, for example: duckdb -init sql/duckdb.sql"
 
+_LINEAGE = """\
+The table lineage has every group once: previous_group_id is the number in the version before of the
+group that it continues, null where all its people are new; rows are the people who are here, and
+vacant the values of those who have left."""
+
 
 def duckdb_script(declared: Declared) -> str:
     """The release's `sql/duckdb.sql`: a function of what the release declares."""
     way = SQL_WAYS[declared.form.shows]
     views = [_view(name, f"data/{name}.parquet") for name in schemas(declared)]
     views += [_view(name, f"sql/{name}.parquet") for name in help_names(declared)]
-    parts = [_comment(f"{declared.title}\n\n{_RUN}\n\n{way.words(declared)}"), "\n".join(views)]
+    words = [declared.title, _RUN, way.words(declared)]
+    words += [f"{way.of_vacant(declared)}\n\n{_LINEAGE}"] if declared.composed else []
+    parts = [_comment("\n\n".join(words)), "\n".join(views)]
     for title, plain in way.queries(declared):
         parts.append(f"{_comment(title)}\n{plain.sql('duckdb', pretty=True)};")
     for query in [] if way.refusal(declared) else _examples(declared, way.examples(declared)):

@@ -28,6 +28,14 @@ _BESIDE = """\
 The table {} holds the published rows with all columns but the sensitive ones. The sensitive values
 of the rows with the same group_id, and how often each occurs among them, stand in"""
 
+_LEFT_OVER = """\
+A group keeps the values of people who have left. The table vacant holds those that fell to nobody,
+drawn at random among all of the group's: any of both tables' values may be those of its rows."""
+
+_STILL_COUNTED = """\
+A group keeps the values of people who have left: counts add up to more than its rows, and any of
+the values may be those of its rows."""
+
 
 def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
     known = relations(declared)
@@ -58,4 +66,5 @@ rows = SqlWay(
     words=_words,
     examples=examples_of,
     views=lambda declared: declared.named("sensitive"),
+    of_vacant=lambda declared: _LEFT_OVER if relations(declared).pooled else _STILL_COUNTED,
 )

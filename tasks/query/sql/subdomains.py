@@ -20,6 +20,10 @@ rows with the same group_id lie in the subdomains of the group, from lower to up
 st with how often each occurs; if there are more subdomains than rows, nobody can tell which are
 fakes. The values are spread as the target of the group says, which stands in aims and targets."""
 
+_LIKE_FAKES = """\
+A group keeps the subdomains of people who have left, which look like fakes: lineage tells of none
+that are vacant."""
+
 
 def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
     known = relations(declared)
@@ -46,4 +50,5 @@ subdomains = SqlWay(
     views=lambda declared: declared.named("sensitive"),
     exact_groups=False,
     types=_types,
+    of_vacant=lambda _: _LIKE_FAKES,
 )

@@ -1,7 +1,7 @@
 """Views and functions beside the tables of a release, so that simple queries need no tool.
 
 Per sensitive column a view `groups_<name>` with the size of each group, and the sum, minimum and
-maximum of its values, or their bounds where subdomains stand for values; and
+maximum of its values, or their bounds where subdomains stand for values or people have left; and
 `bounds_<name>(condition)`, which returns the number of rows that a condition on columns published
 as they are selects, and the bounds of all aggregates over them. The condition is in the database's
 own SQL. SQLite has no such functions.
@@ -34,7 +34,8 @@ def groups_view(declared: Terms, name: str, dialect: Dialect) -> Made:
     helping, called = help_name(name), f"groups_{safe_name(name)}"
     whole = exp.select("group_id", exp.alias_(exp.Max(this=exp.column("hits")), "hits"))
     shown = [("group_id", "group_id"), ("hits", "size")]
-    shown += _of_groups(declared.columns[name], exact=SQL_WAYS[declared.form.shows].exact_groups)
+    exact = SQL_WAYS[declared.form.shows].exact_groups and not declared.composed
+    shown += _of_groups(declared.columns[name], exact=exact)
     columns = [
         exp.alias_(exp.column(source, table=helping), label, quoted=True) for source, label in shown
     ]

@@ -28,6 +28,7 @@ class SqlWay:
         refusal: why no query is rewritten, if that is so.
         queries: what is asked of the published tables themselves, under a title each.
         types: of the columns that are made beside the published ones.
+        of_vacant: how to read values of people who left, where versions are composed.
     """
 
     rewritten: Rewriting
@@ -38,3 +39,4 @@ class SqlWay:
     refusal: Callable[[Terms], str | None] = lambda _: None
     queries: Callable[[Declared], Sequence[tuple[str, exp.Select]]] = lambda _: ()
     types: Callable[[Terms], Types] = lambda _: {}
+    of_vacant: Callable[[Declared], str] = lambda _: ""

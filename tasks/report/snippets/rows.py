@@ -1,6 +1,7 @@
 """Asking exact rows beside the sensitive values of their group."""
 
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.composed.vacancies import VACANT
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.report.snippets.snippet import Snippet
 from sfumato.tasks.report.snippets.text import (
@@ -16,8 +17,12 @@ def _lines(declared: Declared) -> list[str]:
     """The published rows, and what is exact of the values of a group."""
     if declared.form.values_apart:
         return _joined(declared)
-    rows = relations(declared).rows
-    return [line_of_table(rows, declared), *per_group(rows, ["size", "min", "max"], declared)]
+    known = relations(declared)
+    read, whole = [line_of_table(known.rows, declared)], known.rows
+    if known.pooled:
+        read += [line_of_table(VACANT, declared), f"values = pd.concat([{known.rows}, {VACANT}])"]
+        whole = "values"
+    return [*read, *per_group(whole, ["size", "min", "max"], declared)]
 
 
 def _joined(declared: Declared) -> list[str]:

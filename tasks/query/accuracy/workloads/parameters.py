@@ -9,9 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.registered_name import RegisteredName
 
-AggregateName = Literal["avg", "sum", "count", "min", "max"]
+AggregateName = Annotated[str, RegisteredName(AGGREGATES, lambda kind: kind.measured)]
 _Levels = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 _Of = Annotated[
     str | None,

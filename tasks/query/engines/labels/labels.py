@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -21,17 +22,16 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
+from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import Between, ListedValues
 from sfumato.tasks.forms.recoded.recoded import read_labels
-from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.table import Column, key
-from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.bounds import Bounds, within
 from sfumato.tasks.query.bounds.counted_values import CountedValues, estimate_of
-from sfumato.tasks.query.bounds.extremes import Counting
-from sfumato.tasks.query.bounds.spread import Choices
 from sfumato.tasks.query.engines.engine import Files, read_table
+from sfumato.tasks.query.engines.labels.attendance import Attendance, Meant, attendance_in
 from sfumato.tasks.query.engines.labels.rows_with_labels import Rows
 from sfumato.tasks.query.engines.labels.three_valued import ThreeValued
 from sfumato.tasks.query.engines.labels.values_behind_labels import is_listed, values_of_label
@@ -51,12 +51,13 @@ def open_labels(
 ) -> Iterator["LabelsEngine"]:
     """An engine that answers questions on a table of labels."""
     microdata = read_table(tables[TABLE])
-    labels = read_labels(microdata, declared.columns, reader_for(FORMS[declared.form.method]))
-    plain = microdata.drop_columns(list(labels))
+    labels = read_labels(microdata, declared.columns, reader_for(form_of(declared)))
+    plain = microdata.select([n for n in declared.columns if n not in labels])
     if not plain.num_columns:
         raise QueryError("nothing is published but labels")
     with session({}) as connection:
-        yield LabelsEngine(Rows(connection, declared.columns, labels, plain), {})
+        rows = Rows(connection, declared.columns, labels, plain)
+        yield LabelsEngine(rows, {}, attendance_in(tables, microdata, declared))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,7 @@ class LabelsEngine:
 
     rows: Rows
     known: dict[str, "_Aggregated"]
+    attendance: Attendance
 
     def ask(self, question: Question, estimates: bool = True) -> dict[Key, dict[Aggregate, Bounds]]:
         """The rows of an answer by the values of its group columns.
@@ -83,8 +85,8 @@ class LabelsEngine:
                     continue
                 at = dict(zip([*recoded, *plain], [*values, *others], strict=True))
                 chance = outcomes.chance[chosen] if estimates else np.full(len(chosen), np.nan)
-                must = outcomes.must[chosen]
-                bounds = [self._bounds(a, chosen, must, chance) for a in question.aggregates]
+                meant = Meant(chosen, outcomes.must[chosen], chance)
+                bounds = [self._bounds(a, meant) for a in question.aggregates]
                 cell = tuple(at[name] for name in question.group_by)
                 answer[cell] = dict(zip(question.aggregates, bounds, strict=True))
         return answer
@@ -133,15 +135,15 @@ class LabelsEngine:
 
     def _column(self, name: str) -> "_Aggregated":
         if name not in self.known:
-            self.known[name] = _Aggregated(self.rows.column(name))
+            self.known[name] = _Aggregated(self.rows.column(name), self.attendance)
         return self.known[name]
 
-    def _bounds(
-        self, aggregate: Aggregate, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
-    ) -> Bounds:
-        if aggregate.sensitive is None:
-            return Bounds(int(must.sum()), len(chosen), estimate_of(chance.sum()))
-        return self._column(aggregate.sensitive).bounds(aggregate, chosen, must, chance)
+    def _bounds(self, aggregate: Aggregate, meant: Meant) -> Bounds:
+        if aggregate.sensitive is not None:
+            return self._column(aggregate.sensitive).bounds(aggregate, meant)
+        least, most = self.attendance.counts(meant)
+        expected = estimate_of(self.attendance.chances(meant).sum())
+        return Bounds(least, most, within(expected, Fraction(least), Fraction(most)))
 
 
 def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Expr | None:
@@ -156,49 +158,33 @@ def _and_equal(condition: exp.Expr | None, values: Mapping[str, Any]) -> exp.Exp
 class _Aggregated:
     """A column whose values are known row by row, to be aggregated over rows that may be meant."""
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: Column, attendance: Attendance) -> None:
         self.column = column
+        self._attendance = attendance
         self._numbers: Exact | None = None
 
-    def bounds(
-        self, aggregate: Aggregate, chosen: np.ndarray, must: np.ndarray, chance: np.ndarray
-    ) -> Bounds:
-        """The aggregate over `chosen` rows: those that `must` be meant, and any of the others.
-
-        Args:
-            aggregate: of this column.
-            chosen: positions of rows that may be meant (int64).
-            must: where a chosen row surely is (bool, one per chosen row).
-            chance: that a chosen row is (float64, one per chosen row).
-        """
-        kind, codes = aggregate.kind, self.column.codes[chosen]
+    def bounds(self, aggregate: Aggregate, meant: Meant) -> Bounds:
+        """The aggregate of this column over rows: all that must count, and any of the others."""
+        kind, codes = aggregate.kind, self.column.codes[meant.rows]
         known = codes >= 0
-        codes, must, chance = codes[known], must[known], chance[known]
-        if len(codes) < kind.fewest:
+        codes, meant = codes[known], meant.where(known)
+        least, most = self._attendance.counts(meant)
+        if most < kind.fewest:
             return Bounds(None, None, None)
         if kind.of_choices is not None:
-            return kind.of_choices(self._choices(codes, must))
-        empty = int(must.sum()) < kind.fewest
-        return replace(
-            aggregate.bounds_over(self._counted(codes, must, chance)), may_be_empty=empty
-        )
+            units = self._exact().units[codes]
+            return kind.of_choices(self._attendance.choices(meant, units, self._exact().digits))
+        counted = self._counted(codes, meant)
+        return replace(aggregate.bounds_over(counted), may_be_empty=least < kind.fewest)
 
-    def _choices(self, codes: np.ndarray, must: np.ndarray) -> Choices:
-        """All values that must count, and any of those that may."""
-        units, sure = self._exact().units[codes], int(must.sum())
-        counts = np.array([sure, 0]), np.array([sure, len(codes) - sure])
-        group = np.where(must, 0, 1)
-        return Choices(group, units, units, *counts, digits=self._exact().digits)
-
-    def _counted(self, codes: np.ndarray, must: np.ndarray, chance: np.ndarray) -> CountedValues:
-        size = len(self.column.values)
-        sure, maybe = (np.bincount(codes[of], minlength=size) for of in (must, ~must))
-        counting = Counting(sure, maybe)
+    def _counted(self, codes: np.ndarray, meant: Meant) -> CountedValues:
+        size, chance = len(self.column.values), self._attendance.chances(meant)
+        low, high = self._attendance.countings(meant, codes, size)
         return CountedValues(
             values=_Values(self.column.values),
             exact=self._exact,
-            low=counting,
-            high=counting,
+            low=low,
+            high=high,
             whole=bool(pa.types.is_integer(self.column.values.type)),
             expected=np.bincount(codes, chance, size),
             expected_rows=chance.sum(),

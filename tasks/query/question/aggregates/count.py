@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.bounds import Bounds, within
 from sfumato.tasks.query.bounds.counted_values import CountedValues, estimate_of
 from sfumato.tasks.query.bounds.subdomain_bounds import Cells
 from sfumato.tasks.query.question.aggregates.kind import ANY_TYPE, AggregateKind
@@ -12,7 +12,8 @@ from sfumato.tasks.query.question.aggregates.kind import ANY_TYPE, AggregateKind
 
 def _of_values(counted: CountedValues) -> Bounds:
     least, most = int(counted.low.sure.sum()), int(counted.high.all.sum())
-    return Bounds(least, most, estimate_of(counted.expected_rows))
+    expected = estimate_of(counted.expected_rows)
+    return Bounds(least, most, within(expected, Fraction(least), Fraction(most)))
 
 
 count = AggregateKind(

@@ -110,6 +110,11 @@ class AggregateKind:
     adds: bool = False
 
     @property
+    def measured(self) -> bool:
+        """Whether workloads may ask it: its exact answer is known."""
+        return self.truth is not None
+
+    @property
     def called(self) -> str:
         """Its name in SQL, and in messages."""
         return self.name.upper()

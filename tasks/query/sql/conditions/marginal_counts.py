@@ -5,6 +5,10 @@ l rows at least, and g - (m - l) at most, have a meant one; all of them if l = m
 values it is known how many are meant. What several such terms leave to a conjunction of T of them
 is bounded by max(0, Σ lower - (T - 1) g) and by the least upper bound. Groups add up.
 
+Where v of a group's g rows are those of people who left, nothing tells which: all that the lower
+bound counts may be, so that it is max(0, Σ lower - (T - 1) g - v), and at most g - v are here.
+The estimate is of these.
+
 The estimate multiplies shares: of a quasi-identifier l/m (Wang's estimator), or what is expected of
 the meant values under one distribution for all groups (`weighted`, see
 `expectations.measures.occurrences`).
@@ -24,6 +28,7 @@ from sfumato.tasks.query.help_tables.columns import expected_name
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.question import Matching, Question
 from sfumato.tasks.query.question.relations import GROUP_ID, tables_of_counts
+from sfumato.tasks.query.sql.conditions.sensitive_values import sizes_with_vacant
 from sfumato.tasks.query.sql.conditions.trees import (
     Part,
     alias,
@@ -68,16 +73,22 @@ class MarginalCounts:
     @property
     def surely_some(self) -> bool:
         """True where each cell surely has rows: admitted values occur, but maybe not together."""
-        return len(self._terms()) < 2
+        return len(self._terms()) < 2 and not self.declared.composed
 
     def _parts(self) -> list[Part]:
         terms = self._terms()
-        parts: list[Part] = [
-            ("sizes", _sizes(next(iter(tables_of_counts(self.declared).values()))))
-        ]
+        parts: list[Part] = [("sizes", self._sizes())]
         for term in terms:
             parts += term.parts()
         return [*parts, ("ranged", self._ranged(terms)), ("counted", self._counted())]
+
+    def _sizes(self) -> exp.Select:
+        """The query of the size of each group, and where people have left how many are here."""
+        if self.declared.composed:
+            return sizes_with_vacant()
+        size = tree('SUM("count") AS size')
+        table = next(iter(tables_of_counts(self.declared).values()))
+        return select([own(GROUP_ID), size], table, by=[own(GROUP_ID)])
 
     def _terms(self) -> list["_Term"]:
         """The conditions on each quasi-identifier, and on the sensitive values."""
@@ -101,10 +112,13 @@ class MarginalCounts:
             spare = exp.Mul(this=exp.Literal.number(len(terms) - 1), expression=own("size"))
             low = exp.Sub(this=low, expression=spare)
         highs = [term.high for term in terms]
+        if self.declared.composed:
+            low = exp.Sub(this=low, expression=own("vacancies"))
+            highs.append(own("live"))
         high = highs[0] if highs else own("size")
         if len(highs) > 1:
             high = exp.Least(this=highs[0], expressions=highs[1:], ignore_nulls=True)
-        expected: exp.Expr = tree("CAST(size AS DOUBLE)")
+        expected: exp.Expr = exp.cast(own("live" if self.declared.composed else "size"), "double")
         for term in terms:
             expected = term.shared(expected, self.estimator)
         keys = [own(key, f"meant_{key}") for key in key_names(self.question)]
@@ -209,8 +223,3 @@ class _Term:
         meant = own("n" if weighted else "l", self._meant)
         product = exp.Mul(this=of, expression=meant)
         return exp.Div(this=product, expression=among, typed=False, safe=False)
-
-
-def _sizes(table: str) -> exp.Select:
-    size = tree('SUM("count") AS size')
-    return select([own(GROUP_ID), size], table, by=[own(GROUP_ID)])

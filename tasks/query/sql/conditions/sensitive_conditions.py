@@ -6,8 +6,9 @@ best that the lower bound of a sum can count on, and so on: a relation holds for
 many of its copies surely and how many possibly count, from below and from above, and every bound
 follows from it. Groups add up, since each is shuffled on its own.
 
-Where several sensitive columns are shuffled independently, conditions on the others narrow the
-number of rows first. Written in plain SQL, with window functions and no more, for any database.
+Where people have left, a group has more values than rows: `size` counts values. Where several
+sensitive columns are shuffled independently, conditions on the others narrow the number of rows
+first. Written in plain SQL, with window functions and no more, for any database.
 
 Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
 whose help tables know conditions on quasi-identifiers alone; the extension is our own.
@@ -26,6 +27,7 @@ from sfumato.tasks.query.question.relations import GROUP_ID, Relations
 from sfumato.tasks.query.sql.conditions.sensitive_values import (
     ENDS,
     count_of,
+    group_parts,
     items,
     matching_values,
     of_value,
@@ -125,14 +127,13 @@ class SensitiveConditions:
         """The least, the greatest and the expected number of each cell's rows."""
         question, rows = self.question, self.relations.rows
         keys = keys_of(question)
-        sizes = select([own(GROUP_ID), tree("COUNT(*) AS size")], rows, by=[own(GROUP_ID)])
         cell = own("cell") if keys else tree("1 AS cell")
         by = [own("cell"), *keys_of(question)] if keys else []
         counted = select([cell, *keys, *trees(*_SUMMED)], "ranged", by=by)
         whole = rows_meant(self._matched())
         return [
             *cell_parts(question, rows),
-            ("sizes", sizes),
+            *group_parts(self.relations),
             *self._matching(),
             ("ranged", whole),
             ("counted", counted),
@@ -145,10 +146,10 @@ class SensitiveConditions:
 
     def _matching(self) -> list[Part]:
         """The parts that count each group's matching values, one for each condition."""
-        parts = []
+        parts: list[Part] = []
         for number, matching in enumerate(self.question.matching):
             table = self.relations.tables[matching.columns]
-            columns = [own(GROUP_ID), alias(count_of(table, self.relations), "m")]
+            columns = [own(GROUP_ID), alias(count_of(self.relations), "m")]
             counted = select(columns, table, where=[matching.condition], by=[own(GROUP_ID)])
             parts.append((f"matching_{number}", counted))
         return parts

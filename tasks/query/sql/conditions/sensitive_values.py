@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sfumato.tasks.query.question.relations import GROUP_ID, Relations
+from sfumato.tasks.forms.composed.lineage import LINEAGE, ROWS, VACANT_ROWS
+from sfumato.tasks.forms.composed.vacancies import VACANT
+from sfumato.tasks.query.question.relations import GROUP_ID, GROUP_VALUES, Relations
 from sfumato.tasks.query.sql.conditions.trees import (
     VALUED,
+    Part,
     alias,
     join,
     own,
@@ -24,10 +27,50 @@ ENDS = (
 """The least and the greatest number of a group's values that count."""
 
 
-def count_of(table: str, relations: Relations) -> exp.Expr:
-    """The number of values in a table's rows, each of which is one or has a count."""
-    count: exp.Expr = tree("COUNT(*)" if table == relations.rows else 'SUM("count")')
+def count_of(relations: Relations) -> exp.Expr:
+    """The number of values in some rows, each of which is one or has a count."""
+    count: exp.Expr = tree('SUM("count")' if relations.counted else "COUNT(*)")
     return count
+
+
+def group_parts(relations: Relations) -> list[Part]:
+    """The parts that say how many values each group has, and which, where no table has them all.
+
+    Where people have left, a group has more values than rows.
+    """
+    if not relations.declared.composed:
+        counted = [own(GROUP_ID), tree("COUNT(*) AS size")]
+        return [("sizes", select(counted, relations.rows, by=[own(GROUP_ID)]))]
+    pooled = [(GROUP_VALUES, _pooled(relations))] if relations.pooled else []
+    return [*pooled, ("sizes", sizes_with_vacant())]
+
+
+def sizes_with_vacant() -> exp.Select:
+    """The query of each group's people, of its vacant values, and of all its values: its size."""
+    people, vacant = published_column(ROWS), published_column(VACANT_ROWS)
+    size = exp.Add(this=people.copy(), expression=vacant.copy())
+    shown = {"size": size, "live": people, "vacancies": vacant}
+    return select([own(GROUP_ID), *(alias(of, name) for name, of in shown.items())], LINEAGE)
+
+
+def group_sums(name: str, columns: tuple[str, ...], relations: Relations) -> exp.Select:
+    """The query of each group's size, and of the sum of all its values of a column, as a float."""
+    value = exp.cast(published_column(name), "double")
+    times = [published_column("count")] if relations.counted else []
+    total = exp.Sum(this=exp.Mul(this=value, expression=times[0]) if times else value)
+    size = alias(count_of(relations), "size")
+    shown = [own(GROUP_ID), size, alias(total, "total")]
+    return select(shown, relations.tables[columns], by=[own(GROUP_ID)])
+
+
+def _pooled(relations: Relations) -> exp.Query:
+    """The query of the values beside people, and of those beside nobody."""
+    names = relations.declared.named("sensitive")
+    beside_people, beside_nobody = (
+        select([own(GROUP_ID), *map(published_column, names)], table)
+        for table in (relations.rows, VACANT)
+    )
+    return exp.union(beside_people, beside_nobody, distinct=False, copy=False)
 
 
 def rows_meant(matched: Sequence[str]) -> exp.Select:
@@ -69,7 +112,7 @@ def matching_values(
 ) -> exp.Select:
     """The matching values of each group, how often they occur, and how many are below them."""
     table = relations.tables[columns]
-    times = alias(count_of(table, relations), "times")
+    times = alias(count_of(relations), "times")
     grouped = select(
         [own(GROUP_ID), alias(published_column(name), "v"), times],
         table,

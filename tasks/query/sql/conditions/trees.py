@@ -13,7 +13,7 @@ from sfumato.tasks.sql.parse import drop_places
 
 CELLED, VALUED, BOUNDS_OF = "celled", "valued_", "bounds_"
 """Names, or how they start: groups in cells, the values of a group, and bounds of cells."""
-Part = tuple[str, exp.Select]
+Part = tuple[str, exp.Query]
 """A query with the name that others read it by."""
 
 

@@ -1,0 +1,87 @@
+"""What a partition and a form made of a table: all that a candidate is written from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sfumato.tasks.candidates.remember import publish_with_classes, slots_of
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.private.people.kinds import VACANT, WITNESS
+from sfumato.tasks.private.people.slots import SlotMap
+
+
+@dataclass(frozen=True, eq=False)
+class Anonymized:
+    """What a partition and a form made of a table.
+
+    Attributes:
+        microdata: the rows that were grouped.
+        partition: their groups.
+        tables: what is shown of them.
+        shown: which rows of the source are represented (bool).
+        suppressed: how many of the others the partition left out.
+        slots: what the line's map is to know, None where nobody is remembered.
+        counts: of people and groups that go on, for the private report.
+        predecessor: the digest of the version that this one continues, None for none.
+        made_after: the digest of the line's last version when its map was read.
+    """
+
+    microdata: Microdata
+    partition: Partition
+    tables: Tables
+    shown: np.ndarray
+    suppressed: int
+    slots: SlotMap | None
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    predecessor: str | None = None
+    made_after: str | None = None
+
+    @property
+    def rows(self) -> Microdata:
+        """The rows that tables show, people's and vacant ones."""
+        continued = self.partition.continued
+        if continued is None:
+            return self.microdata
+        return self.microdata.take(np.flatnonzero(continued.kind != WITNESS))
+
+    @property
+    def vacant(self) -> int:
+        """Number of values of people who left."""
+        continued = self.partition.continued
+        return 0 if continued is None else int((continued.kind == VACANT).sum())
+
+
+def anonymize_alone(
+    microdata: Microdata, names: np.ndarray | None, terms: Terms, randomness: Randomness
+) -> Anonymized:
+    """Group the rows of a version that continues none.
+
+    Args:
+        microdata: the table, with its hierarchies.
+        names: of each row's person (S16), None where nobody is remembered.
+        terms: what is declared.
+        randomness: what is drawn from.
+
+    Raises:
+        PromiseError: where the partition cannot keep the promises.
+    """
+    partition = PARTITIONS[terms.partition.method](
+        *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
+    )
+    form, class_ = form_of(terms), partition.group
+    if terms.recoded and names is not None:
+        tables, class_ = publish_with_classes(form, microdata, partition, terms.form, randomness)
+    else:
+        tables = form.publish(microdata, partition, terms.form, randomness)
+    slots = None if names is None else slots_of(names, microdata, class_)
+    shown = partition.group >= 0
+    return Anonymized(microdata, partition, tables, shown, partition.suppressed, slots)

@@ -1,0 +1,167 @@
+"""The next version of a composed line: who was shown before stays, who came since is a cohort."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.candidates.anonymized import Anonymized
+from sfumato.tasks.candidates.frozen_targets import with_frozen_targets
+from sfumato.tasks.candidates.newcomers import partition_of_newcomers
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.composed.registry import VACANCIES, composed_form
+from sfumato.tasks.microdata.grouping import groups_of
+from sfumato.tasks.microdata.hierarchies import with_hierarchies
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.partitions.continued.evolve import Judge, evolve
+from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.continued.rows import Drawn
+from sfumato.tasks.partitions.continued.survivors import stack
+from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.kinds import LIVE, WITNESS
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.store import erased_names, slots_so_far
+from sfumato.tasks.private.state import LineState, last_digest, read_state
+
+_GROUP = "/group"
+
+
+@dataclass(frozen=True)
+class Continuing:
+    """What a composed line is continued from, and how.
+
+    Attributes:
+        line: its private directory.
+        wish: what the spec says.
+    """
+
+    line: Path
+    wish: ContinuedVersions
+
+
+def anonymize_continued(
+    table: Microdata,
+    names: np.ndarray,
+    terms: Terms,
+    randomness: Randomness,
+    continuing: Continuing,
+) -> Anonymized:
+    """Continue a line's groups with the rows of a table.
+
+    Args:
+        table: the de-identified rows.
+        names: of each row's person (S16).
+        terms: what is declared.
+        randomness: what is drawn from.
+        continuing: the line, and how it goes on.
+
+    Raises:
+        PromiseError: where groups cannot go on, or what they were made of is not known here.
+    """
+    state = read_state(continuing.line)
+    before = slots_so_far(continuing.line, state)
+    line, strata = _line(table, names, terms, before, erased_names(continuing.line))
+    evolved = evolve(
+        line,
+        _shape(terms),
+        continuing.wish,
+        strata,
+        partition_of_newcomers(terms, strata, line.slots, randomness),
+        _judge(terms),
+    )
+    drawn = with_frozen_targets(evolved.drawn, line, strata)
+    form = composed_form(terms.form.method)
+    tables, ids = form.compose(drawn.microdata, drawn.partition, terms.form, randomness)
+    return Anonymized(
+        microdata=drawn.microdata,
+        partition=drawn.partition,
+        tables=tables,
+        shown=evolved.shown,
+        suppressed=int(evolved.suppressed.sum()),
+        slots=_with_ids(drawn, ids),
+        counts=evolved.counts,
+        predecessor=last_composed(state),
+        made_after=last_digest(state),
+    )
+
+
+def last_composed(state: LineState) -> str | None:
+    """The digest of a line's last version, where it was made to be combined."""
+    last = max(state.versions, default=None)
+    return last_digest(state) if last is not None and state.versions[last].composed else None
+
+
+def _line(
+    table: Microdata, names: np.ndarray, terms: Terms, before: SlotMap | None, erased: np.ndarray
+) -> tuple[LineSoFar, tuple[str, ...]]:
+    slots = before or _no_slots(table)
+    stacked = with_hierarchies(stack(table, slots.rows), terms.hierarchies)
+    whole, strata = with_strata(stacked, terms.strata)
+    return LineSoFar(whole, table.rows, names, slots, erased), strata
+
+
+def _no_slots(table: Microdata) -> SlotMap:
+    none = np.array([], dtype=np.int64)
+    rows = table.take(none)
+    return SlotMap(
+        none.astype(NAME), none, none, none, none.astype(np.int8), none.astype(bool), rows
+    )
+
+
+def _shape(terms: Terms) -> Shape:
+    """Values stay as they were; so does whatever stands beside them in a row, where they do."""
+    vacancies = VACANCIES[terms.form.method]
+    compared = terms.named("sensitive", *(["insensitive"] if terms.recoded else []))
+    frozen = terms.columns if vacancies.as_at_entry else compared
+    return Shape(frozenset(frozen), tuple(compared), vacancies.covers)
+
+
+def _judge(terms: Terms) -> Judge:
+    """Which groups break a promise, vacant values counted, and k counted of people alone.
+
+    Groups that show distributions or covers are as they were; the gate judges them.
+    """
+    judged = [p for p in terms.promises if not (terms.form.declares or p.needs_covers)]
+
+    def judge(drawn: Drawn) -> np.ndarray:
+        broken = np.zeros(drawn.groups, dtype=bool)
+        for promise in judged:
+            broken |= _breaks(promise, drawn)
+        return broken
+
+    return judge
+
+
+def _breaks(promise: PrivacyModel, drawn: Drawn) -> np.ndarray:
+    """Which groups break a promise (bool, one per group)."""
+    kept = np.flatnonzero(drawn.kind != WITNESS)
+    group, live = drawn.partition.group[kept], drawn.kind[kept] == LIVE
+    told = [promise.sensitive] if promise.sensitive else []
+    read = {*told, *promise.known_columns}
+    shown = drawn.microdata.keep(c for c in drawn.microdata.columns if c.name in read).take(kept)
+    ids = pa.array(np.arange(drawn.groups))
+    numbers = Column(_GROUP, "insensitive", ids, group.astype(np.int32))
+    rows = replace(shown, columns=(*shown.columns, numbers))
+    by = [_GROUP, *promise.known_columns]
+    seen = groups_of(rows, by, told)
+    place, number = dense(key([rows[name] for name in by], rows.rows)[0])
+    first = np.empty(number, dtype=np.int64)
+    first[place] = np.arange(len(place))
+    people = np.bincount(place[live], minlength=number).astype(np.int64)
+    failing = promise.failing(replace(seen, live=people))
+    broken = np.zeros(drawn.groups, dtype=bool)
+    broken[group[first[failing]]] = True
+    return broken
+
+
+def _with_ids(drawn: Drawn, ids: np.ndarray) -> SlotMap:
+    """The slots with the ids that their groups have in this version (int64, one per group)."""
+    published = np.full(len(drawn.slots), -1, dtype=np.int64)
+    published[: len(drawn.partition.group)] = ids[drawn.partition.group]
+    return replace(drawn.slots, published=published)

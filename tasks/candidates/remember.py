@@ -1,0 +1,99 @@
+"""What a candidate leaves for the line's private map: who stands in which group, and beside what.
+
+Made for every line that has a unit, also where versions are not composed today: without it no
+version could ever be continued.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
+from sfumato.tasks.forms.composed.vacancies import MARK, mark
+from sfumato.tasks.forms.form import Form, Tables
+from sfumato.tasks.forms.recoded.recoded import TABLE
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.private.people.kinds import LIVE
+from sfumato.tasks.private.people.slots import SlotMap, as_table
+from sfumato.tasks.verification.integrity import sha256_of
+
+Remember = Literal["map", "units"]
+"""What a line knows of people: who stands in which group, or only who was in a version."""
+
+_MAP, _NAMES, _AFTER = "map.parquet", "names.npy", "made-after.json"
+
+
+def write_names(stage: Path, names: np.ndarray) -> None:
+    """Leave the name of each row's person (S16) in a stage."""
+    np.save(stage / _NAMES, names)
+
+
+def names_in(stage: Path) -> np.ndarray | None:
+    """The name of each row's person (S16), None where nobody is remembered."""
+    place = stage / _NAMES
+    return np.load(place) if place.exists() else None
+
+
+def write_slots(stage: Path, slots: SlotMap) -> None:
+    """Leave the map of a candidate in its stage."""
+    write_stage_table(as_table(slots), stage / _MAP)
+
+
+def slots_in(stage: Path) -> pa.Table | None:
+    """The map of a candidate as a table, None where nobody is remembered."""
+    place = stage / _MAP
+    return read_stage_table(place) if place.exists() else None
+
+
+def map_sha256(stage: Path) -> str | None:
+    """The SHA-256 of the map of a candidate, None where it has none."""
+    place = stage / _MAP
+    return sha256_of(place) if place.exists() else None
+
+
+def write_version_before(stage: Path, digest: str | None) -> None:
+    """Leave which version of the line was the last when a candidate was made from the map."""
+    (stage / _AFTER).write_text(json.dumps(digest), encoding="utf-8")
+
+
+def version_before(stage: Path) -> str | None:
+    """The digest of that version, None where there was none."""
+    place = stage / _AFTER
+    return json.loads(place.read_text(encoding="utf-8")) if place.exists() else None
+
+
+def slots_of(names: np.ndarray, microdata: Microdata, group: np.ndarray) -> SlotMap:
+    """The slots of a version that continues none, from the class of each row (int64, -1: none)."""
+    kept = np.flatnonzero(group >= 0)
+    nothing = np.full(len(kept), -1)
+    return SlotMap(
+        key=names[kept],
+        group=group[kept].astype(np.int64),
+        published=nothing,
+        since=np.ones(len(kept), dtype=np.int64),
+        kind=np.full(len(kept), LIVE, dtype=np.int8),
+        retired=np.zeros(len(kept), dtype=bool),
+        rows=microdata.take(kept),
+    )
+
+
+def publish_with_classes(
+    form: Form, microdata: Microdata, partition: Partition, parameters: object, draw: Randomness
+) -> tuple[Tables, np.ndarray]:
+    """What a form that recodes publishes, and the class of rows that look alike (int64, by row)."""
+    marks = encode(MARK, "insensitive", pa.array(mark(partition.group, np.zeros(1, np.int64))))
+    marked = replace(microdata, columns=(*microdata.columns, marks))
+    table = form.publish(marked, partition, parameters, draw)[TABLE]
+    labels = [c.name for c in microdata.with_roles("quasi-identifier")]
+    keys, _ = key([encode(n, "insensitive", table[n]) for n in labels], table.num_rows)
+    _, alike = np.unique(keys, return_inverse=True)
+    of_group = np.full(int(partition.group.max(initial=-1)) + 2, -1, dtype=np.int64)
+    of_group[table[MARK].to_numpy() // 4] = alike
+    of_group[-1] = -1
+    return form.canonical({TABLE: table.drop_columns([MARK])}), of_group[partition.group]

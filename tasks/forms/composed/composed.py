@@ -1,0 +1,127 @@
+"""A form as a composed version shows it: with vacant values, and how its groups go on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.rules.structure import Rule
+from sfumato.tasks.forms.composed.lineage import LINEAGE, SCHEMA, lineage_of
+from sfumato.tasks.forms.composed.lineage import rules as rules_of_lineage
+from sfumato.tasks.forms.composed.vacancies import MARK, Vacancies, mark, rules_of_vacant
+from sfumato.tasks.forms.composed.vacancies import VACANT as VACANT_TABLE
+from sfumato.tasks.forms.form import Form, Tables
+from sfumato.tasks.forms.order import ALONG
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.private.people.kinds import LIVE, VACANT
+from sfumato.tasks.schema.columns import Role
+from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.schema.published import Schema
+
+_NUMBER = "number"
+
+
+@dataclass(frozen=True, eq=False)
+class ComposedForm:
+    """The form `shown` with vacant values.
+
+    Attributes:
+        shown: the form as any release has it.
+        vacancies: how it shows values of people who left.
+        vacant: how many such values the release declares.
+    """
+
+    shown: Form
+    vacancies: Vacancies
+    vacant: int = 0
+
+    def publish(
+        self, microdata: Microdata, partition: Partition, parameters: Any, randomness: Randomness
+    ) -> Tables:
+        """The tables to publish, in canonical order."""
+        return self.compose(microdata, partition, parameters, randomness)[0]
+
+    def compose(
+        self, microdata: Microdata, partition: Partition, parameters: Any, randomness: Randomness
+    ) -> tuple[Tables, np.ndarray]:
+        """The tables to publish, and the id that each group of the partition has there (int64).
+
+        Raises:
+            ValueError: where the partition does not say how its groups go on.
+        """
+        continued = partition.continued
+        if continued is None:
+            raise ValueError("a composed form needs groups that go on")
+        role: Role = "insensitive" if parameters.shows_insensitive else "quasi-identifier"
+        marks = encode(MARK, role, pa.array(mark(partition.group, continued.kind)))
+        marked = replace(microdata, columns=(*microdata.columns, marks))
+        tables = self.shown.publish(marked, partition, parameters, randomness)
+        ids, number = self.vacancies.group_in(tables)
+        sensitive = [column.name for column in microdata.with_roles("sensitive")]
+        rows, vacant = (_counted(partition, kind)[number] for kind in (LIVE, VACANT))
+        shown = {
+            **self.vacancies.apart(tables, sensitive),
+            LINEAGE: lineage_of(
+                ids,
+                continued.previous[number],
+                rows,
+                vacant if self.vacancies.tells else np.zeros_like(vacant),
+            ),
+            ALONG: pa.table({GROUP_ID: ids, _NUMBER: number}),
+        }
+        published = dict(self.canonical(shown))
+        along = published.pop(ALONG)
+        named = np.full(len(continued.previous), -1, dtype=np.int64)
+        named[along[_NUMBER].to_numpy()] = along[GROUP_ID].to_numpy()
+        return published, named
+
+    def canonical(self, tables: Tables) -> Tables:
+        """The same tables in the order that is a function of their content."""
+        return self.shown.canonical(tables)
+
+    def schemas(self, schema: Schema, parameters: Any) -> Mapping[str, pa.Schema]:
+        """The form's, changed by what is vacant, and `lineage`."""
+        arrow = self.shown.schemas(schema, parameters)
+        return {**self.vacancies.schemas(arrow, schema), LINEAGE: SCHEMA}
+
+    def groups(
+        self,
+        tables: Tables,
+        schema: Schema,
+        adversary_columns: Sequence[str],
+        sensitive: Sequence[str],
+    ) -> Groups:
+        """What an adversary sees of each group: vacant values are values, and nobody is vacant.
+
+        Raises:
+            PromiseError: where `lineage` does not say how many rows and values groups have.
+        """
+        seen = self.vacancies.groups(self.shown, tables, schema, adversary_columns, sensitive)
+        of_groups = not any(schema[name].role == "sensitive" for name in adversary_columns)
+        if of_groups and not self.vacancies.agree(tables, seen):
+            raise PromiseError(f"{LINEAGE}: its rows and vacant values are not those of the tables")
+        return seen
+
+    def rules(
+        self, schema: Schema, parameters: Any, rows: int, withheld: Sequence[str]
+    ) -> Mapping[str, tuple[Rule, ...]]:
+        """The rules of each table, where so many people are published."""
+        people = self.shown.rules(schema, parameters, rows, withheld)
+        everyone = self.shown.rules(schema, parameters, rows + self.vacant, withheld)
+        arrow = self.schemas(schema, parameters).get(VACANT_TABLE)
+        of_vacant = () if arrow is None else rules_of_vacant(arrow, self.vacant, withheld)
+        found = self.vacancies.rules(people, everyone, of_vacant)
+        return {**found, LINEAGE: rules_of_lineage(rows, withheld)}
+
+
+def _counted(partition: Partition, kind: int) -> np.ndarray:
+    """The rows of a kind in each group (int64, one per group)."""
+    assert partition.continued is not None  # noqa: S101 - seen by the caller
+    of_kind = partition.group[(partition.continued.kind == kind) & (partition.group >= 0)]
+    return np.bincount(of_kind, minlength=len(partition.continued.previous)).astype(np.int64)

@@ -1,0 +1,76 @@
+"""`lineage`: how each group of a composed version goes on from the version before, and its size.
+
+One row per group, in the order of the ids: `group_id`, `previous_group_id` (null for a group of
+newcomers), `rows` (people shown), `vacant` (values of people who were in the group before).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.rules.structure import Rule, TotalCount, rules_of_published
+from sfumato.tasks.schema.names import GROUP_ID
+
+LINEAGE, PREVIOUS, ROWS, VACANT_ROWS = "lineage", "previous_group_id", "rows", "vacant"
+
+SCHEMA = pa.schema(
+    [
+        pa.field(GROUP_ID, pa.int64(), nullable=False),
+        pa.field(PREVIOUS, pa.int64()),
+        pa.field(ROWS, pa.int64(), nullable=False),
+        pa.field(VACANT_ROWS, pa.int64(), nullable=False),
+    ]
+)
+
+
+def lineage_of(
+    group: np.ndarray, previous: np.ndarray, rows: np.ndarray, vacant: np.ndarray
+) -> pa.Table:
+    """The table of groups (all int64, one per group); -1 is no previous group."""
+    before = pa.array(previous, pa.int64(), mask=previous < 0)
+    return pa.table([group, before, rows, vacant], schema=SCHEMA)
+
+
+def rows_of(lineage: pa.Table) -> np.ndarray:
+    """The people shown in each of the groups 0, 1, … (int64, one per group)."""
+    return np.asarray(lineage[ROWS].to_numpy())
+
+
+def vacant_of(lineage: pa.Table) -> np.ndarray:
+    """The vacant values of each of the groups 0, 1, … (int64, one per group)."""
+    return np.asarray(lineage[VACANT_ROWS].to_numpy())
+
+
+@dataclass(frozen=True)
+class LineageTotals:
+    """The number of groups that go on, that are new, and that somebody has left."""
+
+    continued: int
+    new: int
+    left: int
+
+
+def totals_of(lineage: pa.Table) -> LineageTotals:
+    """Count the groups of a version."""
+    new = lineage[PREVIOUS].null_count
+    return LineageTotals(lineage.num_rows - new, new, int((vacant_of(lineage) > 0).sum()))
+
+
+def rules(people: int, withheld: Sequence[str]) -> tuple[Rule, ...]:
+    """Each group once, none without people, none continued twice; rows add up to the people."""
+    of_any = rules_of_published(SCHEMA, None, _is_sound, withheld, SCHEMA.names)
+    return (*of_any, TotalCount(ROWS, people))
+
+
+def _is_sound(table: pa.Table) -> bool:
+    """Decide whether groups are 0, 1, …, continue different groups, and count nothing below 0."""
+    ids, before = table[GROUP_ID].to_numpy(), table[PREVIOUS].drop_null().to_numpy()
+    return (
+        np.array_equal(ids, np.arange(len(ids)))
+        and len(np.unique(before)) == len(before)
+        and before.min(initial=0) >= 0
+        and (pc.min(table[VACANT_ROWS]).as_py() or 0) >= 0
+    )

@@ -1,0 +1,102 @@
+"""What a form shows of a group that people have left: their values stay, beside nobody.
+
+A form publishes marked rows, those of people who left among them, as it publishes any. Then what
+is marked as nobody's is taken out of the tables in which each row is about a person, and what is
+counted of groups counts it still. One class per kind of form.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.rules.structure import (
+    NotEmpty,
+    Rule,
+    rules_of_published,
+)
+from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of, vacant_of
+from sfumato.tasks.forms.form import Form, Tables
+from sfumato.tasks.forms.order import is_sorted_by_group
+from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.schema.published import Schema
+
+Rules = Mapping[str, tuple[Rule, ...]]
+MARK = "/mark"  # no column can be called so: four times the group, and the kind of the row
+VACANT = "vacant"
+
+
+def mark(group: np.ndarray, kind: np.ndarray) -> np.ndarray:
+    """A mark for each row: its group (int64) and its kind."""
+    return np.asarray(group.astype(np.int64) * 4 + kind)
+
+
+class Vacancies:
+    """How a form shows vacant values; as it stands, the form of tables without rows of people.
+
+    Attributes:
+        as_at_entry: whether people are shown with the quasi-identifiers they had when they came.
+        covers: whether labels go on to cover what they once covered.
+        tells: whether the number of a group's vacant values may be told.
+    """
+
+    as_at_entry = False
+    covers = False
+    tells = True
+
+    def group_in(self, tables: Tables) -> tuple[np.ndarray, np.ndarray]:
+        """Each group's id in marked tables and its number in the partition (int64, by id)."""
+        marked = next(table for table in tables.values() if MARK in table.column_names)
+        ids, first = np.unique(marked[GROUP_ID].to_numpy(), return_index=True)
+        return ids, marked[MARK].to_numpy()[first] // 4
+
+    def apart(self, tables: Tables, _sensitive: Sequence[str]) -> Tables:
+        """Marked tables as they are published: without marks, and rows of people alone."""
+        return {name: t for name, t in tables.items() if MARK not in t.column_names}
+
+    def schemas(self, arrow: Mapping[str, pa.Schema], _schema: Schema) -> Mapping[str, pa.Schema]:
+        """The schemas of the tables besides `lineage`, from those of the form."""
+        return arrow
+
+    def whole(self, tables: Tables) -> Tables:
+        """Published tables with a row for each vacant value, too, as the form reads them."""
+        return {name: t for name, t in tables.items() if name not in (LINEAGE, VACANT)}
+
+    def groups(
+        self, form: Form, tables: Tables, schema: Schema, known: Sequence[str], of: Sequence[str]
+    ) -> Groups:
+        """The groups that an adversary sees, vacant values counted."""
+        return form.groups(self.whole(tables), schema, known, of)
+
+    def lasting(self, tables: Tables, _schema: Schema, _parameters: Any) -> tuple[pa.Table, ...]:
+        """What must be the same of a group in all versions, as rows with its id, in any order."""
+        return tuple(table for name, table in sorted(tables.items()) if name != LINEAGE)
+
+    def agree(self, tables: Tables, seen: Groups) -> bool:
+        """Decide whether `lineage` counts the values of each group, vacant ones among them."""
+        lineage = tables[LINEAGE]
+        return np.array_equal(rows_of(lineage) + vacant_of(lineage), seen.sizes)
+
+    def rules(self, _people: Rules, everyone: Rules, _of_vacant: tuple[Rule, ...]) -> Rules:
+        """The rules of each table.
+
+        Args:
+            _people: the form's, where rows of people alone are counted.
+            everyone: the form's, where vacant values are counted, too.
+            _of_vacant: those of the table of vacant values, where there is one.
+        """
+        return everyone
+
+
+class CoversBesideCounts(Vacancies):
+    """Covers and counted values of groups; whom they were first made of, they go on to show."""
+
+    as_at_entry = True
+
+
+def rules_of_vacant(arrow: pa.Schema, rows: int, withheld: Sequence[str]) -> tuple[Rule, ...]:
+    """The rules of the table of vacant values, which may be empty."""
+    of_any = rules_of_published(arrow, rows, is_sorted_by_group, withheld, (GROUP_ID,))
+    return tuple(rule for rule in of_any if not isinstance(rule, NotEmpty))

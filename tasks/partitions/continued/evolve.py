@@ -1,0 +1,167 @@
+"""The next version of a composed line: survivors stay, newcomers are a cohort, values remain.
+
+Whoever holds a slot is shown in it while the values are the same; otherwise the slot is vacant in
+this version, and its values stay in the group. Newcomers are grouped among themselves. So every
+group is continued whole, and all versions together tell what one release with the groups of all
+cohorts would tell.
+
+Source: this project's construction; the values that stay are what m-invariance (Xiao and Tao,
+SIGMOD 2007) makes up as counterfeits.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.partitions.continued.cohort import Cohort, Grouping, form_cohort, nobody
+from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.continued.rows import Drawn, draw
+from sfumato.tasks.partitions.continued.survivors import Met, meet
+from sfumato.tasks.private.people.kinds import LIVE, WITNESS
+from sfumato.tasks.private.people.slots import SlotMap
+
+_MOST_RENAMED = 0.5
+Judge = Callable[[Drawn], np.ndarray]
+"""Which groups of a drawn version break a promise (bool, one per group)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evolved:
+    """The next version of a line.
+
+    Attributes:
+        drawn: its rows and groups, those of people who left among them.
+        shown: which rows of the source are represented (bool).
+        suppressed: which the partition of newcomers left out (bool).
+        counts: of people and groups, for the private report.
+    """
+
+    drawn: Drawn
+    shown: np.ndarray
+    suppressed: np.ndarray
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def evolve(
+    line: LineSoFar,
+    shape: Shape,
+    wish: ContinuedVersions,
+    strata: Sequence[str],
+    group: Grouping,
+    judge: Judge,
+) -> Evolved:
+    """Continue a line's groups with the people of a table.
+
+    Args:
+        line: the table and the line's slots.
+        shape: what the form shows.
+        wish: how versions go on.
+        strata: the columns that keep cohorts apart.
+        group: the spec's partition, for newcomers.
+        judge: finds the groups that break a promise.
+
+    Raises:
+        PromiseError: where nobody can be shown, or a person has two rows.
+    """
+    met = meet(line.keys, line.slots, line.erased, _unchanged(line, shape, wish))
+    if not wish.others:
+        _require_the_same_people(line, met)
+    new = np.flatnonzero(met.new)
+    cohort = _cohort(line, new, strata, wish, group)
+    retired = _too_few_left(line.slots, met, wish)
+    while True:
+        drawn = draw(line, shape, met, retired, cohort)
+        if not drawn.groups:
+            raise PromiseError("versions: composed: no group can be shown any more")
+        broken = np.flatnonzero(judge(drawn))
+        of_cohort = broken[drawn.line_group[broken] >= drawn.first_new]
+        of_line = drawn.line_group[np.setdiff1d(broken, of_cohort)]
+        if not len(of_line) and not (len(of_cohort) and len(line.slots)):
+            break
+        retired = np.union1d(retired, of_line)
+        if len(of_cohort) and not len(of_line):
+            cohort = nobody(new)
+    return _evolved(line, met, cohort, retired, drawn)
+
+
+def _require_the_same_people(line: LineSoFar, met: Met) -> None:
+    """Refuse people most of whom were renamed: their old values would stay, and they come anew."""
+    was = line.slots.kind == LIVE
+    stayed = np.zeros(len(line.slots), dtype=bool)
+    stayed[met.slot[met.slot >= 0]] = True
+    gone, new = int((was & ~stayed).sum()), int(met.new.sum())
+    if gone > _MOST_RENAMED * was.sum() and new > _MOST_RENAMED * len(met.new):
+        raise PromiseError(
+            f"versions: composed: {gone} of {int(was.sum())} units are gone and {new} of "
+            f"{len(met.new)} are new: if they are the same people under other names, give them "
+            "their names back; if they are others, say --yes-they-are-others"
+        )
+
+
+def _unchanged(
+    line: LineSoFar, shape: Shape, wish: ContinuedVersions
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Decide which rows still have the values of their slots."""
+    compared = () if wish.changes == "as-first" else shape.compared
+
+    def unchanged(rows: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        same = np.ones(len(rows), dtype=bool)
+        for name in compared:
+            codes = line.table[name].codes
+            same &= codes[rows] == codes[line.rows + slots]
+        return same
+
+    return unchanged
+
+
+def _cohort(
+    line: LineSoFar,
+    new: np.ndarray,
+    strata: Sequence[str],
+    wish: ContinuedVersions,
+    group: Grouping,
+) -> Cohort:
+    """The first version is a cohort that must be shown; a later one may wait."""
+    if not len(line.slots):
+        return Cohort(new, group(line.table.take(new)), np.array([], dtype=np.int64))
+    return form_cohort(line.table, new, strata, wish.cohort, group)
+
+
+def _too_few_left(slots: SlotMap, met: Met, wish: ContinuedVersions) -> np.ndarray:
+    """The groups of the line (int64) that are retired, or of which nobody or too little is left."""
+    people = slots.kind != WITNESS
+    number = int(slots.group.max(initial=-1)) + 1
+    all_ = np.bincount(slots.group[people], minlength=number)
+    left = np.bincount(slots.group[met.slot[met.continued]], minlength=number)
+    share = wish.retire
+    gone = (left == 0) | (left * share.denominator < all_ * share.numerator)
+    gone[slots.group[slots.retired]] = True
+    return np.flatnonzero(gone & (all_ > 0))
+
+
+def _evolved(
+    line: LineSoFar, met: Met, cohort: Cohort, retired: np.ndarray, drawn: Drawn
+) -> Evolved:
+    shown = np.zeros(line.rows, dtype=bool)
+    shown[drawn.source[drawn.source >= 0]] = True
+    suppressed = np.zeros(line.rows, dtype=bool)
+    if cohort.partition is not None:
+        suppressed[cohort.rows[cohort.partition.group < 0]] = True
+    stay = np.flatnonzero(met.continued)
+    in_retired = np.isin(line.slots.group[met.slot[stay]], retired)
+    known = ~met.new
+    counts = {
+        "continued": int((shown & known).sum()),
+        "new": int((shown & ~known).sum()),
+        "withheld": int((known & ~met.continued).sum()),
+        "in_retired_groups": int(in_retired.sum()),
+        "waiting": len(cohort.waiting),
+        "vacant": drawn.vacant,
+        "groups_continued": drawn.groups - drawn.new_groups,
+        "groups_new": drawn.new_groups,
+        "groups_retired": len(retired),
+    }
+    return Evolved(drawn, shown, suppressed, counts)

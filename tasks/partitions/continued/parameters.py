@@ -1,0 +1,144 @@
+"""How the versions of a line may be combined, as a spec says it and as a release declares it.
+
+    disjoint       nobody may be in two versions (the default)
+    accepted-risk  the same people may be, and what the versions then tell together is accepted
+    composed       the same people may be: who was in an earlier version stays in the same group
+                   beside the same values, so that all versions together tell no more than one
+
+Source: the slots of this project's own construction; m-invariance of Xiao and Tao (SIGMOD 2007) is
+the case of groups whose values all differ.
+"""
+
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from pydantic import (
+    Discriminator,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    Tag,
+    field_validator,
+)
+
+from sfumato.expectations.models.model import plain
+from sfumato.tasks.schema.part import Part
+
+Rule = Literal["disjoint", "accepted-risk", "composed"]
+
+
+class ComposedVersions(Part):
+    """What a composed line declares of how its versions go on.
+
+    Attributes:
+        vacancies: what becomes of the values of people who left.
+        changes: what becomes of people whose values changed.
+        share: of the presence that (α,β)-privacy allows, what each cohort may take of the rest.
+    """
+
+    since: ClassVar[int] = 2
+
+    rule: Literal["composed"] = "composed"
+    vacancies: Literal["keep"] = "keep"
+    changes: Literal["withhold", "as-first"] = "withhold"
+    share: Annotated[
+        Fraction,
+        PlainSerializer(plain, return_type=int | str),
+        Field(description="of the presence still allowed, what a cohort may take"),
+    ] = Fraction(1, 2)
+
+    @field_validator("share", mode="before")
+    @classmethod
+    def _exact_share(cls, given: Any) -> Fraction:
+        """Take it as a text or an integer: `1/2` or `0.5`, exactly."""
+        try:
+            share = Fraction(str(given))
+        except (ValueError, ZeroDivisionError):
+            raise ValueError("is not a fraction such as 1/2") from None
+        if not 0 < share < 1 or share.denominator > 10**6:
+            raise ValueError("is not between 0 and 1 (at most six digits)")
+        return share
+
+
+Versions = Literal["disjoint", "accepted-risk"] | ComposedVersions
+"""What a release declares; the two words are all that formats before 2 know."""
+
+
+class ContinuedVersions(ComposedVersions):
+    """What a spec says of a composed line: the declared part, and what only this run decides.
+
+    Attributes:
+        cohort: fewer newcomers than these wait for a later version.
+        retire: groups of which a smaller share is left are shown no more.
+    """
+
+    cohort: Annotated[int, Field(ge=1, description="rows of newcomers, at least")] = 1
+    retire: Annotated[
+        Fraction,
+        Field(ge=0, le=1, description="share of a group's rows that must be left"),
+    ] = Fraction(0)
+
+    _others: bool = PrivateAttr(default=False)
+
+    @property
+    def others(self) -> bool:
+        """True where a run says that most people are others than before."""
+        return self._others
+
+    def with_others(self) -> "ContinuedVersions":
+        """The same in a run that says so."""
+        said = self.model_copy()
+        said._others = True
+        return said
+
+    @field_validator("retire", mode="before")
+    @classmethod
+    def _exact_retire(cls, given: Any) -> Any:
+        try:
+            return Fraction(str(given))
+        except (ValueError, ZeroDivisionError):
+            raise ValueError("is not a share between 0 and 1") from None
+
+
+def _kind(said: Any) -> str:
+    return "composed" if isinstance(said, dict | ComposedVersions) else "word"
+
+
+def rule_of(versions: Versions) -> Rule:
+    """The word for how versions may be combined."""
+    return versions.rule if isinstance(versions, ComposedVersions) else versions
+
+
+DeclaredRule = Annotated[
+    Annotated[Literal["disjoint", "accepted-risk"], Tag("word")]
+    | Annotated[ContinuedVersions, Tag("composed")],
+    Discriminator(_kind),
+]
+"""What a spec says."""
+
+
+def declaration_of(rule: DeclaredRule) -> Versions:
+    """The part of what a spec says that a release declares."""
+    if not isinstance(rule, ContinuedVersions):
+        return rule
+    return ComposedVersions(vacancies=rule.vacancies, changes=rule.changes, share=rule.share)
+
+
+def read_versions(written: Any) -> Any:
+    """What a spec says under `versions`, as a word or as a mapping with a `rule`.
+
+    A rule without options is the word itself, so that both are one declaration.
+
+    Raises:
+        ValueError: for another rule, or options beside a rule that has none.
+    """
+    rule = written.get("rule", "disjoint") if isinstance(written, dict) else written
+    if rule not in get_args(Rule):
+        raise ValueError(f"is none of {', '.join(get_args(Rule))}")
+    if not isinstance(written, dict):
+        return ContinuedVersions() if rule == "composed" else rule
+    if rule == "composed":
+        return written
+    if more := sorted(written.keys() - {"rule"}):
+        raise ValueError(f"{more[0]}: is an option of rule: composed, and the rule is {rule}")
+    return rule

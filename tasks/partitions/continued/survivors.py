@@ -1,0 +1,99 @@
+"""Who of a table has a slot already, and who of these goes on in it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.private.people.numbered import count_of, person_numbers
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.schema.columns import Role
+
+Unchanged = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """What became of each row of a table (parallel, one per row).
+
+    Attributes:
+        slot: the slot that its person holds (int64), -1 for none.
+        continued: whether it is shown in that slot.
+        new: whether its person was never shown.
+    """
+
+    slot: np.ndarray
+    continued: np.ndarray
+    new: np.ndarray
+
+
+def stack(rows: Microdata, slots: Microdata) -> Microdata:
+    """The rows of a table and below them those of its line's slots, in common codes.
+
+    Raises:
+        PromiseError: where the slots lack a column, or hold values of another type.
+    """
+    columns = []
+    for column in rows.columns:
+        if not slots.has(column.name):
+            raise _not_the_same(column.name, "was not published before")
+        if slots.rows and slots[column.name].role != column.role:
+            raise _not_the_same(column.name, f"was {slots[column.name].role} before")
+        try:
+            columns.append(_stacked(column.name, column.role, [column, slots[column.name]]))
+        except (ValueError, TypeError, NotImplementedError):
+            raise _not_the_same(column.name, "has another type than before") from None
+    return Microdata(tuple(columns), rows.rows + slots.rows)
+
+
+def _stacked(name: str, role: Role, parts: Sequence[Column]) -> Column:
+    arrays = [part.array() for part in parts]
+    types = {array.type for array in arrays}
+    if len(types) > 1:
+        arrays = [array.cast(_common(types)) for array in arrays]
+    return encode(name, role, pa.concat_arrays(arrays))
+
+
+def _common(types: set[pa.DataType]) -> pa.DataType:
+    """Decimals are compared at the longest scale; nothing else is compared across types."""
+    if not all(pa.types.is_decimal128(type_) for type_ in types):
+        raise TypeError
+    return pa.decimal128(38, max(type_.scale for type_ in types))
+
+
+def _not_the_same(name: str, why: str) -> PromiseError:
+    return PromiseError(
+        f"versions: composed: column {name!r} {why}, and groups cannot go on: "
+        "start a line of another name about other people, or keep the columns"
+    )
+
+
+def meet(keys: np.ndarray, slots: SlotMap, erased: np.ndarray, unchanged: Unchanged) -> Met:
+    """Find the people of a table among those who have slots.
+
+    Args:
+        keys: the name of each row's person (S16, one per row).
+        slots: of the line.
+        erased: the names of people whose slots were forgotten (S16, sorted).
+        unchanged: decides by positions of rows and of slots (two int64 arrays) which rows have the
+            values of the slot.
+
+    Raises:
+        PromiseError: where a person has two rows.
+    """
+    of_rows, of_slots, of_erased = numbers = person_numbers(keys, slots.key, erased)
+    met = np.zeros((2, count_of(numbers)), dtype=bool)
+    met[0, of_rows] = True
+    if met[0].sum() < len(keys):
+        raise PromiseError("versions: composed is broken: a unit has two rows")
+    place = np.full(met.shape[1], -1, dtype=np.int64)
+    place[of_slots] = np.arange(len(slots))
+    met[1, of_erased] = True
+    slot = place[of_rows]
+    known = slot >= 0
+    continued = known.copy()
+    continued[known] = unchanged(np.flatnonzero(known), slot[known])
+    return Met(slot, continued, ~known & ~met[1, of_rows])

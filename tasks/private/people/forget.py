@@ -1,0 +1,129 @@
+"""Forgetting people, and knowing them by other names.
+
+Whoever is forgotten leaves a slot to which nothing links anybody any more: its value stays in the
+group, as in the versions before, beside nobody. The person stays out of later versions: shown among
+newcomers, somebody could be told by the slot that stays vacant.
+"""
+
+import hashlib
+import io
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.private.line import HASH_BYTES
+from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.names import ERASED, MAP
+from sfumato.tasks.private.state import STATE, parse_state
+
+_KEY = "key"
+Rename = Callable[[bytes], bytes | None]
+
+
+def forget_units(
+    place: Path, files: Mapping[str, bytes], names: Sequence[bytes]
+) -> dict[str, bytes]:
+    """The files of a line's state in which these people have no slots.
+
+    Args:
+        place: the file of units, for messages.
+        files: of the state, by their paths.
+        names: of people, in the order of the file.
+
+    Raises:
+        InputError: where somebody has no slot, by the line of the file.
+    """
+    known = {name for path in _maps(files) for name in _names(_read(files[path]))}
+    for number, name in enumerate(names, 1):
+        if name not in known:
+            raise InputError(f"{place}: unit {number} has no slot in this line")
+    return with_forgotten(files, np.array(sorted(set(names)), dtype=NAME))
+
+
+def with_forgotten(files: Mapping[str, bytes], names: np.ndarray) -> dict[str, bytes]:
+    """The files of a line's state without the links of these people (S16) to their slots."""
+    if not len(names):
+        return dict(files)
+    gone = {name.ljust(NAME.itemsize, b"\0") for name in names.tolist()}
+    found = _rewritten(files, lambda name: None if name in gone else name)
+    before = np.frombuffer(files.get(_ERASED, b""), dtype=NAME)
+    found[_ERASED] = np.union1d(before, names).astype(NAME).tobytes()
+    return found
+
+
+def _rewritten(files: Mapping[str, bytes], rename: Rename) -> dict[str, bytes]:
+    """The files of a line's state whose maps know people by other names, or not at all."""
+    found, state = dict(files), parse_state(Path(STATE), files[STATE])
+    versions = dict(state.versions)
+    for path in _maps(files):
+        found[path] = _with_names(files[path], rename)
+        number = path.rpartition("/")[2]
+        if number in versions:
+            sha256 = hashlib.sha256(found[path]).hexdigest()
+            versions[number] = versions[number].model_copy(update={"map": sha256})
+    changed = state.model_copy(update={"versions": versions})
+    found[STATE] = changed.model_dump_json(exclude_none=True).encode()
+    return found
+
+
+_ERASED = f"{MAP}/{ERASED}"
+
+
+def _maps(files: Mapping[str, bytes]) -> list[str]:
+    return [path for path in files if path.startswith(f"{MAP}/") and path != _ERASED]
+
+
+def _read(content: bytes) -> pa.Table:
+    return pq.read_table(pa.BufferReader(content))
+
+
+def _names(table: pa.Table) -> list[bytes]:
+    return [name for name in table[_KEY].to_pylist() if name is not None]
+
+
+def _with_names(content: bytes, rename: Rename) -> bytes:
+    table = _read(content)
+    kept = [None if name is None else rename(name) for name in table[_KEY].to_pylist()]
+    where = table.column_names.index(_KEY)
+    renamed = table.set_column(where, table.schema.field(where), pa.array(kept, table[_KEY].type))
+    written = io.BytesIO()
+    pq.write_table(renamed, written, compression="zstd")
+    return written.getvalue()
+
+
+def rename_units(
+    place: Path,
+    files: Mapping[str, bytes],
+    names: Mapping[bytes, bytes],
+    hashes: Mapping[bytes, bytes],
+) -> dict[str, bytes]:
+    """The files of a line's state in which people have other names.
+
+    Args:
+        place: the file of units, for messages.
+        files: of the state, by their paths.
+        names: the new name of each, in the order of the file.
+        hashes: the same for the hashes by which versions know their units.
+
+    Raises:
+        InputError: where somebody has no slot, or the new name is somebody's already.
+    """
+    known = {name for path in _maps(files) for name in _names(_read(files[path]))}
+    for number, (old, new) in enumerate(names.items(), 1):
+        if old not in known:
+            raise InputError(f"{place}: unit {number} has no slot in this line")
+        if new in known or list(names.values()).count(new) > 1:
+            raise InputError(
+                f"{place}: unit {number} becomes one that has a slot: two cannot be one"
+            )
+    renamed = _rewritten(files, lambda name: names.get(name, name))
+    for path in (path for path in renamed if path.startswith("units/")):
+        units = [
+            renamed[path][at : at + HASH_BYTES] for at in range(0, len(renamed[path]), HASH_BYTES)
+        ]
+        renamed[path] = b"".join(sorted(hashes.get(unit, unit) for unit in units))
+    return renamed

@@ -1,0 +1,32 @@
+"""The groups of a line as its map has them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.groups.groups import Groups
+from sfumato.tasks.microdata.grouping import groups_of
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.private.people.kinds import WITNESS
+from sfumato.tasks.private.people.slots import SlotMap
+
+_GROUP = "/group"
+
+
+def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str] = ()) -> Groups:
+    """Every group that a line ever published, in the order of its numbers, vacant values and all.
+
+    Args:
+        slots: of the line.
+        sensitive: the columns whose values are counted.
+        covered: the columns of which is told which values each group has.
+    """
+    people = np.flatnonzero(slots.kind != WITNESS)
+    group, number = dense(slots.group[people])
+    numbers = Column(_GROUP, "insensitive", pa.array(np.arange(number)), group.astype(np.int32))
+    read = {*sensitive, *covered}
+    rows = slots.rows.keep(c for c in slots.rows.columns if c.name in read).take(people)
+    grouped = Microdata((*rows.columns, numbers), rows.rows)
+    return groups_of(grouped, [_GROUP], sensitive, covered)

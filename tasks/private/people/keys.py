@@ -1,0 +1,83 @@
+"""The names under which a work directory knows people: 16 bytes each, under one key for all lines.
+
+A unit has the same name in every line of a work directory, so that lines about the same people can
+be held against each other; outside of it the name means nothing. Hashes are one-way: a key of each
+line's own would keep lines apart for ever.
+"""
+
+import hmac
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.private.durable import locked, write_atomically
+from sfumato.tasks.private.keys import KEY, key_file, new_secret, unwrap_key
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.private.wrapping import passphrase_in
+
+PEOPLE = "people"
+PASSPHRASE = "SFUMATO_PEOPLE_PASSPHRASE"  # noqa: S105 - the name of a variable
+NAME_BYTES = 16
+NAME = np.dtype(f"S{NAME_BYTES}")
+_IN_USE = "in-use"
+
+
+def people_directory(work: Path) -> Path:
+    """The private directory of what a work directory knows of people."""
+    return private_directory(private_directory(work) / PEOPLE)
+
+
+def people_key(work: Path, environ: Mapping[str, str] = os.environ) -> bytes:
+    """The work directory's secret: 32 bytes, drawn once, wrapped where there is a passphrase.
+
+    Raises:
+        InputError: where it is wrapped, and the environment lacks its passphrase.
+        PromiseError: where it is lost: with another one, nobody would be recognised.
+        Fault: where the file is no key.
+    """
+    place = people_directory(work)
+    path = place / KEY
+    with locked(place / ".lock"):
+        if not path.exists():
+            if (place / _IN_USE).exists():
+                raise PromiseError(
+                    f"{path}: is gone, and without it nobody is recognised: put it back "
+                    "(sfumato line restore)"
+                )
+            write_atomically(path, key_file(new_secret(), passphrase_in(environ, PASSPHRASE)))
+            write_atomically(place / _IN_USE, b"")
+        return unwrap_key(path, passphrase_in(environ, PASSPHRASE), PASSPHRASE)
+
+
+def restore_people_key(place: Path, work: Path, saved: bytes) -> None:
+    """Put the key of a backup back where it is missing; `place` is the backup, for messages.
+
+    Raises:
+        InputError: where the work directory knows people under another one.
+    """
+    directory = people_directory(work)
+    with locked(directory / ".lock"):
+        path = directory / KEY
+        if not path.exists():
+            write_atomically(path, saved)
+            write_atomically(directory / _IN_USE, b"")
+        elif path.read_bytes() != saved:
+            raise InputError(
+                f"{place}: names people by another key than {path}: restore it into a work "
+                "directory of its own (SFUMATO_WORK)"
+            )
+
+
+def name_of(unit: str, secret: bytes) -> bytes:
+    """The name of a unit, given as text."""
+    return hmac.digest(secret, unit.encode(), "sha256")[:NAME_BYTES]
+
+
+def names_of(unit: Column, secret: bytes) -> np.ndarray:
+    """The name of each row's unit (S16, one per row)."""
+    names = b"".join(name_of(str(value), secret) for value in unit.values.to_pylist())
+    return np.asarray(np.frombuffer(names, dtype=NAME)[unit.codes])

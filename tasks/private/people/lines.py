@@ -1,0 +1,126 @@
+"""The lines of a work directory: about whom each is, and what its columns are to it.
+
+    <work>/people/lines/<line>   what a line told of itself when it last published (0600)
+    <work>/people/.comparing     the lock under which lines are compared, taken before any line's
+
+The names of sets of people are private: they stand in no release.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sfumato.expectations.errors import Fault
+from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.private.durable import locked, write_atomically
+from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.line import read_units, unit_hashes
+from sfumato.tasks.private.people.keys import NAME, people_directory
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.store import read_map, since_composed
+from sfumato.tasks.private.state import STATE, read_state
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.nesting import parse_json
+
+_LINES, _COMPARING = "lines", ".comparing"
+
+
+class KnownLine(BaseModel):
+    """What a line told of itself.
+
+    Attributes:
+        people: the name of the set of people that it is about, None for none.
+        roles: of its published columns.
+        open: columns that stand in it for everybody to read: quasi-identifiers, insensitive ones,
+            those of strata, and sensitive ones without a promise.
+        hides_presence: whether its form hides who is in it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    people: str | None
+    roles: Mapping[str, str]
+    open: tuple[str, ...]
+    hides_presence: bool
+
+    @property
+    def protected(self) -> list[str]:
+        """The sensitive columns that a promise protects."""
+        return [n for n, role in self.roles.items() if role == "sensitive" and n not in self.open]
+
+
+@contextmanager
+def lock_of_lines(work: Path) -> Iterator[None]:
+    """Hold the lock under which lines of a work directory are compared."""
+    with locked(people_directory(work) / _COMPARING):
+        yield
+
+
+def write_line(work: Path, name: str, known: KnownLine) -> None:
+    """Keep what a line tells of itself."""
+    place = private_directory(people_directory(work) / _LINES) / name
+    write_atomically(place, known.model_dump_json().encode())
+
+
+def read_line(work: Path, name: str) -> KnownLine | None:
+    """What a line told of itself, None where it has not yet.
+
+    Raises:
+        Fault: where it cannot be read.
+    """
+    place = people_directory(work) / _LINES / name
+    try:
+        return KnownLine.model_validate(parse_json(place.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (ValidationError, ValueError):
+        raise Fault(f"{place}: cannot be read as what a line told of itself") from None
+
+
+def other_lines(work: Path, name: str) -> list[Path]:
+    """The private directories of all other lines of a work directory that have a version."""
+    states = (path.parent for path in work.glob(f"*/{STATE}"))
+    return sorted(line for line in states if line.name != name and read_state(line).versions)
+
+
+def maps_of(line: Path) -> list[SlotMap]:
+    """The maps of a line from which all its slots are known: composed ones hold those before."""
+    return [
+        read_map(line, version, known.map)
+        for version, known in since_composed(read_state(line))
+        if known.map is not None
+    ]
+
+
+def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[str, int]:
+    """How many of a table's people other lines know, by the lines' names.
+
+    Versions without a map know units by hashes under the key of their own line.
+
+    Args:
+        work: the work directory.
+        name: of the line that reads the table.
+        unit: of each row.
+        names: of each row's person (S16).
+    """
+    found = {}
+    for other in other_lines(work, name):
+        known = np.isin(names, people_of(other)).sum()
+        versions = [n for n, of in read_state(other).versions.items() if of.units and not of.map]
+        if versions:
+            hashes = unit_hashes(unit, line_key(other))
+            known = max(known, np.isin(hashes, read_units(other, versions)).sum())
+        if known:
+            found[other.name] = int(known)
+    return found
+
+
+def people_of(line: Path) -> np.ndarray:
+    """The names of everybody who has a slot in a line (S16, sorted, each once)."""
+    names = [np.array([], dtype=NAME), *(one.key[one.held] for one in maps_of(line))]
+    return np.unique(np.concatenate(names))

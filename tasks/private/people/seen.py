@@ -1,0 +1,129 @@
+"""What versions of several lines show of people, as their maps have it.
+
+Whoever a map no longer names is nobody here: a member of a group, and not counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.composition.state import Shown
+from sfumato.expectations.groups.counting import Coded, count, dense
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.private.people.kinds import LIVE, WITNESS
+from sfumato.tasks.private.people.slots import SlotMap
+
+_DIGITS = 38  # of a decimal
+
+
+@dataclass(frozen=True, eq=False)
+class MapOfLine:
+    """The map of a version, and a number that tells its line from others."""
+
+    line: int
+    slots: SlotMap
+
+
+def take_slots(slots: SlotMap, rows: np.ndarray) -> SlotMap:
+    """Some slots of a map (int64)."""
+    return replace(
+        slots,
+        key=slots.key[rows],
+        group=slots.group[rows],
+        published=slots.published[rows],
+        since=slots.since[rows],
+        kind=slots.kind[rows],
+        retired=slots.retired[rows],
+        rows=slots.rows.take(rows),
+        levels={name: of[rows] for name, of in slots.levels.items()},
+    )
+
+
+def published_slots(slots: SlotMap) -> SlotMap:
+    """The slots that a composed version shows."""
+    return take_slots(slots, np.flatnonzero(slots.published >= 0))
+
+
+class SeenPeople:
+    """People of several versions, by one number each in all of them."""
+
+    def __init__(self, maps: Sequence[MapOfLine]) -> None:
+        """Number everybody who ever was in a group of these maps, vacant slots and all."""
+        kept = [np.flatnonzero(one.slots.kind != WITNESS) for one in maps]
+        self._maps = [
+            MapOfLine(one.line, take_slots(one.slots, rows))
+            for one, rows in zip(maps, kept, strict=True)
+        ]
+        self._person = _persons(self._maps)
+
+    def shown(self, name: str) -> list[Shown]:
+        """What the versions that have a column show of it, in their order.
+
+        Where it is not sensitive it stands for everybody to read: everybody is a group.
+        """
+        having = [at for at, one in enumerate(self._maps) if one.slots.rows.has(name)]
+        codes, like = _coded([self._maps[at].slots.rows[name].array() for at in having])
+        return [
+            self._version(at, name, like._replace(codes=of))
+            for at, of in zip(having, codes, strict=True)
+        ]
+
+    def _version(self, at: int, name: str, values: Coded) -> Shown:
+        slots = self._maps[at].slots
+        group, number = np.arange(len(slots)), len(slots)
+        if slots.rows[name].role == "sensitive":
+            group, number = dense(slots.group)
+        groups = count(group, max(number, 1), {name: values})
+        return Shown(self._person[at], group, groups, (slots.kind == LIVE) & slots.held)
+
+
+def _persons(maps: Sequence[MapOfLine]) -> list[np.ndarray]:
+    """The number of each slot's holder (int64), by map; nobody is somebody else in each line."""
+    keys = np.concatenate([one.slots.key for one in maps])
+    ends = np.cumsum([0, *(len(one.slots) for one in maps)])
+    held = keys != b""
+    person = np.full(len(keys), -1, dtype=np.int64)
+    names, person[held] = np.unique(keys[held], return_inverse=True)
+    nobody = np.flatnonzero(~held)
+    if len(nobody):
+        places = np.concatenate([_places(one, at) for at, one in enumerate(maps)], axis=1)
+        _, ghost = np.unique(places[:, nobody], axis=1, return_inverse=True)
+        person[nobody] = len(names) + ghost.reshape(-1)
+    return [person[begin:end] for begin, end in pairwise(ends.tolist())]
+
+
+def _places(one: MapOfLine, at: int) -> np.ndarray:
+    """Line, version, group, and place in it of those whom nobody knows (int64, 4 x slots).
+
+    Groups of composed versions are the line's, and so are the places in them.
+    """
+    slots = one.slots
+    nobody = np.flatnonzero(~slots.held)
+    order = nobody[np.argsort(slots.group[nobody], kind="stable")]
+    found = np.zeros((4, len(slots)), dtype=np.int64)
+    found[0], found[1], found[2] = one.line, -1 if slots.composed else at, slots.group
+    runs = slots.group[order]
+    found[3, order] = np.arange(len(order)) - np.searchsorted(runs, runs)
+    return found
+
+
+def _coded(arrays: Sequence[pa.Array]) -> tuple[list[np.ndarray], Coded]:
+    """The values of several versions by one dictionary (int64, by version), and that dictionary."""
+    type_ = _common_type([array.type for array in arrays])
+    coded = encode("value", "sensitive", pa.concat_arrays([a.cast(type_) for a in arrays])).coded()
+    ends = np.cumsum([0, *map(len, arrays)]).tolist()
+    codes = coded.codes.astype(np.int64)
+    parts = [codes[begin:end] for begin, end in pairwise(ends)]
+    return parts, Coded(parts[0], coded.values, None, coded.labels)
+
+
+def _common_type(types: Sequence[pa.DataType]) -> pa.DataType:
+    """A type in which values of all these are compared: numbers as numbers, others as texts."""
+    if len(set(types)) == 1:
+        return types[0]
+    if all(pa.types.is_integer(one) or pa.types.is_decimal(one) for one in types):
+        return pa.decimal128(_DIGITS, max(getattr(one, "scale", 0) for one in types))
+    return pa.string()

@@ -1,0 +1,149 @@
+"""The maps of a line's versions on disk, and what was forgotten of them.
+
+<line>/map/<version>   who stands in which slot (see `slots`), whose SHA-256 the state has
+<line>/map/erased      the names of people whose slots were forgotten
+
+A version that was made to be combined has all slots of those before it: of such a line the maps of
+the last two versions are kept. Of other lines all are: each may tell more together with the others.
+"""
+
+import hashlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.names import ERASED, MAP
+from sfumato.tasks.private.people.slots import SlotMap, from_table
+from sfumato.tasks.private.state import LineState, PublishedVersion
+from sfumato.tasks.private.workdir import private_directory
+
+_KEPT = 2
+
+
+def write_map(line: Path, version: str, table: pa.Table) -> str:
+    """Keep the map of a version; its SHA-256, by which the state will know it."""
+    content = io.BytesIO()
+    pq.write_table(table, content, compression="zstd")
+    write_atomically(private_directory(line / MAP) / version, content.getvalue())
+    return hashlib.sha256(content.getvalue()).hexdigest()
+
+
+def read_map(line: Path, version: str, sha256: str) -> SlotMap:
+    """The map of a version.
+
+    Raises:
+        PromiseError: where it is gone, or is not the one that the state knows.
+        Fault: where it is no map.
+    """
+    place = line / MAP / version
+    try:
+        content = place.read_bytes()
+    except OSError:
+        raise _not_known(version, "its map is gone") from None
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise _not_known(version, "its map is another one")
+    try:
+        return from_table(pq.read_table(pa.BufferReader(content)), place)
+    except pa.ArrowException:
+        raise Fault(f"{place}: cannot be read as a map of people") from None
+
+
+def since_composed(state: LineState) -> list[tuple[str, PublishedVersion]]:
+    """The versions whose maps have all slots: those from the last composed one on, or all."""
+    versions = sorted(state.versions.items())
+    composed = [place for place, (_, known) in enumerate(versions) if known.composed]
+    return versions[max(composed, default=0) :]
+
+
+def has_map(line: Path, version: str) -> bool:
+    """True where the map of a version is kept."""
+    return (line / MAP / version).is_file()
+
+
+def prune_maps(line: Path, state: LineState) -> None:
+    """Delete maps whose slots a later one has: all but the last two, where versions are combined.
+
+    The state goes on to name them.
+    """
+    versions = sorted(state.versions)
+    if versions and state.versions[versions[-1]].composed:
+        for version in versions[:-_KEPT]:
+            (line / MAP / version).unlink(missing_ok=True)
+
+
+def slots_so_far(line: Path, state: LineState) -> SlotMap | None:
+    """The slots that all versions of a line have made; None where it has no version.
+
+    Raises:
+        PromiseError: where the map of a version is not known here, or a person was shown in two
+            versions that were not made to be combined.
+    """
+    found: list[SlotMap] = []
+    for version, known in since_composed(state):
+        if known.map is None:
+            raise _not_known(version, "it was published without a map (remember: map)")
+        found.append(read_map(line, version, known.map))
+    if len(found) < 2:
+        return found[0] if found else None
+    return _one_after_the_other(found)
+
+
+def erased_names(line: Path) -> np.ndarray:
+    """The names of people whose slots were forgotten (S16, sorted)."""
+    place = line / MAP / ERASED
+    return np.frombuffer(place.read_bytes() if place.exists() else b"", dtype=NAME)
+
+
+def _not_known(version: str, why: str) -> PromiseError:
+    return PromiseError(
+        "versions: composed is broken: what earlier versions were made of is not known here "
+        f"({version}: {why})"
+    )
+
+
+def _one_after_the_other(versions: Sequence[SlotMap]) -> SlotMap:
+    """The slots of versions that have nobody in common, groups numbered on."""
+    key = np.concatenate([one.key for one in versions])
+    held = key[key != b""]
+    if len(np.unique(held)) < len(held):
+        raise PromiseError(
+            "versions: composed is broken: the same people are in earlier versions that were not "
+            "made to be combined"
+        )
+    first = np.cumsum([0, *(int(one.group.max(initial=-1)) + 1 for one in versions)])
+    last = len(versions) - 1
+    return SlotMap(
+        key=key,
+        group=np.concatenate(
+            [one.group + at for one, at in zip(versions, first[:-1], strict=True)]
+        ),
+        published=np.concatenate(
+            [
+                one.published if i == last and one.composed else np.full(len(one), -1)
+                for i, one in enumerate(versions)
+            ]
+        ),
+        since=np.concatenate([np.full(len(one), i + 1) for i, one in enumerate(versions)]),
+        kind=np.concatenate([one.kind for one in versions]),
+        retired=np.concatenate([one.retired for one in versions]),
+        rows=_stacked([one.rows for one in versions]),
+        composed=False,
+    )
+
+
+def _stacked(tables: Sequence[Microdata]) -> Microdata:
+    columns: list[Column] = []
+    for column in tables[-1].columns:
+        if any(not table.has(column.name) for table in tables):
+            raise PromiseError(f"versions: composed: column {column.name!r} is not in all versions")
+        parts = pa.concat_arrays([table[column.name].array() for table in tables])
+        columns.append(encode(column.name, column.role, parts))
+    return Microdata(tuple(columns), sum(table.rows for table in tables))

@@ -1,0 +1,161 @@
+"""What a version exposes of people together with others: counted on private maps, in any line.
+
+Two attacks are counted that need no proof (see `expectations.composition.exposure`). Withdrawn
+versions count: whoever has them keeps them. A column that is sensitive in one version and not in
+another stands there for everybody to read. Where a form shows less than the values of a group,
+what is counted is more than it tells.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.expectations.composition.exposure import (
+    Faced,
+    exposure,
+    told_by_subtraction,
+)
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.declaration.exposure import ColumnExposure, FacedPeople, JointExposure
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.partitions.shared.thresholds import largest_l
+from sfumato.tasks.private.people.lines import lock_of_lines, maps_of
+from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople, published_slots
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.combined.meeting import Meeting, meetings
+from sfumato.tasks.publication.line import Line
+
+_LEAST = 2  # values that everybody should face, whatever is promised
+
+
+@dataclass(frozen=True, eq=False)
+class Exposed:
+    """A version beside others of the same people.
+
+    Attributes:
+        maps: of all versions, in the order in which they are compared, this one last.
+        versions: how many versions they are of.
+        terms: what this one declares.
+    """
+
+    maps: tuple[MapOfLine, ...]
+    versions: int
+    terms: Terms
+
+    @cached_property
+    def counts(self) -> JointExposure:
+        """The exposure of people by all these versions together."""
+        lines, seen = len({one.line for one in self.maps}), SeenPeople(self.maps)
+        names = [n for n in self.terms.named("sensitive") if self._is_elsewhere(n)]
+        columns = [_of_column(seen, name, self.terms.promises) for name in names]
+        return JointExposure(versions=self.versions, lines=lines, columns=tuple(columns))
+
+    @property
+    def tells(self) -> bool:
+        """True where somebody is here and in another version with a sensitive column of this."""
+        if not any(map(self._is_elsewhere, self.terms.named("sensitive"))):
+            return False
+        others = [one.slots.key[one.slots.held] for one in self.maps[:-1]]
+        now = self.maps[-1].slots
+        return any(bool(np.isin(now.key[now.held], names).any()) for names in others)
+
+    def _is_elsewhere(self, name: str) -> bool:
+        return any(one.slots.rows.has(name) for one in self.maps[:-1])
+
+
+def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) -> Exposed:
+    """A version of a line beside all those that the work directory knows.
+
+    Args:
+        line: its line.
+        now: its map.
+        terms: what it declares.
+        met: the lines with people in common.
+    """
+    maps, versions = [], 1
+    places = [one.line for one in met if _same_people(line, one)]
+    own = [] if rule_of(terms.versions) == "disjoint" else [line.private]
+    for number, place in enumerate([*places, *own]):
+        maps += [MapOfLine(number, slots) for slots in maps_of(place)]
+        versions += sum(known.map is not None for known in read_state(place).versions.values())
+    this = MapOfLine(len(places), now)
+    return Exposed((*maps, this), versions, terms)
+
+
+def declared_exposure(line: Line, now: SlotMap | None, terms: Terms) -> JointExposure | None:
+    """What a candidate's page is to tell of people, None where there is nothing to tell."""
+    if now is None or not accepts_exposure(line, terms):
+        return None
+    with lock_of_lines(line.work):
+        found = exposure_of(line, now, terms, list(meetings(line, now.key[now.held])))
+    return found.counts if found.tells else None
+
+
+def require_declared(line: Line, found: Exposed, declared: JointExposure | None) -> None:
+    """Refuse a version whose page tells other counts than those that are true now.
+
+    Raises:
+        PromiseError: where another version was published since they were made.
+    """
+    tells = accepts_exposure(line, found.terms) and found.tells
+    if declared != (found.counts if tells else None):
+        raise PromiseError(
+            "another version about the same people was published meanwhile: run again"
+        )
+
+
+def accepts_exposure(line: Line, terms: Terms) -> bool:
+    """True where a spec accepts what versions, or lines, tell together."""
+    return line.accepts_lines or terms.versions == "accepted-risk"
+
+
+def require_nothing_by_subtraction(before: SlotMap, now: SlotMap, columns: Sequence[str]) -> None:
+    """Refuse a composed version that tells more than its groups of who came or left.
+
+    Raises:
+        PromiseError: with counts of people.
+    """
+    seen = SeenPeople([MapOfLine(0, published_slots(one)) for one in (before, now)])
+    for name in columns:
+        one, other = seen.shown(name)
+        if people := told_by_subtraction(one, other, name):
+            raise PromiseError(
+                f"versions: composed is broken: {people} people who came or left are told of by "
+                f"what their groups had and have of {name!r}"
+            )
+
+
+def _same_people(line: Line, met: Meeting) -> bool:
+    """Decide whether a line's people are the same where it uses the same units."""
+    if met.known is None or line.people is None or met.known.people is None:
+        return line.accepts_lines
+    return met.names(line.people)
+
+
+def _of_column(seen: SeenPeople, name: str, promises: Sequence[PrivacyModel]) -> ColumnExposure:
+    asked = _asked([promise for promise in promises if promise.sensitive == name])
+    versions = seen.shown(name)
+    found = exposure(versions, name, asked)
+    return ColumnExposure(
+        column=name,
+        asked=asked,
+        intersection=_people(found.intersection),
+        newcomers=_people(found.newcomers),
+        leavers=_people(found.leavers),
+    )
+
+
+def _asked(promises: Sequence[PrivacyModel]) -> int:
+    """The number of values that promises about a column ask everybody to face."""
+    k = max((one.k for one in promises if isinstance(one, KEAnonymity)), default=_LEAST)
+    return max(k, largest_l(promises), _LEAST)
+
+
+def _people(found: Faced) -> FacedPeople:
+    return FacedPeople(people=found.people, one=found.one, few=found.few)

@@ -1,0 +1,102 @@
+"""Holding a composed version against the versions before it, from their files alone.
+
+What one version shows of a group, all others must show; what the files cannot show is said.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from sfumato.expectations.errors import PromiseError, SfumatoError
+from sfumato.expectations.verdicts import require
+from sfumato.tasks.declaration.assessment import assess
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.publication.combined.all_versions import (
+    JointVerdict,
+    count_grown,
+    joint_verdicts,
+)
+from sfumato.tasks.publication.combined.chain import chain_to
+from sfumato.tasks.publication.combined.movement import Movement, movement
+from sfumato.tasks.publication.combined.shown import ShownVersion
+from sfumato.tasks.publication.combined.succession import breaches, number_of
+
+Verify = Callable[[Path], Release]
+"""Opens a release that something vouches for; raises where it cannot be verified."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What moved from one version to the next; both are named by their directories."""
+
+    before: Path
+    now: Path
+    moved: Movement
+
+
+@dataclass(frozen=True)
+class Succession:
+    """What was found of a version and those before it, where nothing contradicts anything.
+
+    Attributes:
+        steps: in the order of versions.
+        together: promises on all groups together, over those of all given versions.
+        whole: whether the given versions are all that there were.
+    """
+
+    steps: tuple[Step, ...]
+    together: tuple[JointVerdict, ...]
+    whole: bool
+
+
+def hold_against(release: Release, directories: Sequence[Path], verify: Verify) -> Succession:
+    """Hold a verified release against earlier versions of it.
+
+    Args:
+        release: the version.
+        directories: of earlier versions, in any order.
+        verify: how each of these is opened.
+
+    Raises:
+        InputError: where they are not the versions before this one, up to some first.
+        PromiseError: where one of them cannot be verified, or contradicts the one before it, or
+            all of them together break a promise.
+    """
+    chain = chain_to(release, directories)
+    before = [verify(one.directory) for one in chain[:-1]]
+    try:
+        return _compared((*before, release))
+    except SfumatoError:
+        raise
+    except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
+        directory = release.directory
+        raise PromiseError(f"{directory}: cannot be compared ({type(error).__name__})") from None
+
+
+def _compared(chain: Sequence[Release]) -> Succession:
+    versions = [*map(_kept, chain[:-1]), ShownVersion.of(chain[-1])]
+    steps = []
+    for (before, now), (was, is_) in zip(pairwise(chain), pairwise(versions), strict=True):
+        if found := list(breaches(was, is_)):
+            raise _broken(now.directory, "; ".join(found))
+        steps.append(Step(before.directory, now.directory, movement(was, is_)))
+    if wrong := count_grown(versions):
+        raise _broken(chain[-1].directory, f"{number_of(wrong)} with more people than ever before")
+    together = tuple(joint_verdicts(versions))
+    for promise, verdict in together:
+        if not verdict.holds:
+            why = f"all versions together break {promise.title}"
+            raise _broken(chain[-1].directory, why)
+    return Succession(tuple(steps), together, chain[0].declared.predecessor is None)
+
+
+def _kept(release: Release) -> ShownVersion:
+    """The tables of a version, each group of which keeps every promise by itself."""
+    version = ShownVersion.of(release)
+    require(assess(version.declared, version.tables).findings)
+    return version
+
+
+def _broken(directory: Path, why: str) -> PromiseError:
+    return PromiseError(f"{directory}: versions: composed is broken: {why}")

@@ -1,0 +1,86 @@
+"""The version that a source and a spec already have, and whether there may be another one."""
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.private.line import Identity, read_units
+from sfumato.tasks.private.people.lines import read_line, write_line
+from sfumato.tasks.private.state import LineState, read_state
+from sfumato.tasks.publication.combined.meeting import Meeting, description_of, require_named
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.ownership import require_ours
+from sfumato.tasks.publication.versions import Record, read_record
+
+
+def standing_version(line: Line, identity: Identity, versions: str) -> str | None:
+    """The number of that version, None where a new one may be made.
+
+    Raises:
+        PromiseError: where a new version could betray people together with an earlier one.
+    """
+    state, record = read_state(line.private), read_record(line.public)
+    require_ours(line, state, record, directories(line))
+    for number, known in sorted(state.versions.items()):
+        if (known.rows, known.spec) == (identity.rows, identity.spec):
+            found = _still_there(line, number, record)
+            _name_people(line, found)
+            return found
+    _require_named(line, identity, versions)
+    if state.versions and versions == "disjoint":
+        _require_disjoint(line, state, identity)
+    if versions == "accepted-risk" and any(known.composed for known in state.versions.values()):
+        raise PromiseError(
+            "versions: accepted-risk would break what composed versions of the line promise of all "
+            "versions together: go on with composed"
+        )
+    return None
+
+
+def _still_there(line: Line, number: str, record: Record) -> str:
+    """A version is never drawn again, not even when it was withdrawn or taken away."""
+    if number not in record.versions or not (line.public / number).is_dir():
+        raise PromiseError(
+            f"version {number} of this source and spec was published, but is gone from "
+            f"{line.public}: put it back, or publish to the directory where it is"
+        )
+    if record.versions[number].status == "withdrawn":
+        raise PromiseError(f"version {number} of this source and spec was withdrawn")
+    return number
+
+
+def _name_people(line: Line, number: str) -> None:
+    """Keep what a spec says now of the people of a version that stands."""
+    known = read_line(line.work, line.name)
+    if known is not None and known.people != line.people:
+        declared = open_release(line.public / number).declared
+        write_line(line.work, line.name, description_of(line, declared))
+
+
+def _require_named(line: Line, identity: Identity, versions: str) -> None:
+    """Refuse people whom other lines know before anything is made of them."""
+    met = [
+        Meeting(line.work / name, people, read_line(line.work, name))
+        for name, people in identity.met.items()
+    ]
+    require_named(line, met, versions)
+
+
+def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
+    rule = "the source or the spec changed, and versions: disjoint"
+    if identity.units is None:
+        raise PromiseError(f"{rule} cannot be checked without a unit (unit: row)")
+    earlier = sorted(state.versions)
+    unknown = [number for number in earlier if not state.versions[number].units]
+    if unknown:
+        raise PromiseError(
+            f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
+        )
+    common = int(np.isin(identity.units, read_units(line.private, earlier)).sum())
+    if common:
+        raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
+
+
+def directories(line: Line) -> list[str]:
+    """The versions that are in the public directory, recorded or not."""
+    return [path.name for path in line.public.iterdir() if path.name.isdigit()]
