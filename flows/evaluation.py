@@ -4,7 +4,10 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.expectations.errors import InputError
+from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
@@ -13,6 +16,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import fingerprint
+from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.stages.evaluate import evaluate_release
 
@@ -23,6 +27,14 @@ def ingest_again(plan: Plan) -> Microdata:
     return ingest(spec.source, spec.columns, spec.nulls, plan.base, environ).microdata
 
 
+def names_in_source(plan: Plan, source: Microdata) -> np.ndarray | None:
+    """The name of each row's person (S16), None where it makes no difference to a fingerprint."""
+    if not plan.terms.composed or plan.unit is None:
+        return None
+    return names_of(source[plan.unit], people_key(plan.line.work))
+
+
+@passphrases(environ)
 def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[dict[str, Any]]:
     """Measure a version on the spec's workloads, against the original.
 
@@ -35,9 +47,10 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[di
         raise InputError(f"{directory}: is not a version of the spec's line, {line.public}")
     with sanitised("evaluate"):
         original = ingest_again(plan)
+        names = names_in_source(plan, original)
         original = original.keep(original[name] for name in plan.terms.columns)
         known = read_state(line.private).versions.get(version.name)
-        if known is None or known.rows != fingerprint(original, line_key(line.private)):
+        if known is None or known.rows != fingerprint(original, line_key(line.private), names):
             raise InputError(f"{directory}: was not made of this source")
         return evaluate_release(
             version, original, plan.spec.evaluate, line, operating_system, lambda _done, _of: None

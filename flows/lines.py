@@ -1,32 +1,48 @@
 """What is done with a line's private state: kept elsewhere, put back, given another key."""
 
+import csv
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
-from sfumato.flows.evaluation import ingest_again
+from sfumato.flows.evaluation import ingest_again, names_in_source
+from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
 from sfumato.flows.plan import plan_run
 from sfumato.flows.spec import Overrides, SourceOverrides
+from sfumato.tasks.authorship.backup import backup_keys, restore_keys
+from sfumato.tasks.authorship.keys import PublicKey
+from sfumato.tasks.authorship.secret import open_signer, signing_key
+from sfumato.tasks.declaration.opened import require_release
 from sfumato.tasks.private.backup import (
     backup,
+    finish_restoring,
     replace_state,
     state_files,
     state_in,
+    take_people_key,
     unpack,
 )
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
-from sfumato.tasks.private.line import fingerprint, unit_hashes
+from sfumato.tasks.private.line import fingerprint, unit_hash, unit_hashes
+from sfumato.tasks.private.people.forget import (
+    forget_units,
+    rename_units,
+    with_forgotten,
+)
+from sfumato.tasks.private.people.keys import name_of, people_key
+from sfumato.tasks.private.people.store import erased_names
 from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
+from sfumato.tasks.private.workdir import private_directory, work_directory
+from sfumato.tasks.private.wrapping import passphrase_in
 from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.ownership import owner_mark, take_ownership
 from sfumato.tasks.publication.publish import recover
+from sfumato.tasks.publication.signing import sign_version as publish_signature
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.files import unreadable
-
-NEW_PASSPHRASE = "SFUMATO_NEW_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 
 
 def back_up(spec: Path, file: Path) -> None:
@@ -35,13 +51,45 @@ def back_up(spec: Path, file: Path) -> None:
     Raises:
         InputError: where there is no state yet, or the file cannot be written.
     """
-    content = backup(plan_run(spec).line.private)
+    _write(file, backup(plan_run(spec).line.private))
+
+
+def back_up_keys(file: Path) -> None:
+    """Write all signing keys, wrapped as they are, to a file that its owner alone can read.
+
+    Raises:
+        InputError: where there are none, or the file cannot be written.
+    """
+    _write(file, backup_keys(work_directory(os.environ)))
+
+
+def restore_signing_keys(file: Path) -> list[PublicKey]:
+    """Put back the signing keys of a backup that are missing, and return them.
+
+    Raises:
+        InputError: where the file is no whole backup of signing keys, or another key has the name
+            of one of them.
+    """
+    return restore_keys(work_directory(os.environ), file, _content(file))
+
+
+def _write(file: Path, content: bytes) -> None:
     try:
         write_atomically(file, content)
     except OSError as error:
         raise InputError(f"{file}: cannot be written ({type(error).__name__})") from None
 
 
+def _content(file: Path) -> bytes:
+    if reason := unreadable(file):
+        raise InputError(f"{file}: {reason}")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({type(error).__name__})") from None
+
+
+@passphrases(os.environ)
 def restore(spec: Path, file: Path) -> None:
     """Put a line's private state back from a backup.
 
@@ -50,13 +98,7 @@ def restore(spec: Path, file: Path) -> None:
         PromiseError: where the state that is there, or the public record, is newer.
     """
     line = plan_run(spec).line
-    if reason := unreadable(file):
-        raise InputError(f"{file}: {reason}")
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({type(error).__name__})") from None
-    files = unpack(file, content, line.name)
+    files = unpack(file, _content(file), line.name)
     saved = state_in(file, files).counter
     with hold(line):
         newest = max(_present_counter(line), read_record(line.public).counter)
@@ -65,7 +107,8 @@ def restore(spec: Path, file: Path) -> None:
                 f"{file}: is older than the line, {saved} < {newest}: versions that it does not "
                 "know would be forgotten"
             )
-        replace_state(line.private, files)
+        take_people_key(file, line.private, files)
+        replace_state(line.private, with_forgotten(files, erased_names(line.private)))
 
 
 def _present_counter(line: Line) -> int:
@@ -77,19 +120,78 @@ def _present_counter(line: Line) -> int:
         return 0
 
 
+@passphrases(os.environ)
 def change_passphrase(spec: Path, environ: Mapping[str, str], *, unwrap: bool) -> None:
     """Wrap the line's key with `$SFUMATO_NEW_KEY_PASSPHRASE`, or leave it unwrapped.
 
     Raises:
         InputError: where a passphrase is missing or wrong.
     """
-    new = environ.get(NEW_PASSPHRASE)
+    new = passphrase_in(environ, NEW_PASSPHRASE)
     if not unwrap and not new:
         raise InputError(f"{NEW_PASSPHRASE}: is not set")
     line = plan_run(spec).line.private
-    rewrap(line, environ.get(PASSPHRASE), None if unwrap else new)
+    rewrap(line, passphrase_in(environ, PASSPHRASE), None if unwrap else new)
 
 
+@passphrases(os.environ)
+def forget(spec: Path, file: Path) -> int:
+    """Delete which slots people have in a line, and keep them out of its later versions.
+
+    Args:
+        spec: the line's spec.
+        file: the units of these people as the source writes them, one a line.
+
+    Returns:
+        The number of people.
+
+    Raises:
+        InputError: where the file cannot be read, or a unit has no slot.
+    """
+    line = plan_run(spec).line
+    units = [text for text in _content(file).decode("utf-8", "replace").splitlines() if text]
+    if not units:
+        raise InputError(f"{file}: has no unit: write one a line")
+    with hold(line), sanitised("forget"):
+        recover(line)
+        secret = people_key(line.private.parent)
+        files = state_files(line.private)
+        replace_state(line.private, forget_units(file, files, [name_of(u, secret) for u in units]))
+        take_ownership(line)
+    return len(set(units))
+
+
+@passphrases(os.environ)
+def rename(spec: Path, file: Path) -> int:
+    """Know people of a line by other units from now on.
+
+    Args:
+        spec: the line's spec.
+        file: an old and a new unit of each, as sources write them, a line each, with a comma.
+
+    Returns:
+        The number of people.
+
+    Raises:
+        InputError: where the file cannot be read, a unit has no slot, or two would become one.
+    """
+    line = plan_run(spec).line
+    rows = list(csv.reader(_content(file).decode("utf-8", "replace").splitlines()))
+    if not rows or any(len(row) != 2 for row in rows):
+        raise InputError(f"{file}: write an old and a new unit on each line, with a comma between")
+    with hold(line), sanitised("rename"):
+        recover(line)
+        secret = people_key(line.work)
+        names = {name_of(old, secret): name_of(new, secret) for old, new in rows}
+        key = line_key(line.private)
+        hashes = {unit_hash(old, key): unit_hash(new, key) for old, new in rows}
+        files = rename_units(file, state_files(line.private), names, hashes)
+        replace_state(line.private, files)
+        take_ownership(line)
+    return len(names)
+
+
+@passphrases(os.environ)
 def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> None:
     """Draw another key, and make every keyed digest and hash of the line anew with it.
 
@@ -117,10 +219,34 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
             if units is not None:
                 files[f"units/{number}"] = units
         changed = {"versions": versions, "former_mark": owner_mark(old)}
-        files[KEY] = key_file(new, os.environ.get(PASSPHRASE))
+        files[KEY] = key_file(new, passphrase_in(os.environ, PASSPHRASE))
         files[STATE] = state.model_copy(update=changed).model_dump_json(exclude_none=True).encode()
         replace_state(line.private, files)
         take_ownership(line)
+
+
+@passphrases(os.environ)
+def sign_version(directory: Path, key: str) -> tuple[PublicKey, bool]:
+    """Sign a version that stands with the signing key of that name.
+
+    Returns:
+        The key, and whether it had not signed the version before.
+
+    Raises:
+        InputError: where there is no release, or the key cannot be opened or is not to sign it.
+        PromiseError: where no line of this work directory published it as it stands.
+    """
+    require_release(directory)
+    release, work = directory.resolve(), work_directory(os.environ)
+    name = release.parent.name
+    private = work / name
+    if not (private / STATE).is_file():
+        raise PromiseError(f"{directory}: no line {name} in {work} published it")
+    signer = open_signer(signing_key(work, key))
+    with sanitised("sign"):
+        finish_restoring(private_directory(private))
+        line = Line(name, release.parent, private)
+        return signer.key, publish_signature(line, release.name, signer)
 
 
 def _require_all(state: LineState, sources: Mapping[str, str]) -> None:
@@ -135,7 +261,8 @@ def _rekeyed(
     plan = plan_run(spec, Overrides(source=SourceOverrides(uri=source)))
     rows = ingest_again(plan)
     shown = rows.keep(rows[name] for name in plan.terms.columns)
-    if fingerprint(shown, old) != known.rows:
+    names = names_in_source(plan, rows)
+    if fingerprint(shown, old, names) != known.rows:
         raise InputError(f"--source {number}: is not what version {number} was made of")
     units = unit_hashes(rows[plan.unit], new).tobytes() if plan.unit else None
-    return known.model_copy(update={"rows": fingerprint(shown, new)}), units
+    return known.model_copy(update={"rows": fingerprint(shown, new, names)}), units

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
@@ -11,6 +11,7 @@ from sfumato.tasks.authorship.keys import KeyName
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
@@ -63,7 +64,23 @@ class SpecParts(StrictPart):
         Field(description="`row` where rows are people, else the identifier with `unit: true`"),
     ] = None
     strata: tuple[Stratum, ...] = ()
-    versions: Literal["disjoint", "accepted-risk"] = "disjoint"
+    versions: Annotated[
+        DeclaredRule,
+        BeforeValidator(read_versions, json_schema_input_type=DeclaredRule | Rule),
+        Field(description="whether the same people may be in several versions, and how"),
+    ] = "disjoint"
+    remember: Annotated[
+        Literal["map", "units"],
+        Field(description="who is in which group, which later versions need, or only who is there"),
+    ] = "map"
+    people: Annotated[
+        LineName | None,
+        Field(description="a name for the set of people, where several lines are about them"),
+    ] = None
+    across_lines: Annotated[
+        Literal["refuse", "accepted-risk"],
+        Field(alias="across-lines", description="lines about the same people that tell more"),
+    ] = "refuse"
     approval: Literal["none", "required"] = "none"
     artifacts: Annotated[
         Literal["all", "published-only"],

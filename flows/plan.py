@@ -6,8 +6,10 @@ from pathlib import Path
 
 from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
 from sfumato.tasks.authorship.secret import signing_key
+from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.source import local_path
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
 from sfumato.tasks.publication.line import Line
@@ -21,6 +23,15 @@ class Plan:
     terms: Terms
     base: Path
     line: Line
+    others: bool = False
+
+    @property
+    def continuing(self) -> Continuing | None:
+        """The line and how it goes on, where its versions are composed."""
+        wish = self.spec.versions
+        if not isinstance(wish, ContinuedVersions):
+            return None
+        return Continuing(self.line.private, wish.with_others() if self.others else wish)
 
     @property
     def unit(self) -> str | None:
@@ -31,6 +42,23 @@ class Plan:
     def withheld(self) -> tuple[str, ...]:
         """The columns that no published file may have."""
         return tuple(self.spec.named("identifier", "drop"))
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the line can never do, as its spec stands: said at every run."""
+        said = []
+        if self.spec.unit == "row" and self.spec.versions == "disjoint":
+            said.append(
+                "unit: row with versions: disjoint: nobody can be known again, so a changed source "
+                "can never be released; where a column tells people apart, name it under columns: "
+                "<column>: {role: identifier, unit: true}, in the place of unit: row"
+            )
+        if self.spec.remember == "units":
+            said.append(
+                "remember: units: who is in which group is not kept, so the line can never be "
+                "composed; remember: map keeps it"
+            )
+        return tuple(said)
 
 
 def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
@@ -48,4 +76,7 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
     finish_restoring(private)
     by = spec.publish.signed_by
     key = None if by is None else signing_key(work, by)
-    return Plan(spec, spec.terms(base), base, Line(spec.name, place / spec.name, private, key))
+    accepts = spec.across_lines == "accepted-risk"
+    run = overrides or Overrides()
+    line = Line(spec.name, place / spec.name, private, key, spec.people, accepts, run.as_of)
+    return Plan(spec, spec.terms(base), base, line, run.others)

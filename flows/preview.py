@@ -1,6 +1,10 @@
-"""A preview of a column's hierarchy: its labels, level by level."""
+"""What a spec would give, before anything is published: a hierarchy's labels, the next version.
 
-import os
+A version is rehearsed in a private directory that goes when it ends. Everything is made as for a
+release; nothing is judged against other lines, and the line does not remember it.
+"""
+
+from os import environ
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +12,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import SpecError
+from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import plan_run
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.hierarchies import hierarchies
+from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.scratch import run_directory
+from sfumato.tasks.stages.anonymize import declaration, write_candidate
+from sfumato.tasks.stages.deidentify import write_deidentified
+from sfumato.tasks.stages.ingest import write_ingested, write_source
+from sfumato.tasks.stages.stage import read_note
+
+_OF_GROUPS = ("groups_continued", "groups_new", "groups_retired")
 
 
 def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
@@ -30,7 +44,7 @@ def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
     spec = plan.spec
     if column not in spec.columns or spec.columns[column].hierarchy is None:
         raise SpecError(f"{path}: columns: {column!r} has no hierarchy")
-    source = ingest(spec.source, spec.columns, spec.nulls, plan.base, os.environ)
+    source = ingest(spec.source, spec.columns, spec.nulls, plan.base, environ)
     wanted = {column: spec.columns[column]}
     known = hierarchies(wanted, source.microdata, plan.base)[column]
     present = set(pc.cast(source.microdata[column].values, pa.string()).to_pylist())
@@ -43,3 +57,28 @@ def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
                 labels[label] = labels.get(label, 0) + 1
         levels.append({"level": level, "labels": labels})
     return {"column": column, "values": len(present), "levels": levels}
+
+
+@passphrases(environ)
+def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
+    """What the next version of a line would be, in counts.
+
+    Returns:
+        `rows` as a release declares them, and of a composed line which groups would go on, come
+        and be retired.
+
+    Raises:
+        SpecError: where the spec is wrong.
+        InputError: where the source cannot be read.
+        PromiseError: where a promise cannot be kept, or groups cannot go on.
+    """
+    plan = plan_run(path, overrides)
+    spec, line = plan.spec, plan.line.private
+    with run_directory(line) as run, sanitised("rehearse"):
+        whole = write_source(spec.source, spec.columns, plan.base, run)
+        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
+        kept = write_deidentified(ingested, plan.terms, plan.unit, line, run, spec.remember)
+        candidate = write_candidate(kept, plan.terms, run, operating_system, plan.continuing)
+        facts = read_note(candidate, "facts")
+        rows = declaration(candidate).rows.model_dump(mode="json")
+        return {"rows": rows, **{name: facts[name] for name in _OF_GROUPS if name in facts}}

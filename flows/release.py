@@ -1,6 +1,6 @@
 """The release flow: from a source that nobody may see to a version that everybody may."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
@@ -8,8 +8,10 @@ from pathlib import Path
 from prefect.logging import get_logger
 from prefect.runtime import flow_run
 
+from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import open_home, quiet
 from sfumato.flows.hidden import whole
+from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import ShownOverrides
 from sfumato.tasks.anonymize import anonymize
@@ -17,8 +19,8 @@ from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.deidentify import deidentify
 from sfumato.tasks.evaluate import evaluate
 from sfumato.tasks.ingest import ingest
-from sfumato.tasks.policy import private_flow
-from sfumato.tasks.private.scratch import run_directory
+from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
+from sfumato.tasks.private.scratch import run_directory, sweep
 from sfumato.tasks.publish import publish
 from sfumato.tasks.validate import validate
 from sfumato.tasks.verify import verify
@@ -44,22 +46,29 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> str:
     """
     if warning := open_home(environ):
         get_logger("sfumato").warning(warning)
+    with suppress(SfumatoError, OSError):
+        sweep()  # no command does where a worker runs this
     plan = plan_run(Path(spec), whole(overrides))
+    for notice in plan.notices:
+        say_in_run(notice)
     with (
+        passphrases(environ),
         run_directory(plan.line.private, plan.spec.retain) as run,
         encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
     ):
-        return str(_publish(plan, run))
+        return str(_publish(plan, run).resolve())
 
 
 def _publish(plan: Plan, run: Path) -> Path:
     spec, terms, line = plan.spec, plan.terms, plan.line
     raw = spec.artifacts == "all"
     ingested = ingest(spec.source, spec.columns, spec.nulls, plan.base, run, line.name, raw)
-    deidentified = deidentify(ingested, terms, plan.unit, line, run)
+    deidentified = deidentify(ingested, terms, plan.unit, line, run, spec.remember)
     version = verify(deidentified, terms, line, plan.base, raw)
     if version is None:
-        candidate = anonymize(deidentified, terms, run)
+        candidate = anonymize(deidentified, terms, run, plan.continuing, line)
         judged = validate(candidate, plan.withheld, line.name)
-        version = publish(judged, deidentified, line)
+        version = publish(judged, deidentified, line, raw)
+    else:
+        say_that_it_stands(version)
     return evaluate(version, deidentified, spec.evaluate, line)

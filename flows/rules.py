@@ -6,10 +6,14 @@ A rule asks the parts of the spec what they need; it knows no partition, form or
 import re
 from collections.abc import Callable
 
+from sfumato.expectations.errors import QueryError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.parts import SpecParts
 from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.microdata.filter import columns_asked
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import NUMBERS, ORDERED
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
@@ -19,8 +23,9 @@ _RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 
 
 def _names(spec: SpecParts) -> None:
-    if spec.name == KEYS:
-        raise ValueError(f"name: {KEYS} is the directory of signing keys: choose another")
+    for taken, what in ((KEYS, "signing keys"), (PEOPLE, "what is known of people")):
+        if spec.name == taken:
+            raise ValueError(f"name: {taken} is the directory of {what}: choose another")
     safe: dict[str, str] = {}
     for name in spec.columns:
         if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
@@ -177,6 +182,54 @@ def _not_yet(spec: SpecParts) -> None:
         raise ValueError("approval: this version has no step at which a release is approved")
 
 
+def _versions(spec: SpecParts) -> None:
+    if not isinstance(spec.versions, ContinuedVersions):
+        return
+    if spec.unit == "row":
+        raise ValueError(
+            "versions: composed needs to know people again: name an identifier with unit: true"
+        )
+    if spec.remember == "units":
+        raise ValueError("remember: units forgets who is in which group, and composed needs that")
+    for i, promise in enumerate(spec.scoped()):
+        if promise.known_columns:
+            raise ValueError(
+                f"promises.{i}.known: what is known besides is not yet judged over several versions"
+            )
+    _require_open_filter(spec)
+    _require_joint_presence(spec)
+
+
+def _require_open_filter(spec: SpecParts) -> None:
+    """Whoever enters or leaves by a value gives it away."""
+    if spec.source.where is None:
+        return
+    types = {name: column.type for name, column in spec.columns.items()}
+    try:
+        asked = columns_asked(spec.source.where, types)
+    except QueryError:
+        return  # it is told where the rows are read
+    for name in spec.named("sensitive"):
+        if name in asked:
+            raise ValueError(
+                f"source.where: asks about {name!r}, and under versions: composed people would "
+                "enter and leave by its values: filter by other columns"
+            )
+
+
+def _require_joint_presence(spec: SpecParts) -> None:
+    """What each group tells of presence says nothing of all groups ever published."""
+    versions = spec.versions
+    bounded = [p for p in spec.promises if p.most_present is not None]
+    for promise in bounded:
+        if not promise.judged_jointly:
+            raise ValueError("promises: presence per group says nothing of several versions")
+    joint = any(promise.judged_jointly for promise in bounded)
+    shared = isinstance(versions, ContinuedVersions) and "share" in versions.model_fields_set
+    if shared and not joint:
+        raise ValueError("versions.share: is of the presence that alpha-beta allows")
+
+
 def _stages(spec: SpecParts) -> None:
     if spec.stages == "encrypted" and (spec.retain or spec.approval == "required"):
         which = "retain" if spec.retain else "approval"
@@ -196,6 +249,7 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _partition,
     _form,
     _workloads,
+    _versions,
     _stages,
     _not_yet,
 )

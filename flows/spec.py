@@ -4,6 +4,7 @@ Composes parts whose types live with what they configure. Reads and validates; c
 """
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -13,11 +14,13 @@ from pydantic import Field, ValidationError, model_validator
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.flows.documents import parse_yaml, read_yaml, readable, require_exact_integers
+from sfumato.expectations.wording import readable
+from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
 from sfumato.flows.parts import SpecParts, StrictPart
 from sfumato.flows.rules import RULES
 from sfumato.tasks.declaration.terms import Format, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
+from sfumato.tasks.partitions.continued.parameters import declaration_of
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.nesting import NestingError
@@ -58,7 +61,7 @@ class ReleaseSpec(SpecParts):
             name=self.name,
             title=self.title,
             unit="identifier" if any(c.unit for c in self.columns.values()) else "row",
-            versions=self.versions,
+            versions=declaration_of(self.versions),
             columns=published,
             strata=self.strata,
             promises=tuple(read_given_target(promise, base) for promise in self.scoped()),
@@ -106,6 +109,10 @@ class ShownOverrides(StrictPart):
     approval: Annotated[Literal["required"] | None, Field(description="only towards required")] = (
         None
     )
+    as_of: Annotated[date | None, Field(description="the day of which the version tells")] = None
+    others: Annotated[
+        bool, Field(description="most people of a composed line are others than before")
+    ] = False
 
 
 class Overrides(ShownOverrides):
@@ -123,13 +130,15 @@ def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
     document = read_yaml(path)
     if not isinstance(document, dict):
         raise SpecError(f"{path}: not a mapping of keys")
-    changes = (overrides or Overrides()).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    changes = (overrides or Overrides()).model_dump(
+        mode="json", by_alias=True, exclude_unset=True, exclude={"others", "as_of"}
+    )
     require_exact_integers(path, document)
     merged = _merged(document, {k: v for k, v in changes.items() if v not in (None, {})})
     try:
         return ReleaseSpec.model_validate(merged)
     except ValidationError as error:
-        raise SpecError(f"{path}: {readable(error, merged)}") from None
+        raise SpecError(f"{path}: {readable(error, merged, json_schema())}") from None
 
 
 def read_overrides(settings: Mapping[str, str]) -> Overrides:
@@ -150,13 +159,15 @@ def read_overrides(settings: Mapping[str, str]) -> Overrides:
             place[last] = parse_yaml(text)
         except NestingError as error:
             raise SpecError(f"--set {name}: the value is {error}") from None
-        except (yaml.YAMLError, ValueError):
-            raise SpecError(f"--set {name}: the value is not YAML") from None
+        except (yaml.YAMLError, ValueError) as error:
+            raise SpecError(f"--set {name}: the value: {yaml_fault(error)}") from None
     try:
         return Overrides.model_validate(document)
     except ValidationError as error:
         hint = " (only source, publish, evaluate and approval: required can be overridden)"
-        raise SpecError(f"--set {readable(error, document)}{hint}") from None
+        raise SpecError(
+            f"--set {readable(error, document, Overrides.model_json_schema())}{hint}"
+        ) from None
 
 
 def read_promise(text: str) -> PrivacyModel:
@@ -171,7 +182,10 @@ def read_promise(text: str) -> PrivacyModel:
     except NestingError as error:
         raise SpecError(f"promise: {error}") from None
     except (yaml.YAMLError, ValueError) as error:
-        fault = readable(error, document) if isinstance(error, ValidationError) else "not YAML"
+        if isinstance(error, ValidationError):
+            fault = readable(error, document, PROMISE.json_schema())
+        else:
+            fault = yaml_fault(error)
         raise SpecError(f"promise: {fault}") from None
     return promise
 

@@ -13,6 +13,7 @@ import click
 from sfumato.expectations.errors import Fault, SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.check import check
+from sfumato.flows.cli.analyst.diff import diff
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
@@ -31,6 +32,7 @@ _COMMANDS = (
     release,
     measure,
     check,
+    diff,
     query,
     load,
     evaluate,

@@ -119,7 +119,9 @@ def stages() -> Iterator["Listener"]:
 
         def listen(stage: str, event: str) -> None:
             progress.update(waiting, completed=1)
-            if event == "started":
+            if event == "said":
+                progress.console.print(visible(stage), markup=False, highlight=False)
+            elif event == "started":
                 running[stage] = progress.add_task(stage, total=1)
             elif event == "finished":
                 progress.update(running[stage], completed=1)
@@ -133,7 +135,9 @@ def _plain() -> "Listener":
     started: dict[str, float] = {}
 
     def listen(stage: str, event: str) -> None:
-        if event == "started":
+        if event == "said":
+            say(stage)
+        elif event == "started":
             started[stage] = time.monotonic()
         else:
             say(f"{stage}: {event} after {time.monotonic() - started[stage]:.1f} s")

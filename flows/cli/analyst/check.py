@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sfumato.flows.cli.analyst.previous import tell_succession
 from sfumato.flows.cli.analyst.way_in import way_in_by, with_digest, with_limits
 from sfumato.flows.cli.terminal import echo
 
@@ -29,8 +30,21 @@ UNSEEN = (
 @click.argument("directory", type=click.Path(path_type=Path))
 @with_digest
 @with_limits
-def check(directory: Path, digest: str | None, limits: tuple[str, ...]) -> None:
-    """Verify a published release from its files alone, and say who signed it."""
+@click.option(
+    "--previous",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="hold it against an earlier version, each after an option of its own, in any order",
+)
+def check(
+    directory: Path, digest: str | None, limits: tuple[str, ...], previous: tuple[Path, ...]
+) -> None:
+    """Verify a published release from its files alone, and say who signed it.
+
+    A version that was made to be combined can be held against those before it: all of them, or the
+    latest ones without a gap.
+    """
     from sfumato.tasks.publication.check import Checked
     from sfumato.tasks.publication.check import check as check_release
 
@@ -45,6 +59,8 @@ def check(directory: Path, digest: str | None, limits: tuple[str, ...]) -> None:
     echo("What these files cannot show, whoever made them:")
     for one in UNSEEN:
         echo(f"  - {one}")
+    if previous:
+        tell_succession(release, previous, limits)
 
 
 def _tell(directory: Path, checked: "Checked") -> None:

@@ -12,7 +12,23 @@ if TYPE_CHECKING:
     from sfumato.tasks.verification.way_in import WayIn
 
 
-@click.command()
+class _Loading(click.Command):
+    """A command whose help ends with the addresses of every dialect, imported for that alone."""
+
+    def format_epilog(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the forms of addresses."""
+        from sfumato.tasks.sql.target import address_forms
+
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(f"URL is written {', '.join(address_forms())}.")
+
+
+@click.command(cls=_Loading)
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.argument("url")
 @click.option("--replace", is_flag=True, help="do away with tables of the same names")
@@ -20,8 +36,7 @@ if TYPE_CHECKING:
 def load(directory: Path, url: str, replace: bool, way_in: "WayIn") -> None:
     """Fill a database with the tables that rewritten queries read.
 
-    URL is an address such as duckdb:///FILE, sqlite:///FILE, postgresql://… or mariadb://…; ${NAME}
-    in it comes from the environment.
+    ${NAME} in the URL comes from the environment.
     """
     from sfumato.tasks.query.load import load as load_into
 

@@ -7,6 +7,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.way_in import way_in_by
+from sfumato.flows.cli.options import overrides
 from sfumato.flows.cli.steward.release import publish_version
 from sfumato.flows.cli.terminal import echo
 
@@ -25,7 +26,7 @@ def demo() -> None:
 
     os.environ.setdefault("SFUMATO_WORK", str(Path(".sfumato").absolute()))
     show.say(f"data: UCI Adult, as {_SPEC} reads it")
-    published = publish_version(_SPEC, (f"publish.uri={Path('releases').absolute()}",))
+    published = publish_version(_SPEC, overrides((f"publish.uri={Path('releases').absolute()}",)))
     opened = way_in_by(check=check).open(Path(published))
     for question in _QUESTIONS:
         echo(f"\n{question}\n")

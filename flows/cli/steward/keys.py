@@ -11,8 +11,10 @@ from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.tasks.authorship.keys import PublicKey
+    from sfumato.tasks.authorship.secret import Signer
 
 _NAME = click.argument("name")
+_FILE = click.argument("file", type=click.Path(path_type=Path))
 _LINES = click.argument("lines", nargs=-1, required=True, type=click.Path(path_type=Path))
 
 
@@ -20,9 +22,10 @@ _LINES = click.argument("lines", nargs=-1, required=True, type=click.Path(path_t
 def keys() -> None:
     """Sign releases, and say whose are trusted.
 
-    Secrets are kept in the work directory under the passphrase in $SFUMATO_SIGNING_PASSPHRASE. A
-    key that lies beside a line is an offer: `trust` it only where its fingerprint is the one that
-    the publisher told you in another way.
+    Secrets are kept in the work directory under the passphrase in $SFUMATO_SIGNING_PASSPHRASE, or
+    in the Prefect Secret block that $SFUMATO_SIGNING_PASSPHRASE_BLOCK names. A key
+    that lies beside a line is an offer: `trust` it only where its fingerprint is the one that the
+    publisher told you in another way.
     """
 
 
@@ -30,14 +33,36 @@ def keys() -> None:
 @_NAME
 def generate(name: str) -> None:
     """Draw a signing key called NAME (in a spec, publish.signed-by)."""
+    from sfumato.flows.passphrases import passphrases
     from sfumato.tasks.authorship.secret import generate as draw
 
-    key = draw(_work(), name)
+    with passphrases(os.environ):
+        key = draw(_work(), name)
     echo(str(key))
     show.say(
-        f"keep a copy of $SFUMATO_WORK/keys/{name}: nothing else can sign, rotate or revoke in its "
+        "keep a copy (sfumato keys backup FILE): nothing else can sign, rotate or revoke in its "
         "name"
     )
+
+
+@keys.command()
+@_FILE
+def backup(file: Path) -> None:
+    """Write all signing keys to FILE, each under its passphrase."""
+    from sfumato.flows.lines import back_up_keys
+
+    back_up_keys(file)
+    show.say(f"{file}: has the signing keys, each under its passphrase, which is not in it")
+
+
+@keys.command()
+@_FILE
+def restore(file: Path) -> None:
+    """Put back from FILE the signing keys that are missing; those that are there stay."""
+    from sfumato.flows.lines import restore_signing_keys
+
+    for key in restore_signing_keys(file):
+        echo(f"own: {key}")
 
 
 @keys.command()
@@ -81,15 +106,26 @@ def list_() -> None:
 
 
 @keys.command()
+@_NAME
+@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+def sign(name: str, releases: tuple[Path, ...]) -> None:
+    """Sign RELEASES that stand with NAME: they were not signed, or by a key whose place it took."""
+    from sfumato.flows.lines import sign_version
+
+    for release in releases:
+        key, signed = sign_version(release, name)
+        echo(f"{release}: {'is signed' if signed else 'was signed already'} by {key}")
+
+
+@keys.command()
 @click.argument("old")
 @click.argument("new")
 @_LINES
 def rotate(old: str, new: str, lines: tuple[Path, ...]) -> None:
     """Have NEW take the place of OLD beside LINES: readers who trust OLD trust NEW."""
     from sfumato.tasks.authorship.offers import rotate as publish_rotation
-    from sfumato.tasks.authorship.secret import open_signer
 
-    signer, successor = open_signer(_key(old)), _public(new)
+    signer, successor = _signer(old), _public(new)
     for line in lines:
         publish_rotation(line, signer, successor)
         echo(f"{line}: {successor} takes the place of {signer.key}")
@@ -102,13 +138,20 @@ def rotate(old: str, new: str, lines: tuple[Path, ...]) -> None:
 def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> None:
     """Revoke NAME beside LINES: nothing that it signed is trusted any more."""
     from sfumato.tasks.authorship.offers import revoke as publish_revocation
-    from sfumato.tasks.authorship.secret import open_signer
 
-    signer = open_signer(_key(by or name))
+    signer = _signer(by or name)
     for line in lines:
         key = _offered(line, name) if by else signer.key
         publish_revocation(line, key, signer)
         echo(f"{line}: {key} is revoked")
+
+
+def _signer(name: str) -> "Signer":
+    from sfumato.flows.passphrases import passphrases
+    from sfumato.tasks.authorship.secret import open_signer
+
+    with passphrases(os.environ):
+        return open_signer(_key(name))
 
 
 def _offered(line: Path, name: str) -> "PublicKey":

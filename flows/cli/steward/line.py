@@ -57,16 +57,48 @@ def passphrase(spec: Path, remove: bool) -> None:
 @line.command()
 @_SPEC
 @click.option(
+    "--unit-file",
+    "file",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="the units of people to forget, one a line",
+)
+def forget(spec: Path, file: Path) -> None:
+    """Delete which slots people have: the values stay in their groups, beside nobody.
+
+    Whoever is forgotten stays out of later versions. A backup made before still has the link.
+    """
+    from sfumato.flows.lines import forget as forget_people
+
+    number = forget_people(spec, file)
+    show.say(f"{number} forgotten; backups made before still know them: delete these, too")
+
+
+@line.command()
+@_SPEC
+@click.option(
     "--source", "sources", multiple=True, metavar="NUMBER=URI", help="the source of a version"
 )
 @click.option(
     "--spec", "specs", multiple=True, metavar="NUMBER=SPEC", help="its spec, where it was another"
 )
-def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...]) -> None:
+@click.option(
+    "--units",
+    type=click.Path(path_type=Path),
+    help="no other key: other units of people, `old,new` on each line",
+)
+def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: Path | None) -> None:
     """Draw another key, where the present one may be known to others.
 
     Hashes are one-way: every version's source is read again.
     """
+    if units is not None:
+        if sources or specs:
+            raise click.UsageError("--units goes without --source and --spec")
+        from sfumato.flows.lines import rename
+
+        show.say(f"{rename(spec, units)} known by other units from now on")
+        return
     from sfumato.flows.lines import rekey as draw_another
 
     other = {number: Path(place) for number, place in pairs("--spec", specs).items()}

@@ -1,0 +1,73 @@
+"""`sfumato diff`: what changed between two versions of a line."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.analyst.way_in import way_in_by, with_limits
+from sfumato.flows.cli.terminal import echo
+
+
+@click.command()
+@click.argument("version", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+@with_limits
+def diff(version: Path, other: Path, as_json: bool, limits: tuple[str, ...]) -> None:
+    """Tell what changed between two versions of a line, in totals that they publish.
+
+    Of rows, groups, promises and accuracy: nothing is computed from the rows themselves.
+    """
+    from sfumato.tasks.publication.combined.difference import difference
+
+    releases = [way_in_by(None, limits).open(directory) for directory in (version, other)]
+    found = difference(*releases)
+    if as_json:
+        show.document(found, "json")
+    else:
+        _tell(found)
+    for release in releases:
+        known = "verified" if release.verified else "not verified, as sfumato check would"
+        show.say(f"{release.directory}: {known}; {release.author}")
+
+
+def _tell(found: Mapping[str, Any]) -> None:
+    before, now = found["before"]["version"], found["now"]["version"]
+    told = "continues" if found["follows"] else "is held against"
+    echo(f"{found['line']}: {now} {told} {before}")
+    lines = [("", before, now, ""), *_lines(found)]
+    widths = [max(len(line[column]) for line in lines) for column in range(3)]
+    for name, was, is_, change in lines:
+        text = f"{name:<{widths[0]}}  {was:>{widths[1]}}  {is_:>{widths[2]}}  {change}"
+        echo(text.rstrip())
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for name, pair in found["rows"].items():
+        yield _line(f"rows {name}", pair)
+    for name, number in (found["groups"] or {}).items():
+        yield _line(f"groups {name}", {"before": None, "now": number})
+    for promise in found["promises"]:
+        name = " ".join(str(promise["promise"].get(n, "")) for n in ("model", "sensitive")).rstrip()
+        yield _line(f"{name}: groups", promise["groups"])
+        for parameter, pair in promise["observed"].items():
+            yield _line(f"{name}: {parameter} observed", pair)
+    for asked in found["accuracy"]:
+        name = f"{asked.get('workload')} {asked.get('level')}"
+        for width, pair in asked["widths"].items():
+            yield _line(f"{name}: {width}", pair)
+
+
+def _line(name: str, pair: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    was, is_ = pair["before"], pair["now"]
+    counts = isinstance(was, int) and isinstance(is_, int) and was != is_
+    return name, _text(was), _text(is_), f"{is_ - was:+}" if counts else ""
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,51 @@
+"""Passphrases in Prefect Secret blocks, where a variable of the environment names the block.
+
+    SFUMATO_KEY_PASSPHRASE_BLOCK=<name>      in place of SFUMATO_KEY_PASSPHRASE, and so on
+
+A deployment names them in its job variables. A passphrase is read once, stays in this process, and
+is no parameter of a flow or task: Prefect stores these.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.tasks.authorship.secret import PASSPHRASE as SIGNING_PASSPHRASE
+from sfumato.tasks.private.keys import PASSPHRASE as KEY_PASSPHRASE
+from sfumato.tasks.private.people.keys import PASSPHRASE as PEOPLE_PASSPHRASE
+from sfumato.tasks.private.wrapping import hand_over
+
+NEW_PASSPHRASE = "SFUMATO_NEW_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
+_VARIABLES = (KEY_PASSPHRASE, NEW_PASSPHRASE, PEOPLE_PASSPHRASE, SIGNING_PASSPHRASE)
+
+
+@contextmanager
+def passphrases(environ: Mapping[str, str]) -> Iterator[None]:
+    """Have the passphrases whose blocks the environment names.
+
+    Raises:
+        InputError: where a passphrase is given in both ways, or its block is missing or none.
+        Fault: where the block cannot be read.
+    """
+    named = {one: environ[f"{one}_BLOCK"] for one in _VARIABLES if environ.get(f"{one}_BLOCK")}
+    for variable in named:
+        if environ.get(variable):
+            raise InputError(f"{variable}: is set, and {variable}_BLOCK too: keep one of them")
+    with hand_over({one: _in_block(f"{one}_BLOCK", name) for one, name in named.items()}):
+        yield
+
+
+def _in_block(variable: str, name: str) -> str:
+    from prefect.blocks.system import Secret
+
+    try:
+        block: Any = Secret.load(name, _sync=True)  # type: ignore[call-arg]
+        value = block.get()
+    except ValueError:
+        raise InputError(f"{variable}: there is no Secret block of that name") from None
+    except Exception as error:  # noqa: BLE001 - messages of others may quote the block
+        raise Fault(f"{variable}: cannot be read ({type(error).__name__})") from None
+    if not (isinstance(value, str) and value):
+        raise InputError(f"{variable}: its Secret block holds no text")
+    return value
