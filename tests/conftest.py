@@ -26,6 +26,16 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: rank(item.nodeid))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """On continuous integration nothing that needs a browser is skipped: there is one."""
+    report = yield
+    if report.skipped and os.environ.get("CI") and item.get_closest_marker("browser"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid}: was skipped, and CI is set"
+    return report
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Give what is set up once for many tests to one worker."""

@@ -6,8 +6,7 @@ from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.publication.line import Published
-from sfumato.tasks.publication.publish import publish
+from sfumato.tasks.publication.publish import Published, publish
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.evaluate import evaluate_release
@@ -29,9 +28,10 @@ def prepare(spec: Path, run: Path, draw: Randomness, overrides: Overrides | None
     parts, line = plan.spec, plan.line.private
     whole = write_source(parts.source, parts.columns, plan.base, run)
     ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, plan.base, run)
-    deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run)
+    remember = plan.spec.remember
+    deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run, remember)
     measure_feasibility(deidentified, plan.terms, plan.base)
-    write_candidate(deidentified, plan.terms, run, draw)
+    write_candidate(deidentified, plan.terms, run, draw, plan.continuing, plan.line)
     return plan
 
 

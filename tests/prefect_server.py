@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from prefect.testing.utilities import prefect_test_harness
 
 from sfumato.flows.environment import quiet
 from tests.fork_server import ROOT, ForkServer, Run
+
+# As our own deployments say it: else each run copies the whole repository.
+_FROM_HERE = [{"prefect.deployments.steps.set_working_directory": {"directory": str(ROOT)}}]
 
 
 @contextmanager
@@ -62,11 +65,15 @@ def database() -> Path:
 
 @dataclass(frozen=True)
 class Deployed:
-    """What a worker runs: the flow at an entrypoint, its parameters, and its work directory."""
+    """What a worker runs: the flow at an entrypoint, its parameters, and its work directory.
+
+    `variables` are those of its environment that the deployment names in its job variables.
+    """
 
     entrypoint: str
     parameters: Mapping[str, Any]
     work: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_on_worker(
@@ -87,8 +94,8 @@ def run_on_worker(
                 name=f"{pool}-{number}",
                 work_pool_name=pool,
                 entrypoint=one.entrypoint,
-                path=str(ROOT),
-                job_variables={"env": {"SFUMATO_WORK": str(one.work)}},
+                pull_steps=_FROM_HERE,
+                job_variables={"env": {"SFUMATO_WORK": str(one.work), **one.variables}},
             )
             run = client.create_flow_run_from_deployment(
                 deployment, parameters=dict(one.parameters)

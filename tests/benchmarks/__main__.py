@@ -2,15 +2,19 @@
 
 from tests.benchmarks import (
     ambiguity,
+    attackers,
+    composition,
     disjoint_cover,
     forest,
     ke,
     lattice,
     measure,
+    million,
     mondrian,
     presence,
     recoded,
     redistribution,
+    rereleases,
     rewriting,
     stages,
     targets,
@@ -29,4 +33,8 @@ if __name__ == "__main__":
     presence.main()
     targets.main()
     redistribution.main()
+    composition.main()
+    rereleases.main(["--versions", "3", "--people", "4000", "--queries", "20"])
+    million.main(people=200_000, versions=2)
+    attackers.main()
     stages.main()

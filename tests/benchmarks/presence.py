@@ -108,7 +108,9 @@ def _told(microdata: Microdata, names: Sequence[str], partition: Partition, alph
         read=microdata.rows, dropped_by_filter=0, dropped_for_nulls=0, dropped_as_repeats=0,
         suppressed=partition.suppressed, published=kept.rows, fakes=0,
     )  # fmt: skip
-    declared = Declared.model_construct(columns=columns, form=form, rows=counts)
+    declared = Declared.model_construct(
+        columns=columns, form=form, rows=counts, versions="disjoint"
+    )
     groups = ambiguous.groups(tables, columns, names, [SENSITIVE])
     codes = np.stack([kept[name].category()[0] for name in names], axis=1)
     seen = exposure(groups, codes, alpha, names)

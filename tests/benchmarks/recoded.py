@@ -91,7 +91,9 @@ def _utility(
         fakes=0,
     )
     columns = {column.name: _declared(column) for column in microdata.columns}
-    declared = Declared.model_construct(columns=columns, form=shown, rows=counts, promises=())
+    declared = Declared.model_construct(
+        columns=columns, form=shown, rows=counts, promises=(), versions="disjoint"
+    )
     sizes = SeenGroups(declared, tables).of_all().sizes
     lost = utility(tables, declared, sizes)
     assert lost is not None

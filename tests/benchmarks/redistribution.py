@@ -67,7 +67,7 @@ def told(microdata: Microdata, method: str, tree: str, share: str) -> str:
         read=microdata.rows, dropped_by_filter=0, dropped_for_nulls=0, dropped_as_repeats=0,
         suppressed=0, published=microdata.rows, fakes=redistributed.fakes(tables),
     )  # fmt: skip
-    declared = Declared.model_construct(columns=columns, form=form, rows=rows)
+    declared = Declared.model_construct(columns=columns, form=form, rows=rows, versions="disjoint")
     lost = redistributed.diagnostics(microdata, partition, tables, columns, form)
     errors = "; ".join(
         f"span {span} {_errors(dict(tables), declared, microdata, span)}" for span in SPANS

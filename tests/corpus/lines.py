@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.flows.spec import Overrides, PublishOverrides, SourceOverrides
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.publication.line import Published
+from sfumato.tasks.publication.publish import Published
 from tests.lines import evaluate_prepared, prepare, publish_prepared
 
 CORPUS = Path(__file__).parent
@@ -39,6 +39,11 @@ class FrozenLine:
         return self.folder / "private" / self.name
 
     @property
+    def sources(self) -> str:
+        """Where the sources are, from the specs: a format of evolving lines has its own."""
+        return "sources" if (self.folder / "sources").exists() else "../sources"
+
+    @property
     def queries(self) -> list[str]:
         """The queries whose answers are frozen."""
         return json.loads((self.folder / "queries.json").read_text(encoding="utf-8"))[self.form]
@@ -61,7 +66,7 @@ class FrozenLine:
     def run(self, source: str, place: Path, draw: Randomness) -> Published:
         """Publish a source, or find the version that stands; `$SFUMATO_WORK` is `private`."""
         overrides = Overrides(
-            source=SourceOverrides(uri=f"../sources/{source}.csv"),
+            source=SourceOverrides(uri=f"{self.sources}/{source}.csv"),
             publish=PublishOverrides(uri="public"),
         )
         plan = prepare(self.folder / f"{self.form}.yaml", place, draw, overrides)

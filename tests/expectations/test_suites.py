@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
@@ -265,6 +265,24 @@ def test_private_documents_say_what_was_promised_and_seen(kept, tmp_path):
     pages = "".join(p.read_text(encoding="utf-8") for p in directory.rglob("*groups*.html"))
     assert "every combination of quasi-identifiers is shown by at least 2 rows" in pages
     assert "k = 2" in pages
+
+
+@pytest.mark.parametrize("file", ["line.release.json", "data-docs/index.html"])
+def test_a_full_disk_is_a_fault_of_the_machine(kept, tmp_path, file):
+    """And no broken promise: what was promised can be kept where there is room."""
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).symlink_to("/dev/full")
+    with pytest.raises(Fault, match=r"^(groups|Data Docs): No space left on device$"):
+        judge("line", TABLES, STRUCTURE, kept, tmp_path)
+
+
+def test_too_little_memory_is_a_fault_of_the_machine(kept, monkeypatch):
+    def fail(*_):
+        raise MemoryError("CANARY")
+
+    monkeypatch.setattr(gate.gx, "ExpectationSuite", fail)
+    with pytest.raises(Fault, match=r"^microdata: MemoryError$"):
+        judge("line", TABLES, STRUCTURE, kept)
 
 
 def test_great_expectations_is_silent_and_calls_nobody(kept, capfd):

@@ -42,14 +42,16 @@ def main() -> int:
         else:
             print("disk full, read-only: skipped, no mount namespace is permitted here")
         if asked.only:
-            groups = {asked.only: groups[asked.only]}
+            groups = {name: found for name, found in groups.items() if name == asked.only}
         told = [_tell(group, found, end, asked.only) for group, found in groups.items()]
     wrong = sum(told)
-    if (asked.cli or asked.worker) and not asked.only:
-        from tests.faults import apart
+    for name, number in (("commands", asked.cli), ("workers", asked.worker)):
+        if number and asked.only in (None, name):
+            from tests.faults import apart  # starts threads, so after all that forks
 
-        wrong += _tell("killed through the command", apart.commands(asked.cli, asked.seed), end)
-        wrong += _tell("killed on a worker", apart.workers(asked.worker, asked.seed), end)
+            wrong += _tell(
+                f"killed {name}", getattr(apart, name)(number, asked.seed), end, asked.only
+            )
     return int(wrong > 0)
 
 

@@ -1,7 +1,7 @@
 """Trials through the command and on a worker, with a Prefect server: slow, so there are fewer."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -12,6 +12,10 @@ from tests.prefect_server import Deployed, run_on_worker, server, start
 from tests.release.small import Small, people
 
 _ENTRYPOINT = "tests.faults.dying.release"
+_AT_ONCE = 5  # runs of one worker: to start one takes as long as a run
+_ENDED = {"COMPLETED": 0, "FAILED": 1, "CRASHED": -9}
+Asked = tuple[Small, str | None]
+Runs = Callable[[Sequence[Asked]], list[tuple[int, str]]]
 
 
 def commands(number: int, seed: int) -> Iterator[Trial]:
@@ -21,45 +25,61 @@ def commands(number: int, seed: int) -> Iterator[Trial]:
         (folder / "forks").mkdir()
         with fork_server(folder / "forks") as forks:
 
-            def run(work: Path, spec: Path, stop: str | None) -> tuple[int, str]:
-                started = start(forks, address, work, "release", str(spec), stop=stop)
+            def run(asked: Sequence[Asked]) -> list[tuple[int, str]]:
+                return [one(small, stop) for small, stop in asked]
+
+            def one(small: Small, stop: str | None) -> tuple[int, str]:
+                place = small.folder.parent
+                started = start(forks, address, place, "release", str(small.spec), stop=stop)
                 _, said = started.communicate(timeout=300)
                 return int(started.returncode or 0), said
 
-            yield from _tried(folder, number, seed, run)
+            yield from _tried(folder, number, seed, run, at_once=1)
 
 
 def workers(number: int, seed: int) -> Iterator[Trial]:
-    """Kill so many runs on a worker; the next one is a worker's, too."""
+    """Kill so many runs on workers; the next ones are a worker's, too."""
     with tempfile.TemporaryDirectory() as name, server() as address:
+        folder = Path(name)
 
-        def run(work: Path, spec: Path, stop: str | None) -> tuple[int, str]:
-            if stop is not None:
-                (spec.parent / "stop").write_text(stop, encoding="utf-8")
-            one = Deployed(_ENTRYPOINT, {"spec": str(spec)}, spec.parent / "work")
-            states, said = run_on_worker(address, work, {"one": one})
-            return {"COMPLETED": 0, "FAILED": 1}.get(states["one"], -9), said
+        def run(asked: Sequence[Asked]) -> list[tuple[int, str]]:
+            deployed = {}
+            for small, stop in asked:
+                work = small.folder.parent / "work"
+                if stop is not None:
+                    work.with_name("stop").write_text(stop, encoding="utf-8")
+                deployed[str(work)] = Deployed(_ENTRYPOINT, {"spec": str(small.spec)}, work)
+            states, said = run_on_worker(address, folder / "worker", deployed)
+            return [(_ENDED.get(states[work], -1), said) for work in deployed]
 
-        yield from _tried(Path(name), number, seed, run)
+        yield from _tried(folder, number, seed, run, at_once=_AT_ONCE)
 
 
-def _tried(
-    folder: Path,
-    number: int,
-    seed: int,
-    run: Callable[[Path, Path, str | None], tuple[int, str]],
-) -> Iterator[Trial]:
+def _tried(folder: Path, number: int, seed: int, run: Runs, at_once: int) -> Iterator[Trial]:
     rng = Random(seed)
-    for n in range(number):
-        place = folder / str(n)
-        place.mkdir()
-        small = Small(place / "line").write(people())
-        point = rng.choice(POINTS) if n % 2 else f"change:{rng.randint(1, CHANGES)}"
-        code, _ = run(place, small.spec, point)
-        public = small.folder / "public" / "wages"
-        problems = list(whole.broken(public, {}))
-        next_code, said = run(place, small.spec, None)
-        problems += [*whole.broken(public, {}), *whole.settled(public), *whole.left_behind(place)]
-        if next_code:
-            problems.append(f"the next run ended with {next_code}: {said.strip()[-200:]}")
-        yield Trial(point, code, next_code, problems, whole.temporaries(place))
+    points = [
+        rng.choice(POINTS) if n % 2 else f"change:{rng.randint(1, CHANGES)}" for n in range(number)
+    ]
+    for first in range(0, number, at_once):
+        asked: list[Asked] = []
+        for n in range(first, min(first + at_once, number)):
+            (folder / str(n)).mkdir()
+            asked.append((Small(folder / str(n) / "line").write(people()), points[n]))
+        killed = run(asked)
+        broken = [list(whole.broken(_public(small), {})) for small, _ in asked]
+        followed = run([(small, None) for small, _ in asked])
+        for (small, point), (code, _), problems, (next_code, said) in zip(
+            asked, killed, broken, followed, strict=True
+        ):
+            public, place = _public(small), small.folder.parent
+            problems += whole.broken(public, {})
+            problems += [*whole.settled(public), *whole.left_behind(place)]
+            if code not in (0, -9):
+                problems.append(f"the run that was to be killed ended with {code}")
+            if next_code:
+                problems.append(f"the next run ended with {next_code}: {said.strip()[-200:]}")
+            yield Trial(str(point), code, next_code, problems, whole.temporaries(place))
+
+
+def _public(small: Small) -> Path:
+    return small.folder / "public" / "wages"

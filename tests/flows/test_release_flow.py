@@ -9,6 +9,7 @@ import pytest
 
 from sfumato.flows.cli.main import run
 from sfumato.tasks.publication.check import check
+from tests.release.small import SPEC, people
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -94,13 +95,35 @@ def test_publishes_and_shows_what_watchers_need(small, run_apart, prefect_api):
     assert "expect_ke_anonymity" in {row["expectation"] for row in promises}
     assert version.as_uri() in shown["wages-page"]["data"]
     assert '"name":"wages 20' in stored(prefect_api).replace('"name": "', '"name":"')
-    code, out, _ = run_apart("release", str(small.spec))
+    assert "stands" not in said
+    code, out, said = run_apart("release", str(small.spec))
     assert (code, out.splitlines()[-1]) == (0, str(version))
+    stands = "version 0001 of this source and spec stands: none was drawn anew"
+    assert said.splitlines().count(stands) == 1
+
+
+def test_a_line_without_a_unit_is_told_so_at_every_run(small, run_apart):
+    columns = {**SPEC["columns"], "person": {"role": "identifier"}}
+    small.write(people(), columns=columns, unit="row")
+    for _ in range(2):
+        code, _, said = run_apart("release", str(small.spec))
+        assert code == 0, said
+        assert said.count("a changed source can never be released") == 1
+    small.write(people(seed=2), columns=columns, unit="row")
+    code, _, said = run_apart("release", str(small.spec))
+    assert code == 3
+    assert said.count("a changed source can never be released") == 1
+
+
+def test_the_directory_is_printed_without_detours(small, run_apart):
+    publish = {"uri": f"../{small.folder.name}/public"}
+    small.write(people(), publish=publish)
+    code, out, said = run_apart("release", str(small.spec))
+    assert code == 0, said
+    assert out.splitlines()[-1] == str(small.folder / "public" / "wages" / "0001")
 
 
 def test_a_source_that_is_not_as_declared_is_told_by_its_place(small, run_apart, prefect_api):
-    from tests.release.small import SPEC, people
-
     rows = people()
     rows[7]["age"] = 987654
     columns = {**SPEC["columns"], "age": {**SPEC["columns"]["age"], "range": {"max": 120}}}
@@ -116,8 +139,6 @@ def test_a_source_that_is_not_as_declared_is_told_by_its_place(small, run_apart,
 
 
 def test_a_promise_that_cannot_be_kept_publishes_nothing(small, run_apart):
-    from tests.release.small import people
-
     hard = [{"model": "ke-anonymity", "k": 3, "e": 100_000}]
     small.write(people(), promises=hard)
     code, out, said = run_apart("release", str(small.spec))
@@ -139,8 +160,6 @@ CANARIES = {
 
 
 def test_what_must_not_survive_is_nowhere(small, run_apart, prefect_api, forks):
-    from tests.release.small import people
-
     rows = people()
     for row in rows:
         row["person"] = f"CANARYidentifier{row['person']}"
@@ -160,8 +179,6 @@ def test_what_must_not_survive_is_nowhere(small, run_apart, prefect_api, forks):
 
 
 def test_sensitive_values_are_in_tables_and_private_files_alone(small, run_apart, prefect_api):
-    from tests.release.small import people
-
     rows = people()
     for i, row in enumerate(rows[:60]):
         row["wage"] = f"{7310 + 7 * (i % 20)}.917364582"
@@ -177,8 +194,6 @@ def test_sensitive_values_are_in_tables_and_private_files_alone(small, run_apart
 
 
 def test_a_bad_cell_is_named_by_place_and_never_shown(small, run_apart, prefect_api, forks):
-    from tests.release.small import people
-
     rows = people()
     rows[4]["wage"] = "CANARYcell"
     small.write(rows)

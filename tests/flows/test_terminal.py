@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sfumato.flows.cli import show
 from sfumato.flows.cli.main import run
 from sfumato.flows.cli.terminal import one_line, visible
+from sfumato.tasks.private.progress import listening, say, stage
 from tests.release.small import Small, people
 
 NASTY = [
@@ -44,6 +45,13 @@ def test_nothing_visible_acts_on_a_terminal(text):
     assert "\n" not in one_line(text)
     if text.isprintable():
         assert shown == text
+
+
+def test_what_a_run_says_is_shown_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with show.stages() as listener, listening(listener), stage("verify"):
+        say("version 0001 [bold]stands\x1b[2J")
+    assert r"version 0001 [bold]stands\x1b[2J" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("format_", ["text", "json", "csv"])

@@ -10,7 +10,7 @@ from tests.forked import Ran, in_child
 from tests.fuzz.kinds import CORPUS, KINDS, SPECS, Case
 
 CPU_SECONDS, MEGABYTES = 5.0, 512
-_PROGRESS = re.compile(r"\w+: (finished|failed) after \d+\.\d s|not verified.*")
+_PROGRESS = re.compile(r"\w+: (finished|failed) after \d+\.\d s|not verified.*|(unit|remember): .*")
 _CANARY = re.compile(r"CANARY\w*")
 
 

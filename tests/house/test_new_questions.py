@@ -5,8 +5,10 @@ from dataclasses import replace
 from statistics import median
 
 import pytest
+from pydantic import ValidationError
 
 from sfumato.flows.cli.main import run
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
@@ -87,4 +89,18 @@ def test_a_database_in_the_dialect_gives_the_same_bounds(release, capsys, tmp_pa
 def test_the_help_lists_the_dialect_and_the_page_is_made(release, capsys):
     assert run(["query", "--help"]) == 0
     assert "|pond]" in capsys.readouterr().out
+    assert run(["load", "--help"]) == 0
+    assert f"{POND.access.scheme}:///FILE" in capsys.readouterr().out
     assert "sfumato query" in (release / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_workloads_ask_an_aggregate_whose_exact_answer_is_known(monkeypatch, known):
+    truth = (lambda _numbers, _codes: None) if known else None
+    monkeypatch.setitem(AGGREGATES, "median", replace(MEDIAN, truth=truth))
+    asked = {"kind": "arbitrary", "aggregate": "median", "selected": [5]}
+    if known:
+        assert Evaluation.model_validate({"workloads": [asked]}).workloads[0].levels == (5,)
+    else:
+        with pytest.raises(ValidationError, match="'max'"):
+            Evaluation.model_validate({"workloads": [asked]})

@@ -210,7 +210,7 @@ def test_exact_rows_hide_no_presence(patients, capsys):
     [
         ("{model: k-anonymity, k: 0}", "promise: k: "),
         ("{model: magic}", "promise: "),
-        ("{model: [", "promise: not YAML"),
+        ("{model: [", "promise: line 1: not YAML"),
         ("k-anonymity", "promise: "),
         (
             "{model: l-diversity, variant: distinct, l: 2}",

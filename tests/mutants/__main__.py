@@ -13,7 +13,8 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,15 @@ def main() -> None:
     if "SFUMATO_MUTANTS" not in os.environ:
         _go_inside(_snapshot(asked.commit))
     _settle()
-    covered, seconds = _coverage(asked.group)
+    covered, seconds, modules = _coverage(asked.group)
+    worker.import_packages(modules)
+    cost = _cost(covered, seconds)
     results = KEPT / "results.jsonl"
     known = {one["key"]: one for one in _lines(results)}
     wanted = list(_wanted(asked.group))
     random.Random(SEED).shuffle(wanted)  # so that what time allows is a sample of all
+    forks: dict[str, worker.Forks] = {}
+    noticed = _noticed(known.values())
     end = time.monotonic() + 60 * asked.minutes
     for file, mutant in wanted:
         key = hashlib.sha256(f"{file}\n{mutant.source}".encode()).hexdigest()[:16]
@@ -54,10 +59,14 @@ def main() -> None:
         if time.monotonic() > end:
             break
         found = {"key": key, "file": file, "line": mutant.line, "what": mutant.what}
-        tests = _tests(covered.get(file, {}), mutant.line, seconds, all_=asked.again)
+        first = noticed[file].most_common()
+        tests = _tests(covered.get(file, {}), mutant.line, cost, first, all_=asked.again)
         if tests:
             timeout = 30 + 5 * sum(seconds.get(test, 1.0) for test in tests)
-            found["verdict"], found["by"] = worker.verdict(file, mutant.source, tests, timeout)
+            if file not in forks:
+                forks[file] = worker.Forks(file)
+            found["verdict"], found["by"] = forks[file].verdict(mutant.source, tests, timeout)
+            noticed[file].update(_by(found))
         else:
             found["verdict"], found["by"] = "not covered", ""
         known[key] = found
@@ -106,8 +115,11 @@ def _settle() -> None:
     worker.import_packages()
 
 
-def _coverage(group: str) -> tuple[Mapping[str, Mapping[int, Sequence[str]]], Mapping[str, float]]:
-    """The tests that run each line of each file, and the seconds that each test takes."""
+_Covered = tuple[Mapping[str, Mapping[int, Sequence[str]]], Mapping[str, float], Sequence[str]]
+
+
+def _coverage(group: str) -> _Covered:
+    """The tests that run each line of each file, the seconds of each test, and what all import."""
     kept = Path(f"coverage-{group}.json")
     if not kept.exists():
         kept.write_text(json.dumps(_covered(group)), encoding="utf-8")
@@ -116,7 +128,7 @@ def _coverage(group: str) -> tuple[Mapping[str, Mapping[int, Sequence[str]]], Ma
         file: {int(line): tests for line, tests in of_file.items()}
         for file, of_file in document["lines"].items()
     }
-    return lines, document["seconds"]
+    return lines, document["seconds"], document["modules"]
 
 
 def _covered(group: str) -> dict[str, Any]:
@@ -126,7 +138,8 @@ def _covered(group: str) -> dict[str, Any]:
         plugin, ignored = _Seconds(), [f"--ignore={file}" for file in APART]
         options = [*worker.QUIET, "--cov", "--cov-context=test", "--cov-report="]
         code = pytest.main([*options, *ignored, *TESTS[group]], plugins=[plugin])
-        Path("seconds.json").write_text(json.dumps(plugin.seconds), encoding="utf-8")
+        noted = {"seconds": plugin.seconds, "modules": worker.foreign_modules()}
+        Path("noted.json").write_text(json.dumps(noted), encoding="utf-8")
         return int(code)
 
     with Path("coverage.log").open("w+b") as said:
@@ -147,8 +160,7 @@ def _covered(group: str) -> dict[str, Any]:
             line: sorted({one.partition("|")[0] for one in found if one})
             for line, found in by_line.items()
         }
-    seconds = json.loads(Path("seconds.json").read_text(encoding="utf-8"))
-    return {"lines": lines, "seconds": seconds}
+    return {"lines": lines, **json.loads(Path("noted.json").read_text(encoding="utf-8"))}
 
 
 class _Seconds:
@@ -186,14 +198,48 @@ def _sample() -> Iterator[tuple[str, Mutant]]:
         yield from chance.sample(all_, min(len(all_), -(-SAMPLE * len(all_) // total)))
 
 
+def _noticed(known: Iterable[Mapping[str, str]]) -> defaultdict[str, Counter[str]]:
+    """How many mutants of each file each test has noticed."""
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for one in known:
+        found[one["file"]].update(_by(one))
+    return found
+
+
+def _by(found: Mapping[str, str]) -> list[str]:
+    said = found["by"].split(" - ")[0].partition(" ")
+    return [said[2]] if said[0] in ("FAILED", "ERROR") else []
+
+
+def _cost(
+    covered: Mapping[str, Mapping[int, Sequence[str]]], seconds: Mapping[str, float]
+) -> Mapping[str, tuple[float, float]]:
+    """What each test takes for each file that it runs lines of, and in seconds.
+
+    One that runs little else is likelier to notice what changed.
+    """
+    files: Counter[str] = Counter()
+    for of_file in covered.values():
+        files.update({test for found in of_file.values() for test in found})
+    return {test: (seconds.get(test, 1.0) * n, seconds.get(test, 1.0)) for test, n in files.items()}
+
+
 def _tests(
-    covered: Mapping[int, Sequence[str]], line: int, seconds: Mapping[str, float], *, all_: bool
+    covered: Mapping[int, Sequence[str]],
+    line: int,
+    cost: Mapping[str, tuple[float, float]],
+    first: Sequence[tuple[str, int]] = (),
+    *,
+    all_: bool,
 ) -> list[str]:
-    """The shortest tests that run a line; for one that runs at import, those of its module."""
+    """The tests that run a line; for one that runs at import, those of its module.
+
+    Begins with those that noticed the most mutants of its file, then the cheapest.
+    """
     tests = covered.get(line) or sorted({test for found in covered.values() for test in found})
-    chosen, room = [_WRITTEN_FOR_THEM] if all_ else [], _MOST_SECONDS
-    for test in sorted(tests, key=lambda one: seconds.get(one, 1.0)):
-        room -= seconds.get(test, 1.0)
+    chosen, room, times = [_WRITTEN_FOR_THEM] if all_ else [], _MOST_SECONDS, dict(first)
+    for test in sorted(tests, key=lambda one: (-times.get(one, 0), cost[one])):
+        room -= cost[test][1]
         if room < 0 and chosen and not all_:
             break
         chosen.append(test)

@@ -8,6 +8,7 @@ FIRST = (
     "tasks/stages/validate.py",
     "tasks/forms/permuted/permuted.py",
     "tasks/publication/publish.py",
+    "tasks/publication/standing.py",
     "expectations/suites/gate.py",
     "expectations/verdicts.py",
     "tasks/forms/order.py",

@@ -1,6 +1,7 @@
 """What mutants showed that no other test had noticed."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.structure import NotEmpty
 from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.forms.order import (
     canonical_apart,
     canonical_table,
@@ -22,13 +24,20 @@ from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.private.durable import locked, write_atomically
+from sfumato.tasks.private.durable import (
+    locked,
+    locked_if_free,
+    sync_tree,
+    write_atomically,
+)
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.stages.anonymize import SUPPRESSED
 from sfumato.tasks.stages.deidentify import identity
-from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
 from tests.lines import publish_prepared
+from tests.release.small import SPEC, people
 
 
 def grouped(values, groups):
@@ -38,6 +47,26 @@ def grouped(values, groups):
 def test_files_are_private_unless_somebody_says_otherwise(tmp_path):
     write_atomically(tmp_path / "file", b"")
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
+def test_locks_are_the_stewards_alone(tmp_path):
+    with locked(tmp_path / "lock"):
+        assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+
+
+def opened():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_no_file_stays_open(tmp_path):
+    (tmp_path / "file").touch()
+    before = opened()
+    sync_tree(tmp_path)
+    write_atomically(tmp_path / "file", b"")
+    for lock in (locked, locked_if_free):
+        with lock(tmp_path / "lock"):
+            pass
+    assert opened() == before
 
 
 def test_a_lock_that_cannot_be_taken_is_a_fault(tmp_path):
@@ -53,6 +82,63 @@ def test_nothing_is_replaced_by_a_version(tmp_path):
     with pytest.raises(Fault, match="0001: is taken"):
         publication.appear(staged, taken)
     assert staged.exists()
+
+
+def test_what_is_staged_is_the_stewards_alone_from_the_first(small, monkeypatch):
+    plan, run = small.prepared("one")
+    candidate = run / "candidate"
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    plan.line.public.mkdir(parents=True)
+    copytree, modes = publication.shutil.copytree, []
+
+    def copied(source, staging, *options, **named):
+        if not modes:
+            modes.append(staging.stat().st_mode & 0o777)
+        return copytree(source, staging, *options, **named)
+
+    monkeypatch.setattr(publication.shutil, "copytree", copied)
+    before = os.umask(0)
+    try:
+        staging = publication.stage(plan.line, sealed_candidate(candidate))
+    finally:
+        os.umask(before)
+    assert [*modes, staging.stat().st_mode & 0o777] == [0o700, 0o700]
+
+
+def test_what_is_recorded_already_is_not_recorded_again(small, monkeypatch):
+    """Also where a run was killed after it had changed the public record."""
+    plan, run = small.prepared("one")
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    replace = publication.replace_record
+    with monkeypatch.context() as patched:
+        patched.setattr(publication, "replace_record", lambda *of: (replace(*of), die()))
+        with pytest.raises(KeyboardInterrupt):
+            publish_prepared(plan, run)
+    before = read_record(plan.line.public)
+    known = identity(run / "deidentified")
+    assert publication.existing_version(plan.line, known, "disjoint") is not None
+    assert read_record(plan.line.public) == before
+
+
+def test_people_are_counted_once_however_many_versions_are_about_them(small):
+    small.write(people(), versions="accepted-risk").publish("one")
+    small.write(people(seed=2), versions="accepted-risk").publish("two")
+    plan, run = small.write(people(seed=3), versions="disjoint").prepared("three")
+    known = identity(run / "deidentified")
+    with pytest.raises(PromiseError, match=f" {len(known.units)} units are in an earlier"):
+        publication.existing_version(plan.line, known, "disjoint")
+
+
+def test_where_earlier_people_are_not_known_nobody_is_taken_for_new(small):
+    columns = {**SPEC["columns"], "person": {"role": "identifier"}}
+    small.write(people(), columns=columns, unit="row").publish("one")
+    plan, run = small.write(people(seed=2)).prepared("two")
+    known = identity(run / "deidentified")
+    with pytest.raises(PromiseError, match="the units of 0001 are not known here"):
+        publication.existing_version(plan.line, known, "disjoint")
 
 
 def test_what_a_killed_run_began_is_finished_before_anything_is_decided(small, monkeypatch):
@@ -82,15 +168,39 @@ def test_the_gates_own_documents_are_the_stewards_alone(groups_of, tmp_path):
     assert (tmp_path / "documents").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_failure_of_the_gate_tells_nothing_of_the_data(groups_of, monkeypatch):
-    def fail(*_):
+def test_what_was_not_observed_is_not_told():
+    finding = Finding("t", "expect_x", {"a": 1}, passed=False, observed=None)
+    assert str(finding) == 't: expect_x is broken: required {"a": 1}'
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "told"),
+    [
+        (gate.gx, "get_context", "Great Expectations"),
+        (gate, "frame_with", "t"),
+        (gate.gx, "ExpectationSuite", "t"),
+        (gate.gx.data_context.EphemeralDataContext, "build_data_docs", "Data Docs"),
+    ],
+)
+def test_a_failure_of_the_gate_tells_nothing_of_the_data(
+    groups_of, monkeypatch, tmp_path, owner, name, told
+):
+    def fail(*_, **__):
         raise ValueError("CANARY")
 
-    monkeypatch.setattr(gate.gx, "ExpectationSuite", fail)
+    monkeypatch.setattr(owner, name, fail)
     promises = [(KAnonymity(k=1), groups_of([("g", 1)]))]
-    with pytest.raises(PromiseError, match="could not be evaluated") as caught:
-        judge("line", {"t": pa.table({"a": [1]})}, {"t": [NotEmpty()]}, promises)
-    assert "CANARY" not in str(caught.value)
+    with pytest.raises(PromiseError) as caught:
+        judge("line", {"t": pa.table({"a": [1]})}, {"t": [NotEmpty()]}, promises, tmp_path)
+    assert str(caught.value) == f"{told} could not be evaluated (ValueError)"
+
+
+def test_a_candidate_says_which_rows_are_suppressed(small):
+    plan, run = small.prepared("one")
+    candidate = run / "candidate"
+    np.save(candidate / SUPPRESSED, np.array([3, 5]))
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    assert sealed_candidate(candidate).suppressed.tolist() == [3, 5]
 
 
 def test_what_stands_beside_the_data_of_a_candidate_is_not_sealed(small):

@@ -1,8 +1,9 @@
-"""Run tests against mutants, each in a forked child that has imported all packages but our own.
+"""Run tests against mutants, each in a forked child that has imported all that does not need it.
 
 A mutant is never written to a file: the child imports its module from the mutated source.
 """
 
+import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -14,8 +15,14 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any
+from pkgutil import walk_packages
+from typing import IO, Any, ClassVar
+
+import pytest
 
 _MEMORY = 8 << 30
 QUIET = [
@@ -24,23 +31,46 @@ QUIET = [
 ]
 
 
-def import_packages() -> None:
-    """Import what takes long and is not ours."""
+def import_packages(more: Sequence[str] = ()) -> None:
+    """Import what takes long and is not ours: what is known to, and `more` that tests loaded."""
     import great_expectations  # noqa: F401 - imported to be there
     import matplotlib.figure  # noqa: F401
     import numba  # noqa: F401
     import prefect.main  # noqa: F401
-    import pytest  # noqa: F401
     import scipy.stats  # noqa: F401
     import sqlglot.optimizer  # noqa: F401
 
+    for name in more:
+        with suppress(Exception):  # whoever needs it is told so
+            importlib.import_module(name)
     if ours := [name for name in sys.modules if name.startswith("sfumato")]:
         raise RuntimeError(f"imported too early: {ours[:3]}")
 
 
+def foreign_modules() -> list[str]:
+    """What has been imported here, and is neither ours nor a test."""
+    ours = ("sfumato", "tests", "conftest", "__main__", "_pytest", "pytest")
+    return [name for name in sys.modules if name.partition(".")[0] not in ours]
+
+
+class _InOrder:
+    """Runs tests in the order in which they were given, and not those first that take longest."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        self._places = {test: place for place, test in enumerate(tests)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items.sort(key=lambda item: self._places.get(item.nodeid, -1))
+
+
+def _name(file: str) -> str:
+    return "sfumato." + file.removesuffix(".py").replace("/", ".")
+
+
 class _Mutated(importlib.abc.MetaPathFinder):
     def __init__(self, file: str, source: str) -> None:
-        self._name = "sfumato." + file.removesuffix(".py").replace("/", ".")
+        self._name = _name(file)
         self._path, self._source = str(Path(file).absolute()), source
 
     def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
@@ -55,15 +85,67 @@ class _Mutated(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(name, path, loader=Loader(name, path))
 
 
-def verdict(file: str, source: str, tests: Sequence[str], timeout: float) -> tuple[str, str]:
-    """What became of a mutant, `killed`, `survived` or `timeout`, and the test that noticed it."""
+class Forks:
+    """A process for the mutants of one file: it has imported what of ours does not need that file.
 
+    To import it all for each mutant would take longer than most tests that notice one.
+    """
+
+    _ours: ClassVar[list[Connection]] = []  # a child that keeps one open keeps its process alive
+
+    def __init__(self, file: str) -> None:
+        self._here, there = Pipe()
+        self._ours.append(self._here)
+        if os.fork() == 0:
+            for connection in self._ours:
+                connection.close()
+            try:
+                _serve(file, there)
+            finally:
+                os._exit(0)
+        there.close()
+
+    def verdict(self, source: str, tests: Sequence[str], timeout: float) -> tuple[str, str]:
+        """What became of a mutant: `killed`, `survived`, `timeout`; and who noticed it."""
+        self._here.send((source, tests, timeout))
+        found: tuple[str, str] = self._here.recv()
+        return found
+
+
+def _serve(file: str, asked: Connection) -> None:
+    _import_ours(file)
+    gc.collect()
+    gc.freeze()  # else every child walks through, and so copies, all that was imported
+    with suppress(EOFError):
+        while True:
+            asked.send(_verdict(file, *asked.recv()))
+
+
+def _import_ours(file: str) -> None:
+    """Import our modules; those that need `file` fail, and are left to be imported with it."""
+    without = _Absent(_name(file))
+    sys.meta_path.insert(0, without)
+    for package in ("expectations", "tasks", "flows"):
+        for found in walk_packages([package], f"sfumato.{package}.", onerror=lambda _: None):
+            with suppress(ImportError):
+                importlib.import_module(found.name)
+    sys.meta_path.remove(without)
+
+
+class _Absent(importlib.abc.MetaPathFinder):
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        if name == self._name:
+            raise ModuleNotFoundError(f"{name} is mutated")
+
+
+def _verdict(file: str, source: str, tests: Sequence[str], timeout: float) -> tuple[str, str]:
     def run() -> int:
-        import pytest
-
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         sys.meta_path.insert(0, _Mutated(file, source))
-        return int(pytest.main(["-x", *QUIET, *tests]))
+        return int(pytest.main(["-x", *QUIET, *tests], plugins=[_InOrder(tests)]))
 
     with tempfile.TemporaryFile() as said:
         code = in_child(run, said, timeout)

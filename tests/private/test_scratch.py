@@ -11,6 +11,7 @@ from sfumato.flows.cli.main import run
 from sfumato.tasks.private import scratch
 from sfumato.tasks.private.durable import locked
 from sfumato.tasks.private.workdir import line_directory, work_directory
+from tests.flow_here import leave_prefect_out, release_here
 
 RUN = "0123456789abcdef"
 
@@ -63,6 +64,21 @@ def test_what_is_running_is_not_swept(line, abandoned):
 def test_any_command_sweeps_when_it_starts(abandoned, arguments, capsys):
     run(arguments)
     assert not any(left.exists() for left in abandoned)
+
+
+def test_a_run_of_the_flow_sweeps_when_it_starts(small, abandoned, monkeypatch):
+    """Also on a worker, which runs no command."""
+    leave_prefect_out(monkeypatch)
+    release_here(small.spec)
+    assert not any(left.exists() for left in abandoned)
+
+
+def test_what_was_killed_before_it_was_marked_is_swept(line):
+    (line / "runs").mkdir(mode=0o700)
+    (line / "runs" / ".lock").touch()
+    (line / "runs" / RUN).mkdir(mode=0o700)
+    assert scratch.sweep() == 1
+    assert names(line / "runs") == []
 
 
 def test_sweep_says_how_many(abandoned, capsys):

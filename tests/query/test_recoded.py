@@ -23,7 +23,9 @@ UNDER = {"cat": ["cat"], "pet": ["cat", "dog"], "wild": ["wolf"], "*": ["cat", "
 
 
 def declare(form="generalized", **columns):
-    return Declared.model_construct(columns=columns, form=shape(form), rows=COUNTS, strata=())
+    return Declared.model_construct(
+        columns=columns, form=shape(form), rows=COUNTS, strata=(), versions="disjoint"
+    )
 
 
 PETS = declare(

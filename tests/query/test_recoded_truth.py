@@ -149,7 +149,11 @@ class Release:
         }
         self.original = microdata.take(np.flatnonzero(group >= 0)).table()
         self.declared = Declared.model_construct(
-            columns=self.columns, form=shape(form), rows=COUNTS, strata=()
+            columns=self.columns,
+            form=shape(form),
+            rows=COUNTS,
+            strata=(),
+            versions="disjoint",
         )
         linked = [tuple(names[:2])] if chance.random() < 0.3 else []
         self.tables = FORMS[form].publish(

@@ -39,6 +39,11 @@ class WayCase:
         """The name of the way."""
         return self.declared.form.shows
 
+    @property
+    def name(self) -> str:
+        """The form, and whether versions are composed."""
+        return f"{'composed ' * self.declared.composed}{self.declared.form.method}"
+
 
 class WayLaws:
     """The laws, of each `case`."""

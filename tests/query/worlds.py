@@ -43,6 +43,7 @@ def declare(form: str = "permuted", **columns: DeclaredColumn) -> Declared:
         columns={name.replace("_", "-"): c for name, c in columns.items()},
         form=shape(form),
         rows=COUNTS,
+        versions="disjoint",
     )
 
 

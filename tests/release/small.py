@@ -9,7 +9,7 @@ import yaml
 
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.publication.line import Published
+from sfumato.tasks.publication.publish import Published
 from tests.lines import prepare, publish_prepared
 
 SPEC = {

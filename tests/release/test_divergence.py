@@ -23,7 +23,7 @@ from tests.query.worlds import column, shape
 def declare(form, names):
     columns = {name: column("quasi-identifier", "string", nulls=True) for name in names}
     columns["s"] = column("sensitive", "integer")
-    return Declared.model_construct(columns=columns, form=shape(form))
+    return Declared.model_construct(columns=columns, form=shape(form), versions="disjoint")
 
 
 def table_of(rows):

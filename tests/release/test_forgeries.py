@@ -106,6 +106,13 @@ def test_a_file_added(forged, name, resealed):
         check(forged)
 
 
+@pytest.mark.parametrize("name", ["extra", "data/extra", "sql/extra/nested"])
+def test_an_empty_directory_added(forged, name):
+    (forged / name).mkdir(parents=True)
+    with pytest.raises(PromiseError, match="does not belong"):
+        check(forged)
+
+
 def test_a_link_added(forged):
     (forged / "data" / "extra").symlink_to(forged / "data")
     with pytest.raises(PromiseError, match="regular file"):

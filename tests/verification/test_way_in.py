@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 from decimal import Decimal
+from importlib.metadata import version
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -187,6 +188,13 @@ def test_a_file_more_or_less_is_refused(release, reader):
         WayIn(reader).open(release)
 
 
+def test_an_empty_directory_more_is_refused(release, reader):
+    WayIn(reader, check=check).open(release)
+    (release / "data" / "more").mkdir()
+    with pytest.raises(PromiseError, match="does not belong"):
+        WayIn(reader).open(release)
+
+
 def test_links_are_refused(release, reader, tmp_path):
     (release / "data").rename(tmp_path / "elsewhere")
     (release / "data").symlink_to(tmp_path / "elsewhere")
@@ -277,6 +285,19 @@ class TestTheRecord:
     def test_one_that_cannot_be_read_is_ignored(self, record, release, reader, content):
         record.write_text(content)
         assert not WayIn(reader).open(release).verified
+
+    @pytest.mark.parametrize("software", ["0.0.1", None])
+    def test_what_other_software_found_is_found_again(
+        self, record, release, reader, hashed, software
+    ):
+        content = json.loads(record.read_text())
+        assert content.pop("software") == version("sfumato")
+        record.write_text(json.dumps({**content, **({"software": software} if software else {})}))
+        hashed.clear()
+        assert not WayIn(reader).open(release).verified
+        assert hashed
+        assert WayIn(reader, check=check).open(release).verified
+        assert WayIn(reader).open(release).verified
 
     def test_it_is_not_another_directorys(self, record, release, reader, tmp_path):
         shutil.copytree(release, tmp_path / "copied")

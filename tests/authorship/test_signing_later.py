@@ -1,0 +1,205 @@
+"""A version that stands is signed afterwards, where this line's private state published it."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from sfumato.flows.cli.main import run
+from sfumato.tasks.authorship.secret import PASSPHRASE
+from sfumato.tasks.declaration.opened import SIGNATURE
+from sfumato.tasks.publication.publish import withdraw
+from tests.corpus.lines import frozen_lines
+from tests.release.small import SPEC, people
+
+
+@pytest.fixture
+def call(capsys):
+    def called(*arguments):
+        code = run([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return called
+
+
+@pytest.fixture(autouse=True)
+def publisher(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    monkeypatch.setenv(PASSPHRASE, "correct horse")
+
+
+@pytest.fixture
+def unsigned(small, call):
+    """A version that was published unsigned, and two keys."""
+    assert call("keys", "generate", "town")[0] == 0
+    assert call("keys", "generate", "next")[0] == 0
+    return small.publish("one").directory
+
+
+def files(release):
+    return {
+        path.relative_to(release).as_posix(): (path.read_bytes(), path.stat().st_mode & 0o777)
+        for path in release.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_an_unsigned_version_is_signed(call, unsigned):
+    before = files(unsigned)
+    code, out, _ = call("keys", "sign", "town", unsigned)
+    assert (code, "is signed by town (" in out) == (0, True)
+    after = files(unsigned)
+    assert after.pop(SIGNATURE)[1] == 0o444
+    assert after == before
+    assert call("keys", "trust", unsigned.parent)[0] == 0
+    code, out, _ = call("check", unsigned)
+    assert (code, "signed by town" in out, "not told" in out) == (0, True, False)
+    assert not list(unsigned.parent.glob(".*.tmp"))
+
+
+def test_it_is_signed_once(call, unsigned):
+    call("keys", "sign", "town", unsigned)
+    before = files(unsigned)
+    code, out, _ = call("keys", "sign", "town", unsigned)
+    assert (code, "was signed already" in out) == (0, True)
+    assert files(unsigned) == before
+
+
+def test_the_key_that_took_its_place_signs_it_anew(call, unsigned):
+    call("keys", "sign", "town", unsigned)
+    code, _, said = call("keys", "sign", "next", unsigned)
+    assert (code, "did not take the place of town" in said) == (2, True)
+    call("keys", "rotate", "town", "next", unsigned.parent)
+    assert call("keys", "sign", "next", unsigned)[0] == 0
+    assert "signed by next (" in call("check", unsigned)[1]
+    code, _, said = call("keys", "sign", "town", unsigned)
+    assert (code, "another key took its place" in said) == (2, True)
+
+
+def test_after_a_revocation_another_key_signs_it(call, unsigned):
+    call("keys", "sign", "town", unsigned)
+    call("keys", "revoke", "town", unsigned.parent)
+    assert call("check", unsigned)[0] == 3
+    code, _, said = call("keys", "sign", "town", unsigned)
+    assert (code, "was revoked" in said) == (2, True)
+    assert call("keys", "sign", "next", unsigned)[0] == 0
+    assert call("check", unsigned)[0] == 0
+
+
+def other_work_directory(release, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    shutil.copytree(tmp_path / "work" / "keys", tmp_path / "elsewhere" / "keys")
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "elsewhere"))
+
+
+def other_line(release, tmp_path, monkeypatch):
+    """The state of another line of that name."""
+    other_work_directory(release, tmp_path, monkeypatch)
+    shutil.copytree(tmp_path / "work" / "wages", tmp_path / "elsewhere" / "wages")
+    (tmp_path / "elsewhere" / "wages" / "key").write_bytes(os.urandom(32))
+
+
+def old_state(release, tmp_path, monkeypatch):
+    place = tmp_path / "work" / "wages" / "state.json"
+    place.write_text(json.dumps({**json.loads(place.read_bytes()), "counter": 0}))
+
+
+def unknown_number(release, tmp_path, monkeypatch):
+    place = tmp_path / "work" / "wages" / "state.json"
+    place.write_text(json.dumps({**json.loads(place.read_bytes()), "versions": {}}))
+
+
+def other_digest(release, tmp_path, monkeypatch):
+    """Somebody's release in the place of the version."""
+    place = tmp_path / "work" / "wages" / "state.json"
+    state = json.loads(place.read_bytes())
+    state["versions"]["0001"]["digest"] = "0" * 64
+    place.write_text(json.dumps(state))
+
+
+def other_record(release, tmp_path, monkeypatch):
+    place = release.parent / "releases.json"
+    record = json.loads(place.read_bytes())
+    record["versions"]["0001"]["digest"] = "0" * 64
+    place.write_text(json.dumps(record))
+
+
+def other_manifest(release, tmp_path, monkeypatch):
+    """A manifest whose digest is its own, but not the published one."""
+    place = release / "datapackage.json"
+    place.chmod(0o644)
+    document = json.loads(place.read_bytes())
+    document["sfumato"]["digest"] = "0" * 64
+    place.write_text(json.dumps(document))
+
+
+def changed_table(release, tmp_path, monkeypatch):
+    place = release / "data" / "microdata.csv"
+    place.chmod(0o644)
+    place.write_text(place.read_text() + "1,2,3\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        other_work_directory,
+        other_line,
+        old_state,
+        unknown_number,
+        other_digest,
+        other_record,
+        other_manifest,
+        changed_table,
+    ],
+)
+def test_what_this_state_did_not_publish_as_it_stands_is_not_signed(
+    call, unsigned, change, tmp_path, monkeypatch
+):
+    change(unsigned, tmp_path, monkeypatch)
+    code, out, said = call("keys", "sign", "town", unsigned)
+    assert (code, out, len(said.splitlines())) == (3, "", 1)
+    assert not (unsigned / SIGNATURE).exists()
+    assert not (unsigned.parent / "keys.json").exists()
+
+
+def test_a_withdrawn_version_is_not_signed(call, unsigned, small):
+    withdraw(small.plan().line, "0001")
+    code, _, said = call("keys", "sign", "town", unsigned)
+    assert (code, "was withdrawn" in said) == (3, True)
+
+
+def test_a_wrong_signature_is_told_not_replaced(call, unsigned):
+    (unsigned / SIGNATURE).write_text("{}")
+    assert call("keys", "sign", "town", unsigned)[0] == 3
+    assert (unsigned / SIGNATURE).read_text() == "{}"
+
+
+def test_a_key_that_cannot_be_opened(call, unsigned, monkeypatch):
+    assert call("keys", "sign", "third", unsigned)[0] == 2
+    monkeypatch.setenv(PASSPHRASE, "wrong")
+    code, _, said = call("keys", "sign", "town", unsigned)
+    assert (code, PASSPHRASE in said) == (2, True)
+    assert call("keys", "sign", "town", unsigned.parent)[0] == 2
+
+
+def test_a_version_of_the_first_format_is_signed(call, tmp_path, monkeypatch):
+    frozen = next(line for line in frozen_lines() if line.folder.name == "format-0")
+    copy = frozen.copy(tmp_path)
+    monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
+    assert call("keys", "generate", "town")[0] == 0
+    assert call("keys", "sign", "town", copy.public / "0001", copy.public / "0002")[0] == 0
+    assert "signed by town" in call("check", copy.public / "0001")[1]
+
+
+def test_a_signed_line_goes_on(call, unsigned, small):
+    call("keys", "sign", "town", unsigned)
+    publish = {**SPEC["publish"], "signed-by": "town"}
+    small.write(people(), publish=publish)
+    again = small.publish("again")
+    assert (again.existed, again.directory) == (True, unsigned)
+    small.write(people(first=100, seed=2), publish=publish)
+    assert "signed by town" in call("check", small.publish("two").directory)[1]

@@ -1,0 +1,85 @@
+"""An upgrade, rehearsed as the guide says it: from the first format, with a backup, and back."""
+
+import json
+import shutil
+
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.flows.cli.main import run
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.versions import read_record
+from tests.corpus.lines import CONTINUED, VERSIONS, frozen_lines
+
+OLDEST = [line for line in frozen_lines() if line.folder.name == "format-0"]
+
+
+@pytest.fixture(params=OLDEST, ids=lambda line: line.form)
+def line(request, tmp_path, monkeypatch):
+    copy = request.param.copy(tmp_path)
+    monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
+    return copy
+
+
+@pytest.fixture
+def call(line, capsys):
+    def called(*arguments):
+        code = run([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return called
+
+
+@pytest.fixture
+def stands(line, tmp_path):
+    """Whether every version is found again by its source and spec, and nothing is drawn."""
+    tried = iter(range(9))
+
+    def found(*versions):
+        for number, source in versions:
+            again = line.run(source, tmp_path / f"try-{next(tried)}", seeded_keys(99))
+            assert (again.existed, again.directory.name) == (True, number)
+
+    return found
+
+
+def test_a_line_of_the_first_format_is_upgraded(line, call, stands, tmp_path):
+    spec = line.folder / f"{line.form}.yaml"
+    state, record = (line.private / "state.json"), (line.public / "releases.json")
+    before = {"state": state.read_bytes(), "releases": record.read_bytes()}
+    assert "format" not in json.loads(before["state"])
+
+    # A backup before; the state is lost, and put back.
+    assert call("line", "backup", spec, tmp_path / "before")[0] == 0
+    shutil.rmtree(line.private)
+    with pytest.raises(PromiseError, match="not known here"):
+        line.run("first", tmp_path / "lost", seeded_keys(1))
+    shutil.rmtree(line.private)
+    assert call("line", "restore", spec, tmp_path / "before")[0] == 0
+
+    # What stands is recognised, checked and asked, and is no change of the state.
+    stands(*VERSIONS.items())
+    for number in VERSIONS:
+        assert call("check", line.public / number)[0] == 0
+        code, out, _ = call("query", line.public / number, line.queries[0], "--format", "json")
+        expected = {**line.answers[number][0], "verified": True}
+        assert (code, json.loads(out)) == (0, expected)
+    assert (state.read_bytes(), record.read_bytes()) == (before["state"], before["releases"])
+
+    # The line goes on; an older backup than that is refused.
+    assert line.run(CONTINUED, tmp_path / "next", seeded_keys(3)).directory.name == "0003"
+    assert (read_state(line.private).counter, read_record(line.public).counter) == (1, 1)
+    code, _, said = call("line", "restore", spec, tmp_path / "before")
+    assert (code, "is older than the line" in said) == (3, True)
+
+    # A backup after, and a state lost once more.
+    assert call("line", "backup", spec, tmp_path / "after")[0] == 0
+    shutil.rmtree(line.private)
+    assert call("line", "restore", spec, tmp_path / "after")[0] == 0
+    stands(*VERSIONS.items(), ("0003", CONTINUED))
+
+    # The way back: what older software wrote is kept as it was.
+    assert (line.private / "state.format-0.json").read_bytes() == before["state"]
+    assert (line.private / "releases.format-0.json").read_bytes() == before["releases"]

@@ -1,0 +1,56 @@
+"""Rows of people who are gone count for values, and not for k."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import merge
+from sfumato.expectations.groups.frames import from_frame, to_frame
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+
+ROWS = [("g", 1), ("g", 2), ("g", 3), ("g", 4), ("h", 1), ("h", 2)]
+
+
+@pytest.fixture
+def seen(groups_of):
+    return replace(groups_of(ROWS), live=np.array([3, 2]))
+
+
+def test_all_rows_are_live_where_nothing_else_is_said(groups_of):
+    groups = groups_of(ROWS)
+    assert groups.live.tolist() == groups.sizes.tolist() == [4, 2]
+
+
+def test_k_is_counted_of_live_rows(seen):
+    assert KAnonymity(k=1).check(seen).observed == {"k": 2}
+    assert KAnonymity(k=3).failing(seen).tolist() == [False, True]
+    assert KAnonymity(k=4).failing(seen).tolist() == [True, True]
+
+
+def test_a_share_is_one_of_all_rows(seen):
+    assert AlphaK(alpha=Decimal("0.25"), k=1).failing(seen).tolist() == [False, True]
+    assert AlphaK(alpha=Decimal("0.5"), k=3).failing(seen).tolist() == [False, True]
+    assert AlphaK(alpha=Decimal("0.5"), k=4).check(seen).failing == 2
+
+
+def test_values_of_those_who_are_gone_are_values(seen):
+    assert DistinctLDiversity(l=4).failing(seen).tolist() == [False, True]
+    assert EntropyLDiversity(l=4).failing(seen).tolist() == [False, True]
+
+
+def test_live_rows_are_merged_and_written(seen):
+    assert merge(seen, np.array([0, 0])).live.tolist() == [5]
+    read = from_frame(to_frame(seen))
+    assert (read.sizes.tolist(), read.live.tolist()) == ([4, 2], [3, 2])
+
+
+def test_live_rows_of_some_groups_are_refused(seen):
+    frame = to_frame(seen)
+    short = frame[~((frame["part"] == "live") & (frame["group"] == 1))]
+    with pytest.raises(PromiseError, match="stand for people"):
+        from_frame(short)

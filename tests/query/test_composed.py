@@ -1,0 +1,197 @@
+"""Composed releases of exact rows: bounds are the extremes over every world."""
+
+import itertools
+import random
+from collections import Counter
+
+import pytest
+
+from sfumato.tasks.query.ask import answer_on, ask, engine
+from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.sql.session import fetch, session
+from tests.query.composed import (
+    ALL,
+    FUNCTIONS,
+    attained,
+    combined,
+    composed,
+    ends,
+    published,
+    random_columns,
+    random_groups,
+    values_of,
+)
+from tests.query.dialect_laws import agree, returned
+from tests.query.test_subdomains import SMALL, outcomes
+from tests.query.worlds import (
+    HAVINGS,
+    answers_on,
+    column,
+    declare,
+    in_every_world,
+    shape,
+)
+
+
+def small(form):
+    """Two sensitive columns beside exact quasi-identifiers."""
+    declared = declare(
+        form["method"],
+        age=column("quasi-identifier", "integer"),
+        sex=column("quasi-identifier", "string", nulls=True),
+        loss=column("sensitive", "integer"),
+        word=column("sensitive", "string"),
+    )
+    return composed(declared.model_copy(update={"form": shape(**form)}))
+
+
+EXACT = [
+    {"method": form, "sensitive": sensitive}
+    for form in ("permuted", "split")
+    for sensitive in ("together", "independent")
+]
+CONDITIONS = {
+    "": (lambda _: True, lambda _: True),
+    "loss > 0": (lambda loss: loss > 0, lambda _: True),
+    "loss IN (-2, 1, 3)": (lambda loss: loss in (-2, 1, 3), lambda _: True),
+    "word = 'a'": (lambda _: True, lambda word: word == "a"),
+    "loss <= 1 AND word = 'b'": (lambda loss: loss <= 1, lambda word: word == "b"),
+}
+
+
+def rows_of(tables):
+    """The rows of people in each group."""
+    found = {}
+    for row in next(tables[name] for name in ("qit", "microdata") if name in tables).to_pylist():
+        found.setdefault(row["group_id"], []).append(row)
+    return found
+
+
+def worlds_of(tables, group, people, together):
+    """Every way in which a group's people have its values: a loss and a word each."""
+    if together:
+        shown = values_of(tables, group, ["loss", "word"])
+        yield from set(itertools.permutations(shown, people))
+        return
+    ways = (
+        set(itertools.permutations(values_of(tables, group, [name]), people))
+        for name in ("loss", "word")
+    )
+    for losses, words in itertools.product(*ways):
+        yield [(a, b) for (a,), (b,) in zip(losses, words, strict=True)]
+
+
+def outcomes_of(tables, selected, where, together):
+    """The losses that a question means in every world."""
+    of_loss, of_word = CONDITIONS[where]
+    return combined(
+        {
+            tuple(
+                sorted(
+                    loss
+                    for row, (loss, word) in zip(rows, world, strict=True)
+                    if selected(row) and of_loss(loss) and of_word(word)
+                )
+            )
+            for world in worlds_of(tables, group, len(rows), together)
+        }
+        for group, rows in rows_of(tables).items()
+    )
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+@pytest.mark.parametrize("form", EXACT, ids=lambda form: "-".join(form.values()))
+def test_exact_rows(form, where):
+    declared, together, gone = small(form), form["sensitive"] == "together", 0
+    of_loss, of_word = CONDITIONS[where]
+    for seed in range(4):
+        rng = random.Random(f"{where} {seed}")
+        group, kind = random_groups(rng, largest=4 if together else 3)
+        columns = random_columns(rng, len(group))
+        people = [dict(zip(columns, of, strict=True)) for of in zip(*columns.values(), strict=True)]
+        people = [row for row, of in zip(people, kind, strict=True) if not of]
+        tables = published(declared, columns, group, kind, seed)
+        gone += sum(kind)
+        parts = [f"age < {{}}{f' AND {where}' if where else ''}".format(age) for age in (1, 2, 3)]
+        queries = [f"SELECT {ALL} FROM microdata WHERE {part}" for part in parts]
+        for age, answer in enumerate(answers_on(tables, declared, queries), 1):
+            (row,) = answer.rows
+            worlds = outcomes_of(tables, lambda row, age=age: row["age"] < age, where, together)
+            true = (
+                of["loss"]
+                for of in people
+                if of["age"] < age and of_loss(of["loss"]) and of_word(of["word"])
+            )
+            assert tuple(sorted(true)) in worlds
+            attained(row, worlds, FUNCTIONS[:-1])
+            least = ends(worlds)["stddev"][0]
+            if not where and least is not None:
+                assert float(row["stddev(loss)"].lower) ** 2 == pytest.approx(float(least))
+            assert where or row["count(loss)"].lower == row["count(loss)"].upper
+    assert gone
+
+
+@pytest.mark.parametrize("form", EXACT, ids=lambda form: "-".join(form.values()))
+@pytest.mark.parametrize("group_by", ["", "sex"])
+def test_certain_rows_of_exact_rows(form, group_by):
+    declared, together = small(form), form["sensitive"] == "together"
+    names, where, met = [group_by] if group_by else [], "loss IN (-2, 1, 3)", Counter()
+    query = f"SELECT {', '.join([*names, 'MIN(loss) AS least'])} FROM microdata WHERE {where}"
+    query += " GROUP BY sex" if names else ""
+    for seed in (2, 3):
+        rng = random.Random(f"certain {seed}")
+        group, kind = random_groups(rng, largest=3)
+        tables = published(declared, random_columns(rng, len(group)), group, kind, seed)
+        people = itertools.chain(*rows_of(tables).values())
+        cells = {tuple(row[name] for name in names) for row in people}
+        worlds = {
+            cell: outcomes_of(
+                tables,
+                lambda row, cell=cell: tuple(row[name] for name in names) == cell,
+                where,
+                together,
+            )
+            for cell in cells
+        }
+        with engine(tables, declared) as asking, session(tables) as connection:
+            for having in HAVINGS:
+                asked_for = f"{query} HAVING {having}"
+                question = read_question(asked_for, declared)
+                answer = ask(asking, declared, question)
+                met += in_every_world(answer, names, having, worlds)
+                for reading in ("possible", "certain"):
+                    tree = rewrite(asked_for, declared, reading).tree
+                    expected = returned(question, answer, reading)
+                    agree(fetch(connection, tree), expected, (asked_for, reading))
+    assert met["certain"]
+
+
+RANGES = composed(SMALL)
+
+
+@pytest.mark.parametrize("where", ["", "loss > 0", "loss IN (-2, 1, 3)"])
+def test_subdomains(where):
+    holds = CONDITIONS[where][0]
+    for seed in range(4):
+        rng = random.Random(f"ranges {seed}")
+        group, kind = random_groups(rng)
+        columns = random_columns(rng, len(group))
+        tables = published(RANGES, columns, group, kind)
+        domain = sorted(set(columns["loss"]))
+        copies = {}
+        for row in tables["st"].to_pylist():
+            within = tuple(v for v in domain if row["lower"] <= v <= row["upper"])
+            copies.setdefault(row["group_id"], []).extend([within] * row["count"])
+        parts = [f"age < {age}{f' AND {where}' if where else ''}" for age in (1, 3)]
+        queries = [f"SELECT {ALL} FROM microdata WHERE {part}" for part in parts]
+        with session(tables) as connection:
+            for age, query, answer in zip(
+                (1, 3), queries, answers_on(tables, RANGES, queries), strict=True
+            ):
+                hits = Counter(r["group_id"] for r in tables["qit"].to_pylist() if r["age"] < age)
+                attained(answer.rows[0], outcomes(copies, hits, holds), FUNCTIONS[:-1])
+                counted = f"SELECT COUNT(*), MIN(loss), SUM(loss){query[query.index(' FROM') :]}"
+                question = read_question(counted, RANGES)
+                expected = returned(question, answer_on(tables, RANGES, counted), "possible")
+                agree(fetch(connection, rewrite(counted, RANGES).tree), expected, counted)

@@ -1,0 +1,174 @@
+"""Composed releases of labels: bounds are the extremes over every world."""
+
+import itertools
+import random
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.forms.recoded.labels import admits
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.query.ask import answer_on
+from tests.query.composed import (
+    AGES,
+    ALL,
+    FUNCTIONS,
+    SEXES,
+    attained,
+    combined,
+    composed,
+    published,
+    random_columns,
+    random_groups,
+)
+from tests.query.test_recoded import KINDS
+from tests.query.worlds import (
+    HAVINGS,
+    answers_on,
+    column,
+    declare,
+    in_every_world,
+    shape,
+)
+
+PETS = declare(
+    "generalized",
+    age=column("quasi-identifier", "integer"),
+    sex=column("quasi-identifier", "string", nulls=True),
+    kind=column("quasi-identifier", "string", hierarchy=KINDS),
+    loss=column("sensitive", "integer"),
+    word=column("insensitive", "string"),
+)
+LABELS = [
+    ("TRUE", lambda r: True),
+    ("age <= 1", lambda r: r["age"] <= 1),
+    ("age < 99", lambda r: True),
+    ("sex = 'f' AND loss > 0", lambda r: r["sex"] == "f" and r["loss"] > 0),
+    ("loss > 0", lambda r: r["loss"] > 0),
+    ("loss > 0 OR age = 1", lambda r: r["loss"] > 0 or r["age"] == 1),
+    ("word = 'a' OR sex = 'm'", lambda r: r["word"] == "a" or r["sex"] == "m"),
+    ("NOT kind = 'cat'", lambda r: r["kind"] != "cat"),
+]
+
+
+UNIVERSE = {"age": AGES, "sex": SEXES, "kind": ["cat", "dog", "wolf"]}
+
+
+def hidden(row):
+    """The rows that a row of labels may be, where it is somebody's."""
+    behind = [
+        [value for value in values if admits(readers("generalized")[name](row[name]), value)]
+        for name, values in UNIVERSE.items()
+    ]
+    for values in itertools.product(*behind):
+        yield row | dict(zip(UNIVERSE, values, strict=True))
+
+
+@cache
+def readers(method):
+    """The readers of the labels of a form."""
+    of = reader_for(FORMS[method])
+    return {name: of(name, PETS.columns[name]) for name in UNIVERSE}
+
+
+def outcomes_of_labels(tables, holds):
+    """The losses that a question means in every world."""
+    live = dict(
+        zip(*(tables["lineage"][of].to_pylist() for of in ("group_id", "rows")), strict=True)
+    )
+    shown = {}
+    for row in tables["microdata"].to_pylist():
+        meant = {(row["loss"],) if holds(of) else () for of in hidden(row)}
+        shown.setdefault(row["group_id"], []).append(meant)
+    return combined(
+        {
+            tuple(sorted(itertools.chain(*world)))
+            for people in itertools.combinations(rows, live[group])
+            for world in itertools.product(*people)
+        }
+        for group, rows in shown.items()
+    )
+
+
+def labelled(seed, form="generalized"):
+    """A release of labels, and its rows with what was behind."""
+    declared, rng = composed(PETS.model_copy(update={"form": shape(form)})), random.Random(seed)
+    group, kind = random_groups(rng, largest=5)
+    columns = random_columns(rng, len(group), kind=["cat", "dog", "wolf"])
+    people = [
+        {name: of[i] for name, of in columns.items()} for i in range(len(group)) if not kind[i]
+    ]
+    return declared, published(declared, columns, group, kind), people
+
+
+@pytest.mark.parametrize(("where", "holds"), LABELS)
+def test_labels(where, holds):
+    apart = 0
+    for seed in range(8):
+        declared, tables, people = labelled(f"labels {seed}")
+        query = f"SELECT {ALL} FROM microdata WHERE {where}"
+        (row,) = answer_on(tables, declared, query).rows
+        outcomes = outcomes_of_labels(tables, holds)
+        assert tuple(sorted(of["loss"] for of in people if holds(of))) in outcomes
+        attained(row, outcomes, FUNCTIONS[:-1])
+        bounds = row["count(loss)"]
+        if where in ("TRUE", "age < 99"):
+            assert bounds.lower == bounds.upper == bounds.estimate == len(people)
+        apart += bounds.lower < bounds.upper
+    assert bool(apart) == (where not in ("TRUE", "age < 99"))
+
+
+@pytest.mark.parametrize("names", [["age"], ["sex"], ["word"], ["kind", "word"]])
+def test_cells_of_labels(names):
+    for seed in range(6):
+        declared, tables, _ = labelled(f"cells {seed}")
+        keys = ", ".join(names)
+        query = f"SELECT {keys}, {ALL} FROM microdata WHERE age < 2 GROUP BY {keys}"
+        found = {tuple(r[n] for n in names): r for r in answer_on(tables, declared, query).rows}
+        rows = tables["microdata"].to_pylist()
+        possible = {
+            tuple(of[n] for n in names) for row in rows for of in hidden(row) if of["age"] < 2
+        }
+        assert set(found) == possible
+        for cell, row in found.items():
+            outcomes = outcomes_of_labels(
+                tables,
+                lambda of, cell=cell: of["age"] < 2 and tuple(of[n] for n in names) == cell,
+            )
+            attained(row, outcomes, FUNCTIONS[:-1])
+
+
+@pytest.mark.parametrize("names", [[], ["sex"], ["word"]])
+def test_certain_rows_of_labels(names):
+    met = Counter()
+    query = f"SELECT {', '.join([*names, 'MIN(loss) AS least'])} FROM microdata WHERE age < 3"
+    query += f" GROUP BY {', '.join(names)}" if names else ""
+    for seed in range(5):
+        declared, tables, _ = labelled(f"certain {seed}")
+        rows = tables["microdata"].to_pylist()
+        cells = {tuple(of[n] for n in names) for row in rows for of in hidden(row)}
+        worlds = {
+            cell: outcomes_of_labels(
+                tables,
+                lambda of, cell=cell: tuple(of[n] for n in names) == cell,
+            )
+            for cell in cells
+        }
+        worlds = {cell: of for cell, of in worlds.items() if not names or of != {()}}
+        queries = [f"{query} HAVING {having}" for having in HAVINGS]
+        for having, answer in zip(HAVINGS, answers_on(tables, declared, queries), strict=True):
+            met += in_every_world(answer, names, having, worlds)
+    assert met["certain"]
+
+
+def test_stars():
+    for seed in range(6):
+        declared, tables, people = labelled(f"stars {seed}", "suppressed")
+        query = "SELECT COUNT(*) AS n, SUM(loss) AS s FROM microdata WHERE age <= 1"
+        (row,) = answer_on(tables, declared, query).rows
+        meant = [of["loss"] for of in people if of["age"] <= 1]
+        assert row["n"].lower <= len(meant) <= row["n"].upper <= len(people)
+        if meant:
+            assert row["s"].lower <= sum(meant) <= row["s"].upper

@@ -1,0 +1,146 @@
+"""The page of a version that was made to be combined with others of its line."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.tasks.declaration.assessment import SeenGroups
+from sfumato.tasks.declaration.utility import utility
+from sfumato.tasks.forms.composed.lineage import LineageTotals
+from sfumato.tasks.report.asking import pandas_snippet
+from sfumato.tasks.report.page import PageContent, PublishedFile
+from sfumato.tasks.report.utility import utility_lines
+from tests.query.composed import published
+from tests.report.content import declared
+from tests.report.test_page import read
+
+COLUMNS = {
+    "age": {"role": "quasi-identifier", "type": "integer"},
+    "sex": {"role": "quasi-identifier", "type": "string"},
+    "loss": {"role": "sensitive", "type": "integer"},
+}
+PEOPLE = {"age": [1, 1, 1, 5, 6, 7], "sex": list("fmfffm"), "loss": [1, 2, 3, 3, -1, 2]}
+FORMS = ["permuted", "split", "ambiguous", "redistributed", "generalized", "suppressed"]
+
+
+def release(method, kind=(0, 0, 1, 0, 0, 1), **versions):
+    """A declared release from which some have left, and its tables."""
+    left, ranges = sum(kind), method == "redistributed"
+    about = declared(
+        6 - left,
+        columns=COLUMNS,
+        unit="identifier",
+        versions={"rule": "composed", **versions},
+        promises=[],
+        partition={"method": "stratum" if ranges else "anatomy"},
+        form={"method": method, **({"fakes": 9} if ranges else {})},
+        rows={
+            "read": 9 - left,
+            "dropped_by_filter": 0,
+            "dropped_for_nulls": 0,
+            "dropped_as_repeats": 0,
+            "suppressed": 0,
+            "published": 6 - left,
+            "fakes": left if ranges else 0,
+            "vacant": 0 if ranges else left,
+            "not_represented_versions": 3,
+        },
+    )
+    tables = published(about, PEOPLE, [0, 0, 0, 1, 1, 1], kind)
+    return about, {name: of for name, of in tables.items() if not name.startswith("help_")}
+
+
+def page_of(method, lineage=None, **more):
+    about, tables = release(method, **more)
+    groups = SeenGroups(about, tables).of_all()
+    files = tuple(PublishedFile(f"data/{name}.parquet", 1_000) for name in tables)
+    lost = utility(tables, about, groups.sizes)
+    return read(PageContent(about, (), groups, files, lost, lineage=lineage)).text
+
+
+@pytest.mark.parametrize("method", FORMS)
+def test_tells_what_versions_tell_together(method):
+    text = page_of(method)
+    assert "Versions were made to be combined. Whoever was in an earlier version" in text
+    assert "All versions together tell of nobody's loss more than the group does" in text
+    made_up = "are made up or " if method == "redistributed" else ""
+    assert f"Of the values shown, 33.3 in 100 {made_up}belong to people who have left" in text
+    assert "when somebody joined or left, and that somebody's value changed" in text
+    assert "from another version" not in text
+    assert "Versions may be combined" not in text
+    assert "no two versions of this release" not in text
+
+
+@pytest.mark.parametrize("method", FORMS)
+def test_accounts_for_people_and_for_what_they_left(method):
+    text, ranges = page_of(method), method == "redistributed"
+    assert "4 represented rows" in text
+    assert "Kept out because of earlier versions 3 Published 4" in text
+    assert f"Values of people who have left, still shown {0 if ranges else 2}" in text
+    assert (
+        f"made up besides (fakes){', those of people who have left among them 2' * ranges}" in text
+    )
+    assert "3 people whom earlier versions keep out" in text
+    assert "previous_group_id the group of the version before" in text
+    assert ("values of a group that fell to nobody" in text) == (method == "permuted")
+    smallest = (
+        "rows in the smallest group 2"
+        if ranges or method in FORMS[4:]
+        else "values in the smallest group 3"
+    )
+    assert smallest in text
+
+
+def test_a_first_version_has_nothing_vacant():
+    text = page_of("permuted", kind=(0,) * 6)
+    assert "All values shown belong to people who are here." in text
+    assert "rows in the smallest group 3" in text
+
+
+def test_says_where_values_are_those_of_the_first_version():
+    text = page_of("split", changes="as-first")
+    assert "Values are those of the first version that shows a person." in text
+    assert "somebody's value changed" not in text
+
+
+@pytest.mark.parametrize("method", FORMS)
+def test_the_snippet_runs(method, tmp_path, monkeypatch):
+    about, tables = release(method)
+    (tmp_path / "data").mkdir()
+    for name, table in tables.items():
+        pq.write_table(table, tmp_path / "data" / f"{name}.parquet")
+    monkeypatch.chdir(tmp_path)
+    known = {}
+    exec(pandas_snippet(about), known)
+    assert known["lineage"]["rows"].sum() == 4
+    if method == "permuted":
+        assert len(known["values"]) == 6
+
+
+@pytest.mark.parametrize("method", ["generalized", "suppressed"])
+def test_losses_are_those_of_people_who_are_here(method):
+    kind = (0, 0, 1, 0, 1, 1)
+    about, tables = release(method, kind=kind)
+    lost = utility(tables, about, SeenGroups(about, tables).of_all().sizes)
+    rows, people = tables["microdata"], tables["lineage"]["rows"].to_pylist()
+    kept = [
+        place
+        for place, of in enumerate(rows["group_id"].to_pylist())
+        if rows["group_id"].to_pylist()[:place].count(of) < people[of]
+    ]
+    alone = {"microdata": rows.take(pa.array(kept)).drop_columns(["group_id"])}
+    plain = about.model_copy(update={"versions": "disjoint"})
+    assert lost == utility(alone, plain, SeenGroups(plain, alone).of_all().sizes)
+    assert (lost.classes, lost.discernibility) == (2, 5)
+    assert utility_lines(lost, composed=True)[0].meaning == "told apart by their group_id"
+
+
+@pytest.mark.parametrize("method", FORMS)
+def test_says_what_changed_since_the_version_before(method):
+    changed = "What changed since the version before"
+    text = page_of(method, lineage=LineageTotals(continued=1_200, new=7, left=2))
+    section = text.split(changed)[1].split("How to ask")[0]
+    assert "Groups that go on from the version before 1,200" in section
+    assert "Groups of people who came since 7" in section
+    assert ("Groups that somebody has left 2" in section) == (method != "redistributed")
+    assert changed not in page_of(method)

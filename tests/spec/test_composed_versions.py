@@ -1,0 +1,78 @@
+"""What a spec may say of versions that are composed."""
+
+import pytest
+import yaml
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.plan import plan_run
+from sfumato.flows.spec import read_spec
+from tests.release.evolving import spec
+
+
+def read(folder, **changes):
+    path = folder / "spec.yaml"
+    document = {**spec("split", "line", folder), **changes}
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    (folder / "people.csv").write_text("id,age,zip,edu,job,hours\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("composed", {"rule": "composed"}),
+        ({"rule": "composed"}, {"rule": "composed", "vacancies": "keep", "changes": "withhold"}),
+        ({"rule": "composed", "cohort": 3}, {"rule": "composed", "retire": "1/4"}),
+        ("disjoint", {"rule": "disjoint"}),
+        ("accepted-risk", {"rule": "accepted-risk"}),
+    ],
+)
+def test_the_same_declaration_has_one_digest(tmp_path, monkeypatch, one, other):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    digests = {plan_run(read(tmp_path, versions=said)).terms.digest() for said in (one, other)}
+    assert len(digests) == 1
+
+
+def test_what_is_composed_is_another_declaration_of_a_later_format(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    composed = plan_run(read(tmp_path, versions="composed")).terms
+    first = plan_run(read(tmp_path, versions={"rule": "composed", "changes": "as-first"})).terms
+    disjoint = plan_run(read(tmp_path, versions="disjoint")).terms
+    assert len({composed.digest(), first.digest(), disjoint.digest()}) == 3
+    assert (composed.format, disjoint.format) == (2, 0)
+
+
+ROW = {"unit": "row", "columns": {"age": {"role": "quasi-identifier", "type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"versions": {"rule": "other"}}, "versions: is none of disjoint, accepted-risk, composed"),
+        ({"versions": {"rule": "disjoint", "cohort": 2}}, "versions: cohort: is an option of rule"),
+        ({"versions": {"rule": "composed", "cohort": 0}}, "versions.cohort"),
+        ({"versions": {"rule": "composed", "retire": 2}}, "versions.retire"),
+        ({"versions": {"rule": "composed", "vacancies": "none"}}, "versions.vacancies"),
+        ({"versions": {"rule": "composed", "share": "1/3"}}, "versions.share: is of the presence"),
+        ({"versions": {"rule": "composed", "share": "2"}}, "versions.share"),
+        ({"versions": {"rule": "composed", "shares": 1}}, "versions.shares"),
+        ({"remember": "units"}, "remember: units forgets who is in which group"),
+        ({"name": "people"}, "name: people is the directory of what is known of people"),
+        (
+            {"source": {"uri": "people.csv", "format": "csv", "where": "job = 'job 1'"}},
+            "source.where: asks about 'job'",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_path(tmp_path, changes, fault):
+    with pytest.raises(SpecError) as raised:
+        read_spec(read(tmp_path, **changes))
+    assert fault in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_rows_that_are_people_cannot_be_known_again(tmp_path):
+    columns = spec("split", "line", tmp_path)["columns"]
+    columns = {name: column for name, column in columns.items() if name != "id"}
+    with pytest.raises(SpecError, match="versions: composed needs to know people again"):
+        read_spec(read(tmp_path, columns=columns, unit="row"))
