@@ -113,6 +113,17 @@ def start(forks, prefect_api, tmp_path):
     return partial(start_apart, forks, prefect_api, tmp_path)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passphrases():
+    """Passphrases are stretched as little as can be; what users get is yielded."""
+    from sfumato.tasks.private import wrapping
+
+    cost = wrapping._COST
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wrapping, "_COST", 2)
+        yield cost
+
+
 Rows = Sequence[tuple[Hashable, Any]]
 
 

@@ -130,6 +130,9 @@ def _import_everything() -> None:
     import great_expectations  # noqa: F401 - imported to be there
     import prefect.main  # noqa: F401
 
+    import sfumato.flows.cli.main
+    import sfumato.flows.release  # noqa: F401
+
 
 def _require_one_thread() -> None:
     """A forked child has the one thread that forked: more would leave their locks held."""
