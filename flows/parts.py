@@ -12,6 +12,8 @@ from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, read_versions
+from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.partitions.of_line import GroupsOfLine
 from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
@@ -56,7 +58,14 @@ class SpecParts(StrictPart):
     nulls: NullPolicy = "refuse"
     columns: Annotated[dict[str, ColumnSpec], Field(min_length=1)]
     promises: Annotated[tuple[Promise, ...], Field(min_length=1)]
-    partition: PartitionChoice
+    grouping: Annotated[
+        PartitionChoice | None,
+        Field(alias="partition", description="who is grouped with whom"),
+    ] = None
+    groups: Annotated[
+        LineName | None,
+        Field(description="in place of a partition: a line of the same people, whose groups it is"),
+    ] = None
     form: FormChoice
     publish: Publish
     unit: Annotated[
@@ -94,6 +103,11 @@ class SpecParts(StrictPart):
         int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
     ] = 0
     evaluate: Evaluation = Evaluation()
+
+    @property
+    def partition(self) -> PartitionParameters:
+        """The partition, or the line whose groups stand in its place."""
+        return self.grouping or GroupsOfLine(line=str(self.groups))
 
     def named(self, *roles: Role) -> list[str]:
         """The columns that have one of these roles, in order."""

@@ -78,5 +78,14 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
     key = None if by is None else signing_key(work, by)
     accepts = spec.across_lines == "accepted-risk"
     run = overrides or Overrides()
-    line = Line(spec.name, place / spec.name, private, key, spec.people, accepts, run.as_of)
+    line = Line(
+        spec.name,
+        place / spec.name,
+        private,
+        signing_key=key,
+        people=spec.people,
+        accepts_lines=accepts,
+        as_of=run.as_of,
+        groups=spec.groups,
+    )
     return Plan(spec, spec.terms(base), base, line, run.others)

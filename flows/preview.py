@@ -78,7 +78,9 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
         whole = write_source(spec.source, spec.columns, plan.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
         kept = write_deidentified(ingested, plan.terms, plan.unit, line, run, spec.remember)
-        candidate = write_candidate(kept, plan.terms, run, operating_system, plan.continuing)
+        candidate = write_candidate(
+            kept, plan.terms, run, operating_system, plan.continuing, plan.line
+        )
         facts = read_note(candidate, "facts")
         rows = declaration(candidate).rows.model_dump(mode="json")
         return {"rows": rows, **{name: facts[name] for name in _OF_GROUPS if name in facts}}

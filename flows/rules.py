@@ -13,6 +13,7 @@ from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.microdata.filter import columns_asked
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.of_line import fault_of_groups
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import NUMBERS, ORDERED
@@ -114,11 +115,18 @@ def _combination(spec: SpecParts) -> None:
 
 
 def _form(spec: SpecParts) -> None:
+    if spec.groups is not None and (spec.form.declares or spec.form.shows == "columns"):
+        raise ValueError(
+            f"form: {spec.form.method} tells of groups what another line's do not: show them as "
+            "generalized, suppressed, permuted or split"
+        )
     if fault := spec.form.fault_in(spec):
         raise ValueError(fault)
 
 
 def _partition(spec: SpecParts) -> None:
+    if fault := fault_of_groups(spec, spec.grouping is not None):
+        raise ValueError(fault)
     need = spec.partition.needs
     if need and not any(isinstance(promise, need.models) for promise in spec.promises):
         raise ValueError(f"partition: {spec.partition.method} needs {need.words}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.tasks.candidates.followed import lasting_columns, partition_as_followed
 from sfumato.tasks.candidates.remember import publish_with_classes, slots_of
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Terms
@@ -15,6 +16,7 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.kinds import VACANT, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
 
@@ -61,7 +63,11 @@ class Anonymized:
 
 
 def anonymize_alone(
-    microdata: Microdata, names: np.ndarray | None, terms: Terms, randomness: Randomness
+    microdata: Microdata,
+    names: np.ndarray | None,
+    terms: Terms,
+    randomness: Randomness,
+    followed: FollowedLine | None = None,
 ) -> Anonymized:
     """Group the rows of a version that continues none.
 
@@ -70,13 +76,17 @@ def anonymize_alone(
         names: of each row's person (S16), None where nobody is remembered.
         terms: what is declared.
         randomness: what is drawn from.
+        followed: the line whose groups are shown, None where the partition makes them.
 
     Raises:
         PromiseError: where the partition cannot keep the promises.
     """
-    partition = PARTITIONS[terms.partition.method](
-        *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
-    )
+    if followed is None or names is None:
+        partition = PARTITIONS[terms.partition.method](
+            *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
+        )
+    else:
+        partition = partition_as_followed(microdata, names, followed, lasting_columns(terms))
     form, class_ = form_of(terms), partition.group
     if terms.recoded and names is not None:
         tables, class_ = publish_with_classes(form, microdata, partition, terms.form, randomness)
@@ -84,4 +94,5 @@ def anonymize_alone(
         tables = form.publish(microdata, partition, terms.form, randomness)
     slots = None if names is None else slots_of(names, microdata, class_)
     shown = partition.group >= 0
-    return Anonymized(microdata, partition, tables, shown, partition.suppressed, slots)
+    suppressed = partition.suppressed if followed is None else 0
+    return Anonymized(microdata, partition, tables, shown, suppressed, slots)

@@ -9,6 +9,12 @@ import pyarrow as pa
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.candidates.anonymized import Anonymized
+from sfumato.tasks.candidates.followed import (
+    counts_as_followed,
+    lasting_columns,
+    require_promises_kept,
+    slots_as_followed,
+)
 from sfumato.tasks.candidates.frozen_targets import with_frozen_targets
 from sfumato.tasks.candidates.newcomers import partition_of_newcomers
 from sfumato.tasks.declaration.terms import Terms
@@ -23,6 +29,7 @@ from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.continued.rows import Drawn
 from sfumato.tasks.partitions.continued.survivors import stack
 from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.kinds import LIVE, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
@@ -51,6 +58,7 @@ def anonymize_continued(
     terms: Terms,
     randomness: Randomness,
     continuing: Continuing,
+    followed: FollowedLine | None = None,
 ) -> Anonymized:
     """Continue a line's groups with the rows of a table.
 
@@ -60,13 +68,17 @@ def anonymize_continued(
         terms: what is declared.
         randomness: what is drawn from.
         continuing: the line, and how it goes on.
+        followed: the line whose groups it shows, None where it makes its own.
 
     Raises:
         PromiseError: where groups cannot go on, or what they were made of is not known here.
     """
-    state = read_state(continuing.line)
-    before = slots_so_far(continuing.line, state)
-    line, strata = _line(table, names, terms, before, erased_names(continuing.line))
+    state, erased = read_state(continuing.line), erased_names(continuing.line)
+    before = slots = slots_so_far(continuing.line, state)
+    if followed is not None:
+        slots = slots_as_followed(table, names, before, followed, lasting_columns(terms), erased)
+        require_promises_kept(slots, before, terms.promises, followed.name)
+    line, strata = _line(table, names, terms, slots, erased)
     evolved = evolve(
         line,
         _shape(terms),
@@ -85,7 +97,7 @@ def anonymize_continued(
         shown=evolved.shown,
         suppressed=int(evolved.suppressed.sum()),
         slots=_with_ids(drawn, ids),
-        counts=evolved.counts,
+        counts=counts_as_followed(evolved, names, before) if followed else evolved.counts,
         predecessor=last_composed(state),
         made_after=last_digest(state),
     )

@@ -19,6 +19,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.continued.cohort import Grouping
 from sfumato.tasks.partitions.continued.parameters import ComposedVersions
+from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private.people.groups import groups_ever
@@ -30,7 +31,12 @@ _PLACES = 30  # of a share of presence, which is rounded down
 def partition_of_newcomers(
     terms: Terms, strata: Sequence[str], slots: SlotMap, randomness: Randomness
 ) -> Grouping:
-    """The partition of newcomers, beside the slots that the line has."""
+    """The partition of newcomers, beside the slots that the line has.
+
+    Where groups are another line's there is none: newcomers wait for that line.
+    """
+    if line_of(terms.partition) is not None:
+        return _everybody_waits
     partition = PARTITIONS[terms.partition.method]
 
     def group(cohort: Microdata) -> Partition:
@@ -40,6 +46,10 @@ def partition_of_newcomers(
         return partition(cohort, strata, promises, terms.partition, randomness)
 
     return group
+
+
+def _everybody_waits(_newcomers: Microdata) -> Partition:
+    raise PromiseError("groups: who is in no group of the other line waits")
 
 
 def _left_of(promise: PrivacyModel, terms: Terms, slots: SlotMap) -> PrivacyModel:

@@ -27,6 +27,7 @@ Remember = Literal["map", "units"]
 """What a line knows of people: who stands in which group, or only who was in a version."""
 
 _MAP, _NAMES, _AFTER = "map.parquet", "names.npy", "made-after.json"
+_FOLLOWED = "map-followed.json"
 
 
 def write_names(stage: Path, names: np.ndarray) -> None:
@@ -65,6 +66,17 @@ def write_version_before(stage: Path, digest: str | None) -> None:
 def version_before(stage: Path) -> str | None:
     """The digest of that version, None where there was none."""
     place = stage / _AFTER
+    return json.loads(place.read_text(encoding="utf-8")) if place.exists() else None
+
+
+def write_map_followed(stage: Path, sha256: str | None) -> None:
+    """Leave by which map of another line a candidate was made, None where it has its own groups."""
+    (stage / _FOLLOWED).write_text(json.dumps(sha256), encoding="utf-8")
+
+
+def map_followed(stage: Path) -> str | None:
+    """The SHA-256 of that map, None where there is none."""
+    place = stage / _FOLLOWED
     return json.loads(place.read_text(encoding="utf-8")) if place.exists() else None
 
 

@@ -13,7 +13,7 @@ from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.exposure import JointExposure
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.continued.parameters import ComposedVersions, Versions
-from sfumato.tasks.partitions.parameters import PartitionChoice
+from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.schema.formats import lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
@@ -78,7 +78,7 @@ class Terms(_Frozen):
     ]
     strata: tuple[Stratum, ...]
     promises: tuple[Promise, ...]
-    partition: PartitionChoice
+    partition: DeclaredPartition
     form: FormChoice
     formats: tuple[Format, ...]
     csv: CsvFiles = since(1, CsvFiles(), "how tables are written as CSV files")

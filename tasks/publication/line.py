@@ -24,6 +24,7 @@ class Line:
         private: the directory of its state.
         signing_key: the file of the key that signs its versions, None where they are not signed.
         people: the name of the set of people that it is about, None for none.
+        groups: the line whose groups it shows, None where they are its own.
         accepts_lines: whether what it tells together with other lines is accepted.
         as_of: the day of which its next version tells, where that is said.
     """
@@ -35,6 +36,7 @@ class Line:
     people: str | None = None
     accepts_lines: bool = False
     as_of: date | None = None
+    groups: str | None = None
 
     @property
     def work(self) -> Path:
@@ -57,6 +59,7 @@ class Candidate:
         suppressed: which rows are not published, in canonical order (bool), None where all are.
         map: who stands in which group, None where the line remembers nobody so.
         made_after: the digest of the line's last version when the map was made, where it goes on.
+        followed: the SHA-256 of the map whose groups it shows, None where they are its own.
         counts: of people and groups that go on, or do not.
     """
 
@@ -66,6 +69,7 @@ class Candidate:
     suppressed: np.ndarray | None = None
     map: pa.Table | None = None
     made_after: str | None = None
+    followed: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -8,7 +8,13 @@ import numpy as np
 
 from sfumato.tasks.candidates.anonymized import Anonymized, anonymize_alone
 from sfumato.tasks.candidates.continued import Continuing, anonymize_continued
-from sfumato.tasks.candidates.remember import names_in, write_slots, write_version_before
+from sfumato.tasks.candidates.followed import followed_by
+from sfumato.tasks.candidates.remember import (
+    names_in,
+    write_map_followed,
+    write_slots,
+    write_version_before,
+)
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import write_tables
@@ -44,17 +50,19 @@ def write_candidate(
         run: the run's directory.
         randomness: what is drawn from.
         continuing: the line, and how it goes on, where versions are composed.
-        line: the line, where what versions tell together may be accepted.
+        line: the line, where what versions tell together may be accepted, or groups are another's.
 
     Raises:
+        InputError: where the line whose groups are shown is not known here.
         PromiseError: where the partition cannot keep the promises, or groups cannot go on.
     """
     table, names = load(deidentified), names_in(deidentified)
+    followed = None if line is None else followed_by(line, terms)
     if continuing is None or names is None:
         microdata = with_hierarchies(table, terms.hierarchies)
-        made = anonymize_alone(microdata, names, terms, randomness)
+        made = anonymize_alone(microdata, names, terms, randomness, followed)
     else:
-        made = anonymize_continued(table, names, terms, randomness, continuing)
+        made = anonymize_continued(table, names, terms, randomness, continuing, followed)
     declared = _declared(terms, table, made, read_note(deidentified, "counts"))
     if line is not None:
         exposure = declared_exposure(line, made.slots, terms)
@@ -69,6 +77,7 @@ def write_candidate(
     if made.slots is not None:
         write_slots(stage, made.slots)
         write_version_before(stage, made.made_after)
+        write_map_followed(stage, None if followed is None else followed.sha256)
     return stage
 
 

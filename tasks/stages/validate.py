@@ -8,7 +8,12 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.verdicts import examine, require
-from sfumato.tasks.candidates.remember import map_sha256, slots_in, version_before
+from sfumato.tasks.candidates.remember import (
+    map_followed,
+    map_sha256,
+    slots_in,
+    version_before,
+)
 from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, documents
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.partitions.continued.parameters import rule_of
@@ -79,6 +84,7 @@ def sealed_candidate(candidate: Path) -> Candidate:
         suppressed=np.load(path) if path.exists() else None,
         map=slots_in(candidate),
         made_after=version_before(candidate),
+        followed=map_followed(candidate),
         counts=read_note(candidate, "counts"),
     )
 

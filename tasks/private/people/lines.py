@@ -38,6 +38,7 @@ class KnownLine(BaseModel):
         open: columns that stand in it for everybody to read: quasi-identifiers, insensitive ones,
             those of strata, and sensitive ones without a promise.
         hides_presence: whether its form hides who is in it.
+        groups: the line whose groups it shows, None where they are its own.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,6 +48,7 @@ class KnownLine(BaseModel):
     roles: Mapping[str, str]
     open: tuple[str, ...]
     hides_presence: bool
+    groups: str | None = None
 
     @property
     def protected(self) -> list[str]:
@@ -80,6 +82,16 @@ def read_line(work: Path, name: str) -> KnownLine | None:
         return None
     except (ValidationError, ValueError):
         raise Fault(f"{place}: cannot be read as what a line told of itself") from None
+
+
+def line_of_groups(work: Path, name: str, groups: str | None) -> str:
+    """The line that made the groups of a line: itself, or the one at the end of those it names."""
+    met = {name}
+    while groups is not None and groups not in met:
+        met.add(name := groups)
+        known = read_line(work, name)
+        groups = None if known is None else known.groups
+    return name
 
 
 def other_lines(work: Path, name: str) -> list[Path]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import Coded, count, dense
+from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.people.kinds import LIVE, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
@@ -69,6 +70,17 @@ class SeenPeople:
         return [
             self._version(at, name, like._replace(codes=of))
             for at, of in zip(having, codes, strict=True)
+        ]
+
+    def everybody(self, groups: Sequence[Groups]) -> list[Shown]:
+        """The versions as whoever ever was in their groups sees them, nobody less there for it.
+
+        Args:
+            groups: of each version, all that its map has, in the order of their numbers.
+        """
+        return [
+            Shown(person, dense(one.slots.group)[0], of, np.ones(len(person), dtype=bool))
+            for person, one, of in zip(self._person, self._maps, groups, strict=True)
         ]
 
     def _version(self, at: int, name: str, values: Coded) -> Shown:

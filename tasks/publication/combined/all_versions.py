@@ -11,6 +11,7 @@ from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.forms.composed.lineage import LINEAGE
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.publication.combined.shown import ShownVersion
 from sfumato.tasks.schema.names import GROUP_ID
 
@@ -30,7 +31,8 @@ def count_grown(versions: Sequence[ShownVersion]) -> int:
     wrong = 0
     for _, now in pairwise(versions):
         goes_on = now.previous >= 0
-        ever = np.where(goes_on, ever[np.maximum(now.previous, 0)], now.rows)
+        of_new = now.rows if line_of(now.declared.partition) is None else now.rows + now.vacant
+        ever = np.where(goes_on, ever[np.maximum(now.previous, 0)], of_new)
         wrong += int((now.rows > ever).sum())
     return wrong
 

@@ -31,6 +31,7 @@ from sfumato.tasks.publication.combined.meeting import (
     description_of,
     meetings,
     require_compatible,
+    require_followed,
     require_named,
 )
 from sfumato.tasks.publication.line import Candidate, Line
@@ -149,6 +150,7 @@ def require_combinable(
         require(judge(passed, [promise for promise in promises if promise is not None]))
     if candidate.versions == "composed" and (passed is None or passed.route == "A"):
         _require_theorem(line, now, declared)
+    require_followed(line, candidate)
     met = list(meetings(line, now.key[now.held]))
     notices = require_named(line, met, candidate.versions)
     require_compatible(line, met, now, declared)

@@ -28,7 +28,7 @@ from sfumato.tasks.private.people.lines import lock_of_lines, maps_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople, published_slots
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.publication.combined.meeting import Meeting, meetings
+from sfumato.tasks.publication.combined.meeting import Meeting, is_joined, meetings
 from sfumato.tasks.publication.line import Line
 
 _LEAST = 2  # values that everybody should face, whatever is promised
@@ -79,12 +79,14 @@ def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) 
         met: the lines with people in common.
     """
     maps, versions = [], 1
-    places = [one.line for one in met if _same_people(line, one)]
+    same = [one for one in met if _same_people(line, one)]
+    joined = {one.line for one in same if is_joined(line, one)}
     own = [] if rule_of(terms.versions) == "disjoint" else [line.private]
-    for number, place in enumerate([*places, *own]):
-        maps += [MapOfLine(number, slots) for slots in maps_of(place)]
+    for number, place in enumerate([*(one.line for one in same), *own]):
+        of_line = len(same) if place in joined else number
+        maps += [MapOfLine(of_line, slots) for slots in maps_of(place)]
         versions += sum(known.map is not None for known in read_state(place).versions.values())
-    this = MapOfLine(len(places), now)
+    this = MapOfLine(len(same), now)
     return Exposed((*maps, this), versions, terms)
 
 

@@ -13,23 +13,24 @@ import numpy as np
 
 from sfumato.expectations.composition.gate import gate
 from sfumato.expectations.composition.refusals import Refused
-from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.partitions.of_line import line_of
+from sfumato.tasks.private.people.followed import followed_line, without_one_sided
 from sfumato.tasks.private.people.groups import groups_ever
-from sfumato.tasks.private.people.kinds import WITNESS
 from sfumato.tasks.private.people.lines import (
     KnownLine,
+    line_of_groups,
     maps_of,
     other_lines,
     people_of,
     read_line,
 )
+from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.publication.combined.common_values import by_values, in_common
-from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.line import Candidate, Line
 from sfumato.tasks.schema.strata import column_of
 
 
@@ -46,6 +47,12 @@ class Meeting:
     line: Path
     people: int
     known: KnownLine | None
+
+    @property
+    def groups(self) -> str:
+        """The line that made the groups of the other line."""
+        follows = None if self.known is None else self.known.groups
+        return line_of_groups(self.line.parent, self.line.name, follows)
 
     def names(self, people: str | None) -> bool:
         """Decide whether both lines name the same set of people."""
@@ -79,7 +86,7 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
     for one in met:
         other = one.line.name
         if one.names(line.people):
-            if rule == "disjoint" and not line.accepts_lines:
+            if rule == "disjoint" and not (line.accepts_lines or is_joined(line, one)):
                 raise PromiseError(
                     f"versions: disjoint is broken: {one.people} units are in line {other} about "
                     "the same people"
@@ -93,6 +100,25 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
                 "units mean other people"
             )
     return notices
+
+
+def is_joined(line: Line, met: Meeting) -> bool:
+    """Decide whether two lines show the groups of one of them, or of a third."""
+    return line_of_groups(line.work, line.name, line.groups) == met.groups
+
+
+def require_followed(line: Line, candidate: Candidate) -> None:
+    """Refuse a version in the groups of another line that has gone on since.
+
+    Raises:
+        PromiseError: where its latest map is another one.
+    """
+    if line.groups is None:
+        return
+    composed = candidate.versions == "composed"
+    followed = followed_line(line.work, line.groups, line.people, composed)
+    if candidate.followed != followed.sha256:
+        raise PromiseError(f"groups: line {line.groups} has changed meanwhile: run again")
 
 
 def require_compatible(
@@ -109,7 +135,10 @@ def require_compatible(
     for one in met:
         if not one.names(line.people) or one.known is None:
             continue
-        if fault := _crossing(ours, one.known) or _second_grouping(now, declared, ours, one):
+        joined = is_joined(line, one)
+        if fault := _crossing(ours, one.known) or _second_grouping(
+            now, declared, ours, one, joined
+        ):
             raise PromiseError(
                 f"lines {declared.name} and {one.line.name} are about {one.people} people in "
                 f"common: {fault} (across-lines: accepted-risk publishes it all the same)"
@@ -126,6 +155,7 @@ def description_of(line: Line, declared: Declared) -> KnownLine:
         roles={name: column.role for name, column in declared.columns.items()},
         open=tuple(sorted({*shown, *strata, *unprotected})),
         hides_presence=declared.form.shows == "columns",
+        groups=line_of(declared.partition),
     )
 
 
@@ -140,36 +170,41 @@ def _crossing(one: KnownLine, other: KnownLine) -> str | None:
     return None
 
 
-def _second_grouping(now: SlotMap, declared: Declared, ours: KnownLine, met: Meeting) -> str | None:
+def _second_grouping(
+    now: SlotMap, declared: Declared, ours: KnownLine, met: Meeting, joined: bool
+) -> str | None:
     """Why a column that both protect is grouped in ways that tell more together."""
     if met.known is None:
         return None
-    for name in set(ours.protected) & set(met.known.protected):
+    for name in sorted(set(ours.protected) & set(met.known.protected)):
         promises = [p for p in map(by_values, declared.promises) if p and p.sensitive == name]
         for theirs in maps_of(met.line):
-            if refused := _together(theirs, now, name, promises):
+            if refused := _together(theirs, now, name, promises, joined):
                 return f"{name!r} is grouped in both, and {refused.reason}"
     return None
 
 
 def _together(
-    theirs: SlotMap, ours: SlotMap, name: str, promises: Sequence[PrivacyModel]
+    theirs: SlotMap, ours: SlotMap, name: str, promises: Sequence[PrivacyModel], joined: bool
 ) -> Refused | None:
-    """Why the groups of two maps do not compose in one column, None where they do."""
-    names = np.unique(np.concatenate([theirs.key[theirs.held], ours.key[ours.held]]))
+    """Why the groups of two maps do not compose in one column, None where they do.
+
+    Args:
+        theirs: the map of the other line.
+        ours: that of the version.
+        name: the column.
+        promises: about it.
+        joined: whether groups have the same numbers in both.
+    """
+    if joined and theirs.composed and ours.composed:
+        theirs, ours = without_one_sided(theirs, ours), without_one_sided(ours, theirs)
     of_theirs, of_ours = in_common(groups_ever(theirs, [name]), groups_ever(ours, [name]))
-    before = gate(None, _shown(theirs, names, len(names), of_theirs), [])
-    if isinstance(before, Refused):
-        return before
-    now = _shown(ours, names, len(names) + len(theirs), of_ours)
-    found = gate(before.atoms, now, promises)
-    return found if isinstance(found, Refused) else None
-
-
-def _shown(slots: SlotMap, names: np.ndarray, first: int, groups: Groups) -> Shown:
-    """Everybody who ever was in a map's groups; those whom it forgot are numbered from `first`."""
-    people = np.flatnonzero(slots.kind != WITNESS)
-    known = np.searchsorted(names, slots.key[people])
-    person = np.where(slots.held[people], known, first + np.arange(len(people)))
-    group = np.unique(slots.group[people], return_inverse=True)[1]
-    return Shown(person, group, groups, np.ones(len(people), dtype=bool))
+    seen = SeenPeople([MapOfLine(0, theirs), MapOfLine(0 if joined else 1, ours)])
+    before, now = seen.everybody([of_theirs, of_ours])
+    known = gate(None, before, [])
+    if isinstance(known, Refused):
+        return known
+    found = gate(known.atoms, now, promises)
+    if isinstance(found, Refused):
+        return found
+    return None if found.route == "A" else Refused("groups are mixed anew", len(of_ours), 0)

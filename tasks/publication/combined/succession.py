@@ -1,7 +1,8 @@
 """What everybody can hold against each other in a composed version and the one before it.
 
 Every group that goes on must show exactly what it showed, and count as many people and vacant
-values together as before; every group goes on at most once, and nobody has left a new one.
+values together as before; every group goes on at most once, and nobody has left a new one of the
+line's own making.
 Where the form is another one, the values of groups are compared.
 """
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.microdata.table import encode, key
+from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.publication.combined.common_values import in_common
 from sfumato.tasks.publication.combined.shown import ShownVersion
 from sfumato.tasks.schema.names import GROUP_ID
@@ -22,7 +24,8 @@ def breaches(before: ShownVersion, now: ShownVersion) -> Iterator[str]:
     if unsound := _unsound(before, now):
         yield unsound
         return
-    if wrong := int((now.vacant[now.previous < 0] != 0).sum()):
+    wrong = int((now.vacant[now.previous < 0] != 0).sum())
+    if wrong and line_of(now.declared.partition) is None:
         yield f"{number_of(wrong)} of newcomers with values of people who left"
     if wrong := _other_sizes(before, now):
         yield f"{number_of(wrong)} with more or fewer people and vacant values than before"

@@ -1,0 +1,253 @@
+"""A version in the groups of another line about the same people: in another form, or beside others.
+
+Whoever holds a slot there in a group that is shown holds it here. A group is shown whole: with the
+values of everybody who ever was in it, or, where the two lines have no value in common that stays
+with a group, of those who are here when it is first shown. Whoever is in no such group waits.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.continued.evolve import Evolved
+from sfumato.tasks.partitions.continued.survivors import stack
+from sfumato.tasks.partitions.of_line import line_of
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.private.people.followed import FollowedLine, followed_line
+from sfumato.tasks.private.people.groups import groups_ever
+from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.lines import lock_of_lines, read_line
+from sfumato.tasks.private.people.numbered import count_of, person_numbers
+from sfumato.tasks.private.people.seen import take_slots
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.line import Line
+
+
+def followed_by(line: Line, terms: Terms) -> FollowedLine | None:
+    """The line whose groups a line shows, None where it makes its own.
+
+    Raises:
+        InputError: where that line is not known here, or cannot be followed.
+        PromiseError: where a composed line goes on in other groups than that line's.
+    """
+    name = line_of(terms.partition)
+    if name is None:
+        return None
+    known, state = read_line(line.work, line.name), read_state(line.private)
+    composed = any(version.composed for version in state.versions.values())
+    if composed and (known is None or known.groups != name):
+        raise PromiseError(
+            f"groups: versions of this line are in other groups than line {name}'s, in which it "
+            "cannot go on: start a line of another name about the same people"
+        )
+    with lock_of_lines(line.work):
+        return followed_line(line.work, name, line.people, terms.composed)
+
+
+def lasting_columns(terms: Terms) -> list[str]:
+    """The columns whose values stay with a group: in recoded forms all but quasi-identifiers."""
+    return terms.named("sensitive", *(["insensitive"] if terms.recoded else []))
+
+
+def partition_as_followed(
+    table: Microdata, names: np.ndarray, followed: FollowedLine, lasting: Sequence[str]
+) -> Partition:
+    """The groups of a version that continues none: those all of whose people are here.
+
+    Args:
+        table: the de-identified rows.
+        names: of each row's person (S16).
+        followed: the other line.
+        lasting: the columns whose values stay with a group.
+
+    Raises:
+        PromiseError: where no group can be shown.
+    """
+    row = _rows_of_slots(names, followed.slots)
+    shown = followed.shown
+    if common := _in_common(table, followed.slots, lasting):
+        shown = _whole(followed.slots, shown, _same_values(table, row, followed.slots, common))
+    slots = np.flatnonzero(shown & (row >= 0))
+    if not len(slots):
+        raise _nobody(followed)
+    group = np.full(table.rows, -1, dtype=np.int64)
+    group[row[slots]] = dense(followed.slots.group[slots])[0]
+    return Partition(group)
+
+
+def slots_as_followed(
+    table: Microdata,
+    names: np.ndarray,
+    before: SlotMap | None,
+    followed: FollowedLine,
+    lasting: Sequence[str],
+    erased: np.ndarray,
+) -> SlotMap:
+    """The slots of a composed line that follows another: its own, and those of groups new to it.
+
+    Args:
+        table: the de-identified rows.
+        names: of each row's person (S16).
+        before: the line's own slots, None before its first version.
+        followed: the other line.
+        lasting: the columns whose values stay with a group.
+        erased: the names of people whose slots were forgotten here (S16, sorted).
+
+    Raises:
+        PromiseError: where no group can be shown.
+    """
+    there = followed.slots
+    row = _rows_of_slots(names, there)
+    new = followed.shown
+    if before is not None:
+        new &= ~np.isin(there.group, _known_here(there, before))
+    known = all(_has(there, column.name, column.role) for column in table.columns)
+    if not known and (common := _in_common(table, there, lasting)):
+        new = _whole(there, new, _same_values(table, row, there, common))
+    taken = np.flatnonzero(new if known else new & (row >= 0))
+    entering = _entering(table, there, taken, row[taken], erased)
+    if before is None:
+        if not (row[taken] >= 0).any():
+            raise _nobody(followed)
+        return entering
+    return _added(before, entering, followed)
+
+
+def require_promises_kept(
+    slots: SlotMap, before: SlotMap | None, promises: Sequence[PrivacyModel], name: str
+) -> None:
+    """Refuse groups that are new to a line and break what it promises, nobody having left them.
+
+    Raises:
+        PromiseError: with counts of groups.
+    """
+    first = -1 if before is None else before.group
+    new = np.flatnonzero(~np.isin(slots.group, first))
+    if not len(new):
+        return
+    entering = replace(take_slots(slots, new), levels={})
+    for promise in promises:
+        told = [promise.sensitive] if promise.sensitive else []
+        groups = groups_ever(entering, told)
+        if broken := int(promise.failing(groups).sum()):
+            raise PromiseError(
+                f"groups: {broken} of {len(groups)} groups of line {name} break {promise.title}: "
+                "promise here what they keep, or change what that line promises"
+            )
+
+
+def counts_as_followed(
+    evolved: Evolved, names: np.ndarray, before: SlotMap | None
+) -> Mapping[str, int]:
+    """The counts of a version in which some groups, and people, are new to the line alone."""
+    known = np.zeros(len(names), dtype=bool)
+    if before is not None:
+        known = np.isin(names, before.key[before.held])
+    continued = evolved.drawn.partition.continued
+    assert continued is not None  # noqa: S101 - every evolved version has it
+    goes_on = continued.previous >= 0
+    return {
+        **evolved.counts,
+        "continued": int((evolved.shown & known).sum()),
+        "new": int((evolved.shown & ~known).sum()),
+        "groups_continued": int(goes_on.sum()),
+        "groups_new": int((~goes_on).sum()),
+    }
+
+
+def _rows_of_slots(names: np.ndarray, slots: SlotMap) -> np.ndarray:
+    """The row of each slot's holder (int64, one per slot), -1 where nobody of the table is."""
+    of_rows, of_slots = numbers = person_numbers(names, slots.key)
+    row = np.full(count_of(numbers), -1, dtype=np.int64)
+    row[of_rows] = np.arange(len(names))
+    return np.where(slots.held, row[of_slots], -1)
+
+
+def _has(slots: SlotMap, name: str, role: str) -> bool:
+    return slots.rows.has(name) and slots.rows[name].role == role
+
+
+def _in_common(table: Microdata, slots: SlotMap, lasting: Sequence[str]) -> list[str]:
+    """The columns of both lines whose values stay with a group."""
+    return [name for name in lasting if _has(slots, name, table[name].role)]
+
+
+def _same_values(
+    table: Microdata, row: np.ndarray, slots: SlotMap, names: Sequence[str]
+) -> np.ndarray:
+    """Which slots somebody of the table holds who has their values still (bool)."""
+    ours, theirs = ([of[name] for name in names] for of in (table, slots.rows))
+    both = stack(table.keep(ours), slots.rows.keep(theirs))
+    same = row >= 0
+    for name in names:
+        codes = both[name].codes
+        same &= codes[row] == codes[table.rows :]
+    return same
+
+
+def _whole(slots: SlotMap, shown: np.ndarray, here: np.ndarray) -> np.ndarray:
+    """Those of the shown slots (bool) in whose groups all slots are `here` (bool)."""
+    return shown & ~np.isin(slots.group, slots.group[shown & ~here])
+
+
+def _known_here(there: SlotMap, before: SlotMap) -> np.ndarray:
+    """The groups that the line has shown, or of which somebody has another place in it."""
+    elsewhere = there.held & np.isin(there.key, before.key[before.held])
+    return np.concatenate([before.group, there.group[elsewhere]])
+
+
+def _entering(
+    table: Microdata, there: SlotMap, taken: np.ndarray, row: np.ndarray, erased: np.ndarray
+) -> SlotMap:
+    """Slots of the other line as this one makes them: values that it lacks are the table's."""
+    columns = [
+        there.rows[column.name].take(taken)
+        if _has(there, column.name, column.role)
+        else column.take(row)
+        for column in table.columns
+    ]
+    key = there.key[taken].copy()
+    key[np.isin(key, erased)] = b""
+    return SlotMap(
+        key=key.astype(NAME),
+        group=there.group[taken],
+        published=np.full(len(taken), -1, dtype=np.int64),
+        since=np.ones(len(taken), dtype=np.int64),
+        kind=there.kind[taken],
+        retired=np.zeros(len(taken), dtype=bool),
+        rows=Microdata(tuple(columns), len(taken)),
+        composed=True,
+    )
+
+
+def _added(before: SlotMap, entering: SlotMap, followed: FollowedLine) -> SlotMap:
+    """The line's slots and entering ones; what the other line shows no more is retired."""
+    there = followed.slots
+    gone = ~np.isin(before.group, there.group[followed.shown])
+    none = np.zeros(len(entering), dtype=np.int64)
+    since = int(before.since.max(initial=0)) + 1
+    return replace(
+        before,
+        key=np.concatenate([entering.key, before.key]),
+        group=np.concatenate([entering.group, before.group]),
+        published=np.concatenate([entering.published, before.published]),
+        since=np.concatenate([entering.since * since, before.since]),
+        kind=np.concatenate([entering.kind, before.kind]).astype(np.int8),
+        retired=np.concatenate([entering.retired, before.retired | gone]),
+        rows=stack(entering.rows, before.rows),
+        levels={name: np.append(none, of) for name, of in before.levels.items()},
+    )
+
+
+def _nobody(followed: FollowedLine) -> PromiseError:
+    return PromiseError(
+        f"groups: no group of line {followed.name} can be shown: those of its people who are here "
+        "are in none that is whole"
+    )

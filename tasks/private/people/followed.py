@@ -1,0 +1,81 @@
+"""A line whose groups another line of the same people shows: what its latest version left."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.private.people.kinds import WITNESS
+from sfumato.tasks.private.people.lines import read_line
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.private.people.store import read_map
+from sfumato.tasks.private.state import STATE, PublishedVersion, read_state
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedLine:
+    """A line that another one follows.
+
+    Attributes:
+        name: of the line.
+        slots: those that its latest version left.
+        sha256: of the map in which they are.
+    """
+
+    name: str
+    slots: SlotMap
+    sha256: str
+
+    @property
+    def shown(self) -> np.ndarray:
+        """Which slots are in groups that the latest version shows (bool)."""
+        slots = self.slots
+        is_shown = (slots.published >= 0) | (not slots.composed)
+        return np.asarray(is_shown & (slots.kind != WITNESS))
+
+
+def followed_line(work: Path, name: str, people: str | None, composed: bool) -> FollowedLine:
+    """The line of that name, for a line of these people whose versions are composed, or not.
+
+    Raises:
+        InputError: where no version of it is known here, it is not known to be about these people,
+            it keeps no map, or its versions go on in another way.
+        PromiseError: where its map is gone.
+    """
+    number, known = _latest(work, name)
+    told = read_line(work, name)
+    if told is None or people is None or told.people != people:
+        raise InputError(
+            f"groups: line {name} is not known to be about the same people: name them in both "
+            f"specs (people:), and release {name} again"
+        )
+    if known.map is None:
+        raise InputError(
+            f"groups: line {name} does not know who is in which group (remember: units)"
+        )
+    if known.composed != composed:
+        rule = "composed" if known.composed else "not composed"
+        raise InputError(f"versions: those of line {name}, whose groups they show, are {rule}")
+    return FollowedLine(name, read_map(work / name, number, known.map), known.map)
+
+
+def without_one_sided(one: SlotMap, other: SlotMap) -> SlotMap:
+    """The first of two maps of the same groups, without people who hold a slot of it alone.
+
+    Their slots are in groups of both: in the other map they were forgotten, or somebody else was
+    given them. So they are nobody's, and known by their groups.
+    """
+    alone = one.held & np.isin(one.group, other.group) & ~np.isin(one.key, other.key[other.held])
+    key = one.key.copy()
+    key[alone] = b""
+    return replace(one, key=key)
+
+
+def _latest(work: Path, name: str) -> tuple[str, PublishedVersion]:
+    """The number of a line's latest version, and what its state knows of it."""
+    if (work / name / STATE).is_file() and (versions := read_state(work / name).versions):
+        return max(versions.items())
+    raise InputError(
+        f"groups: no version of a line {name} is known in this work directory: release it first"
+    )

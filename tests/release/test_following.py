@@ -1,0 +1,275 @@
+"""A second line of the same people in the groups of the first: in another form, beside others."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.flows.spec import read_spec
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.private.people.forget import with_forgotten
+from sfumato.tasks.private.people.lines import maps_of
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.combined import meeting
+from sfumato.tasks.publication.combined.previous import hold_against
+from tests.release.evolving import DIVERSE, Evolving, spec
+from tests.report.html import Read
+
+COLUMNS = spec("split", "any", Path())["columns"]
+HOURS = COLUMNS | {
+    "job": {"role": "drop"},
+    "hours": {"role": "sensitive", "type": "integer"},
+}
+BOTH = COLUMNS | {"hours": {"role": "sensitive", "type": "integer"}}
+TWO_HOURS = [{"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "hours"}]
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    place = tmp_path / "work"
+    monkeypatch.setenv("SFUMATO_WORK", str(place))
+    return place
+
+
+@pytest.fixture
+def first(tmp_path):
+    line = Evolving(tmp_path / "first", "split", "first")
+    for number, person in line.people.items():
+        person["hours"] = number // 3
+    return line
+
+
+def following(first, name="second", kind="split"):
+    """A line beside the first, about its people as they are when it publishes."""
+    other = Evolving(first.folder.parent / name, kind, name)
+    other.people = first.people
+    return other
+
+
+def follow(line, **changes):
+    changes = {"groups": "first", "partition": None, "people": "first", **changes}
+    return line.publish(**changes)
+
+
+def holds_against_all(line):
+    """The last version, held against all before it as anybody can."""
+    *earlier, last = line.versions
+    assert len(hold_against(open_release(last), earlier, open_release).steps) == len(earlier)
+    return last
+
+
+def report(work, name, version):
+    return json.loads((work / name / "reports" / version / "composition.json").read_bytes())
+
+
+def groups(work, name):
+    """The people of each group that the latest version shows, vacant or not."""
+    slots = maps_of(work / name)[-1]
+    found = {}
+    for key, group, published in zip(slots.key, slots.group, slots.published, strict=True):
+        if published >= 0 or not slots.composed:
+            found.setdefault(int(group), set()).add(key)
+    return set(map(frozenset, found.values()))
+
+
+@pytest.mark.parametrize("kind", ["permuted", "split", "generalized"])
+def test_a_second_form_goes_on_with_the_first(kind, first, work):
+    second = following(first, kind=kind)
+    promises = DIVERSE if kind != "generalized" else [{"model": "k-anonymity", "k": 2}, *DIVERSE]
+    for number in range(3):
+        if number:
+            first.move()
+            second.people = first.people
+        first.publish()
+        follow(second, promises=promises)
+        told = report(work, "second", f"{number + 1:04d}")
+        assert told["route"] == "A"
+        for attack in ("intersection", "newcomers", "leavers"):
+            assert [of[attack]["few"] for of in told["exposure"]["columns"]] == [0]
+        check(second.versions[-1])
+    shown, there = groups(work, "second"), groups(work, "first")
+    assert shown == there or (kind == "generalized" and shown < there)  # k counts who is left
+    last = holds_against_all(second)
+    text = Read((last / "index.html").read_text(encoding="utf-8")).text
+    assert "The groups are those of the release first" in text
+
+
+def test_who_is_in_no_group_there_waits(first, work):
+    first.publish()
+    second = following(first)
+    second.people = first.people | {n: second._person(n) for n in range(500, 520)}
+    rows = json.loads((follow(second) / "datapackage.json").read_bytes())["sfumato"]["rows"]
+    assert (rows["published"], rows["not_represented_versions"]) == (72, 20)
+    assert (rows["suppressed"], rows.get("vacant", 0)) == (0, 0)
+
+
+def test_who_left_before_is_vacant_there_and_here(first, work):
+    first.publish()
+    first.move(join=0, leave=5)
+    first.publish()
+    second = following(first)
+    directory = follow(second)
+    rows = json.loads((directory / "datapackage.json").read_bytes())["sfumato"]["rows"]
+    assert (rows["published"], rows["vacant"]) == (67, 5)
+    st = pq.read_table(directory / "data" / "st.parquet").to_pylist()
+    assert sum(row["count"] for row in st) == 72
+
+
+def test_another_column_beside_the_same_groups(first, work):
+    first.publish()
+    first.move(join=0, leave=5)
+    first.publish()
+    second = following(first)
+    directory = follow(second, columns=HOURS, promises=TWO_HOURS)
+    rows = json.loads((directory / "datapackage.json").read_bytes())["sfumato"]["rows"]
+    assert (rows["published"], rows.get("vacant", 0)) == (67, 0)
+    first.move(join=12, leave=3)
+    first.publish()
+    second.people = first.people
+    follow(second, columns=HOURS, promises=TWO_HOURS)
+    assert report(work, "second", "0002")["vacancy"] == {"people": 76, "vacant": 3}
+    check(second.versions[-1])
+    holds_against_all(second)
+
+
+def test_a_group_of_which_somebodys_values_are_not_known_waits(first, work):
+    first.publish()
+    first.move(join=0, leave=2)
+    first.publish()
+    second = following(first)
+    directory = follow(
+        second, columns=BOTH, promises=[DIVERSE[0] | {"sensitive": "job"}, *TWO_HOURS]
+    )
+    rows = json.loads((directory / "datapackage.json").read_bytes())["sfumato"]["rows"]
+    assert rows["published"] + rows["not_represented_versions"] == 70
+    assert rows["not_represented_versions"] in (2, 4, 5, 6)
+    assert groups(work, "second") < groups(work, "first")
+
+
+def test_versions_that_are_not_composed(first, work):
+    alone = {"versions": "disjoint"}
+    first.publish(**alone)
+    directory = follow(following(first, kind="permuted"), **alone)
+    assert groups(work, "second") == groups(work, "first")
+    assert "lineage.parquet" not in {p.name for p in (directory / "data").iterdir()}
+    with pytest.raises(PromiseError, match="72 units are in line"):
+        following(first, "third").publish(people="first", versions="disjoint")
+
+
+def test_promises_that_the_groups_break(first):
+    first.publish()
+    with pytest.raises(PromiseError, match="24 of 24 groups of line first break") as refused:
+        follow(following(first), promises=[DIVERSE[0] | {"l": 4}])
+    assert refused.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"groups": "nobody"}, "no version of a line nobody is known"),
+        ({"people": "others"}, "line first is not known to be about the same people"),
+        ({"versions": "disjoint"}, "those of line first, whose groups they show, are composed"),
+    ],
+)
+def test_lines_that_cannot_be_followed(first, changes, why):
+    first.publish()
+    with pytest.raises(InputError, match=why) as refused:
+        follow(following(first), **changes)
+    assert refused.value.exit_code == 2
+
+
+def test_a_line_without_a_map_cannot_be_followed(first):
+    first.publish(versions="disjoint", remember="units")
+    with pytest.raises(InputError, match="does not know who is in which group"):
+        follow(following(first), versions="disjoint", **{"across-lines": "accepted-risk"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"partition": {"method": "anatomy"}}, "groups: stands in place of a partition"),
+        ({"groups": None}, "partition: is needed"),
+        ({"groups": "second"}, "groups: second is this line itself"),
+        ({"people": None}, "people: is needed"),
+        ({"strata": ["age"]}, "strata: groups are those of another line"),
+        (
+            {
+                "form": {"method": "ambiguous"},
+                "promises": [{"model": "alpha-beta", "alpha": "0.9", "beta": "0.5"}],
+            },
+            "form: ambiguous tells",
+        ),
+        ({"versions": {"rule": "composed", "cohort": 3}}, "versions.cohort: who is in no group"),
+    ],
+)
+def test_what_does_not_go_with_groups(first, changes, why):
+    second = following(first)
+    told = {"groups": "first", "partition": None, "people": "first", **changes}
+    with pytest.raises(SpecError, match=why):
+        read_spec(second.write(**told))
+
+
+def test_a_line_with_groups_of_its_own_cannot_take_anothers(first):
+    first.publish()
+    second = following(first)
+    second.publish(people="second", columns=HOURS, promises=TWO_HOURS)
+    first.move(join=0, leave=1)
+    with pytest.raises(PromiseError, match="versions of this line are in other groups"):
+        follow(second, columns=HOURS, promises=TWO_HOURS)
+
+
+def test_a_line_that_goes_on_alone_is_held_against_the_other(first):
+    first.publish()
+    second = following(first, kind="permuted")
+    follow(second)
+    first.move()
+    second.people = first.people
+    second.publish(people="first", partition={"method": "anatomy", "draw": "round-robin"})
+    with pytest.raises(PromiseError, match="'job' is grouped in both"):
+        first.publish()
+
+
+def test_the_other_line_may_not_go_on_meanwhile(first, monkeypatch):
+    first.publish()
+    second = following(first)
+    known = meeting.require_followed
+
+    def go_on(line, candidate):
+        monkeypatch.setattr(meeting, "followed_line", lambda *_: Changed)
+        known(line, candidate)
+
+    class Changed:
+        sha256 = "another"
+
+    monkeypatch.setattr("sfumato.tasks.publication.combined.composition.require_followed", go_on)
+    with pytest.raises(PromiseError, match="line first has changed meanwhile: run again"):
+        follow(second)
+
+
+def test_who_is_forgotten_in_one_line_stops_neither(first, work):
+    first.publish()
+    second = following(first, kind="permuted")
+    follow(second)
+    forget(work / "first", 0)
+    for number in range(2):
+        first.move(join=6, leave=2)
+        second.people = first.people
+        first.publish()
+        follow(second)
+        nobody = [int((~maps_of(work / n)[-1].held).sum()) for n in ("first", "second")]
+        assert nobody == [1, number]
+        forget(work / "second", 20)
+
+
+def forget(line, number):
+    slots = maps_of(line)[-1]
+    names = np.sort(slots.key[slots.held])[number : number + 1]
+    files = {
+        str(path.relative_to(line)): path.read_bytes()
+        for path in (line / "state.json", *(line / "map").iterdir())
+    }
+    for path, content in with_forgotten(files, names).items():
+        (line / path).write_bytes(content)
