@@ -49,8 +49,9 @@ def of_sensitive(kind: AggregateKind, name: str, declared: Terms) -> str | None:
         return name
     if not kind.counts_rows:
         raise QueryError(
-            f"column {quote_name(name)} is published as it is: {kind.called} of it is exact "
-            f"in plain SQL on the published table"
+            f"column {quote_name(name)} is published as it is: {kind.called} of it over rows "
+            "chosen by such columns is exact in plain SQL on the published table, and there are no "
+            "bounds of it where a condition is on a sensitive column"
         )
     require_never_null(name, declared)
     return None
