@@ -1,7 +1,8 @@
 """Atomic publication: staged beside its place, checked, synced, renamed, recorded.
 
-Everything happens under two locks, first the private line's, then the public directory's: neither
-two directories of one line nor two lines of one directory are written at once. The private state
+Everything happens under three locks, first the one of all lines' people, then the private line's,
+then the public directory's: lines are compared while no other is published, and neither two
+directories of one line nor two lines of one directory are written at once. The private state
 records a version before the rename and the public record after it, so that a run killed in between
 is completed by the next one: readers see a whole version or none.
 """
