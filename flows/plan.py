@@ -87,5 +87,12 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
         accepts_lines=accepts,
         as_of=run.as_of,
         groups=spec.groups,
+        same_as=_same_as(spec),
     )
     return Plan(spec, spec.terms(base), base, line, run.others)
+
+
+def _same_as(spec: ReleaseSpec) -> dict[str, str]:
+    """The columns that are called otherwise in another line, and how."""
+    called = {name: column.same_as for name, column in spec.columns.items()}
+    return {name: other for name, other in called.items() if other not in (None, name)}

@@ -48,7 +48,8 @@ def followed_by(line: Line, terms: Terms) -> FollowedLine | None:
             "cannot go on: start a line of another name about the same people"
         )
     with lock_of_lines(line.work):
-        return followed_line(line.work, name, line.people, terms.composed)
+        found = followed_line(line.work, name, line.people, terms.composed)
+    return replace(found, called=line.same_as)
 
 
 def lasting_columns(terms: Terms) -> list[str]:
@@ -72,8 +73,8 @@ def partition_as_followed(
     """
     row = _rows_of_slots(names, followed.slots)
     shown = followed.shown
-    if common := _in_common(table, followed.slots, lasting):
-        shown = _whole(followed.slots, shown, _same_values(table, row, followed.slots, common))
+    if _share_values(followed, lasting):
+        shown = _whole(followed.slots, shown, _same_values(table, row, followed.slots, lasting))
     slots = np.flatnonzero(shown & (row >= 0))
     if not len(slots):
         raise _nobody(followed)
@@ -109,8 +110,8 @@ def slots_as_followed(
     if before is not None:
         new &= ~np.isin(there.group, _known_here(there, before))
     known = all(_has(there, column.name, column.role) for column in table.columns)
-    if not known and (common := _in_common(table, there, lasting)):
-        new = _whole(there, new, _same_values(table, row, there, common))
+    if not known and _share_values(followed, lasting):
+        new = _whole(there, new, _same_values(table, row, there, lasting))
     taken = np.flatnonzero(new if known else new & (row >= 0))
     entering = _entering(table, there, taken, row[taken], erased)
     if before is None:
@@ -174,15 +175,19 @@ def _has(slots: SlotMap, name: str, role: str) -> bool:
     return slots.rows.has(name) and slots.rows[name].role == role
 
 
-def _in_common(table: Microdata, slots: SlotMap, lasting: Sequence[str]) -> list[str]:
-    """The columns of both lines whose values stay with a group."""
-    return [name for name in lasting if _has(slots, name, table[name].role)]
+def _share_values(followed: FollowedLine, lasting: Sequence[str]) -> bool:
+    """Decide whether both lines have a column whose values stay with a group."""
+    return any(followed.slots.rows.has(followed.called.get(name, name)) for name in lasting)
 
 
 def _same_values(
     table: Microdata, row: np.ndarray, slots: SlotMap, names: Sequence[str]
 ) -> np.ndarray:
-    """Which slots somebody of the table holds who has their values still (bool)."""
+    """Which slots somebody of the table holds who has their values still (bool).
+
+    Columns that are called, or are, otherwise in the other line have no values to be compared.
+    """
+    names = [name for name in names if _has(slots, name, table[name].role)]
     ours, theirs = ([of[name] for name in names] for of in (table, slots.rows))
     both = stack(table.keep(ours), slots.rows.keep(theirs))
     same = row >= 0

@@ -25,6 +25,7 @@ class Line:
         signing_key: the file of the key that signs its versions, None where they are not signed.
         people: the name of the set of people that it is about, None for none.
         groups: the line whose groups it shows, None where they are its own.
+        same_as: what columns are called in another line of the same people.
         accepts_lines: whether what it tells together with other lines is accepted.
         as_of: the day of which its next version tells, where that is said.
     """
@@ -37,6 +38,7 @@ class Line:
     accepts_lines: bool = False
     as_of: date | None = None
     groups: str | None = None
+    same_as: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def work(self) -> Path:

@@ -7,7 +7,12 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.line import Identity, read_units
 from sfumato.tasks.private.people.lines import read_line, write_line
 from sfumato.tasks.private.state import LineState, read_state
-from sfumato.tasks.publication.combined.meeting import Meeting, description_of, require_named
+from sfumato.tasks.publication.combined.meeting import (
+    Meeting,
+    description_of,
+    require_known_columns,
+    require_named,
+)
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.ownership import require_ours
 from sfumato.tasks.publication.versions import Record, read_record
@@ -17,6 +22,7 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
     """The number of that version, None where a new one may be made.
 
     Raises:
+        InputError: where a column is said to be that of a line that has none.
         PromiseError: where a new version could betray people together with an earlier one.
     """
     state, record = read_state(line.private), read_record(line.public)
@@ -26,6 +32,7 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
             found = _still_there(line, number, record)
             _name_people(line, found)
             return found
+    require_known_columns(line)
     _require_named(line, identity, versions)
     if state.versions and versions == "disjoint":
         _require_disjoint(line, state, identity)
@@ -50,11 +57,13 @@ def _still_there(line: Line, number: str, record: Record) -> str:
 
 
 def _name_people(line: Line, number: str) -> None:
-    """Keep what a spec says now of the people of a version that stands."""
+    """Keep what a spec says now of the people and the columns of a version that stands."""
     known = read_line(line.work, line.name)
-    if known is not None and known.people != line.people:
-        declared = open_release(line.public / number).declared
-        write_line(line.work, line.name, description_of(line, declared))
+    if known is None:
+        return
+    told = description_of(line, open_release(line.public / number).declared)
+    if (known.people, known.same_as) != (told.people, told.same_as):
+        write_line(line.work, line.name, told)
 
 
 def _require_named(line: Line, identity: Identity, versions: str) -> None:

@@ -61,6 +61,10 @@ class ColumnSpec(Part):
     unprotected: Annotated[
         str | None, Field(min_length=1, description="why a sensitive column needs no promise")
     ] = None
+    same_as: Annotated[
+        str | None,
+        Field(min_length=1, description="its name in another line of the same people, or banded"),
+    ] = None
 
     @model_validator(mode="after")
     def _values_fit_the_type(self) -> Self:
@@ -94,8 +98,14 @@ class ColumnSpec(Part):
         for builder, type_ in _BUILT_OF.items():
             if isinstance(self.hierarchy, builder) and self.type != type_:
                 raise ValueError(f"hierarchy: {builder.__name__.lower()} need type {type_}")
+        return self
+
+    @model_validator(mode="after")
+    def _keys_of_sensitive_columns(self) -> Self:
         if self.unprotected is not None and self.role != "sensitive":
             raise ValueError("unprotected: only a sensitive column needs a reason")
+        if self.same_as is not None and self.role != "sensitive":
+            raise ValueError("same-as: only a sensitive column is compared with another line's")
         if self.nulls == "category" and self.role == "sensitive":
             raise ValueError("nulls: a sensitive column cannot publish nulls as a category")
         return self

@@ -39,6 +39,7 @@ class KnownLine(BaseModel):
             those of strata, and sensitive ones without a promise.
         hides_presence: whether its form hides who is in it.
         groups: the line whose groups it shows, None where they are its own.
+        same_as: what columns are called in another line of the same people.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,6 +50,11 @@ class KnownLine(BaseModel):
     open: tuple[str, ...]
     hides_presence: bool
     groups: str | None = None
+    same_as: Mapping[str, str] = {}
+
+    def names_of(self, name: str) -> frozenset[str]:
+        """What a column is called here, and in the line that it is said to be of, too."""
+        return frozenset({name, self.same_as.get(name, name)})
 
     @property
     def protected(self) -> list[str]:

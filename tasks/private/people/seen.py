@@ -3,8 +3,8 @@
 Whoever a map no longer names is nobody here: a member of a group, and not counted.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,10 +22,24 @@ _DIGITS = 38  # of a decimal
 
 @dataclass(frozen=True, eq=False)
 class MapOfLine:
-    """The map of a version, and a number that tells its line from others."""
+    """The map of a version.
+
+    Attributes:
+        line: a number that tells its line from others.
+        slots: the map.
+        groups: a number that tells whose its groups are, None where they are the line's own.
+        called: what columns are called in it, where they are called otherwise.
+    """
 
     line: int
     slots: SlotMap
+    groups: int | None = None
+    called: Mapping[str, str] = field(default_factory=dict)
+
+    def name_of(self, name: str) -> str | None:
+        """What a column is called in it, None where it has none."""
+        called = self.called.get(name, name)
+        return called if self.slots.rows.has(called) else None
 
 
 def take_slots(slots: SlotMap, rows: np.ndarray) -> SlotMap:
@@ -55,7 +69,7 @@ class SeenPeople:
         """Number everybody who ever was in a group of these maps, vacant slots and all."""
         kept = [np.flatnonzero(one.slots.kind != WITNESS) for one in maps]
         self._maps = [
-            MapOfLine(one.line, take_slots(one.slots, rows))
+            replace(one, slots=take_slots(one.slots, rows))
             for one, rows in zip(maps, kept, strict=True)
         ]
         self._person = _persons(self._maps)
@@ -116,7 +130,8 @@ def _places(one: MapOfLine, at: int) -> np.ndarray:
     nobody = np.flatnonzero(~slots.held)
     order = nobody[np.argsort(slots.group[nobody], kind="stable")]
     found = np.zeros((4, len(slots)), dtype=np.int64)
-    found[0], found[1], found[2] = one.line, -1 if slots.composed else at, slots.group
+    found[0] = one.line if one.groups is None else one.groups
+    found[1], found[2] = -1 if slots.composed else at, slots.group
     runs = slots.group[order]
     found[3, order] = np.arange(len(order)) - np.searchsorted(runs, runs)
     return found

@@ -7,8 +7,9 @@ what is counted is more than it tells.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -27,7 +28,8 @@ from sfumato.tasks.partitions.shared.thresholds import largest_l
 from sfumato.tasks.private.people.lines import lock_of_lines, maps_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople, published_slots
 from sfumato.tasks.private.people.slots import SlotMap
-from sfumato.tasks.private.state import read_state
+from sfumato.tasks.private.state import PublishedVersion, read_state
+from sfumato.tasks.publication.combined.lines.same_columns import maps_with_one_column
 from sfumato.tasks.publication.combined.meeting import Meeting, is_joined, meetings
 from sfumato.tasks.publication.line import Line
 
@@ -51,9 +53,9 @@ class Exposed:
     @cached_property
     def counts(self) -> JointExposure:
         """The exposure of people by all these versions together."""
-        lines, seen = len({one.line for one in self.maps}), SeenPeople(self.maps)
+        lines = len({one.line for one in self.maps})
         names = [n for n in self.terms.named("sensitive") if self._is_elsewhere(n)]
-        columns = [_of_column(seen, name, self.terms.promises) for name in names]
+        columns = [_of_column(self._seen(name), name, self.terms.promises) for name in names]
         return JointExposure(versions=self.versions, lines=lines, columns=tuple(columns))
 
     @property
@@ -66,7 +68,20 @@ class Exposed:
         return any(bool(np.isin(now.key[now.held], names).any()) for names in others)
 
     def _is_elsewhere(self, name: str) -> bool:
-        return any(one.slots.rows.has(name) for one in self.maps[:-1])
+        return any(one.name_of(name) for one in self.maps[:-1])
+
+    @cached_property
+    def _everybody(self) -> SeenPeople:
+        return SeenPeople(self.maps)
+
+    def _seen(self, name: str) -> SeenPeople:
+        """People of all versions, a column by one name."""
+        names = [one.name_of(name) for one in self.maps]
+        if all(called in (None, name) for called in names):
+            return self._everybody
+        slots = maps_with_one_column([one.slots for one in self.maps], names, name)
+        alike = [replace(one, slots=of) for one, of in zip(self.maps, slots, strict=True)]
+        return SeenPeople(alike)
 
 
 def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) -> Exposed:
@@ -78,16 +93,34 @@ def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) 
         terms: what it declares.
         met: the lines with people in common.
     """
-    maps, versions = [], 1
+    maps: list[MapOfLine] = []
     same = [one for one in met if _same_people(line, one)]
-    joined = {one.line for one in same if is_joined(line, one)}
     own = [] if rule_of(terms.versions) == "disjoint" else [line.private]
-    for number, place in enumerate([*(one.line for one in same), *own]):
-        of_line = len(same) if place in joined else number
-        maps += [MapOfLine(of_line, slots) for slots in maps_of(place)]
-        versions += sum(known.map is not None for known in read_state(place).versions.values())
-    this = MapOfLine(len(same), now)
-    return Exposed((*maps, this), versions, terms)
+    for number, one in enumerate(same):
+        groups = len(same) if is_joined(line, one) else None
+        called = _called(line, one, terms.named("sensitive"))
+        maps += [MapOfLine(number, slots, groups, called) for slots in maps_of(one.line)]
+    maps += [MapOfLine(len(same), slots) for place in own for slots in maps_of(place)]
+    known = [of for place in (*(one.line for one in same), *own) for of in _versions(place)]
+    versions = 1 + sum(of.map is not None for of in known)
+    return Exposed((*maps, MapOfLine(len(same), now)), versions, terms)
+
+
+def _versions(place: Path) -> list[PublishedVersion]:
+    return list(read_state(place).versions.values())
+
+
+def _called(line: Line, met: Meeting, names: Sequence[str]) -> dict[str, str]:
+    """What columns of a line are called in another, where they are called otherwise there."""
+    if met.known is None:
+        return {}
+    found = {}
+    for name in names:
+        ours = {name, line.same_as.get(name, name)}
+        alike = [one for one in met.known.roles if ours & met.known.names_of(one)]
+        if alike and name not in alike:
+            found[name] = alike[0]
+    return found
 
 
 def declared_exposure(line: Line, now: SlotMap | None, terms: Terms) -> JointExposure | None:

@@ -11,14 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.expectations.composition.gate import gate
-from sfumato.expectations.composition.refusals import Refused
-from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.partitions.of_line import line_of
-from sfumato.tasks.private.people.followed import followed_line, without_one_sided
-from sfumato.tasks.private.people.groups import groups_ever
+from sfumato.tasks.private.people.followed import followed_line
 from sfumato.tasks.private.people.lines import (
     KnownLine,
     line_of_groups,
@@ -27,9 +23,8 @@ from sfumato.tasks.private.people.lines import (
     people_of,
     read_line,
 )
-from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
 from sfumato.tasks.private.people.slots import SlotMap
-from sfumato.tasks.publication.combined.common_values import by_values, in_common
+from sfumato.tasks.publication.combined.lines.second_grouping import second_grouping
 from sfumato.tasks.publication.line import Candidate, Line
 from sfumato.tasks.schema.strata import column_of
 
@@ -107,6 +102,22 @@ def is_joined(line: Line, met: Meeting) -> bool:
     return line_of_groups(line.work, line.name, line.groups) == met.groups
 
 
+def require_known_columns(line: Line) -> None:
+    """Refuse columns that are said to be those of another line, and are none's.
+
+    Raises:
+        InputError: with the columns' names.
+    """
+    others = [read_line(line.work, other.name) for other in other_lines(line.work, line.name)]
+    same = [one for one in others if one and one.people is not None and one.people == line.people]
+    for name, called in line.same_as.items():
+        if not any(called in one.roles for one in same):
+            raise InputError(
+                f"columns.{name}.same-as: no line of the same people has a column {called!r} "
+                "(release it first, and name the people in both)"
+            )
+
+
 def require_followed(line: Line, candidate: Candidate) -> None:
     """Refuse a version in the groups of another line that has gone on since.
 
@@ -135,9 +146,8 @@ def require_compatible(
     for one in met:
         if not one.names(line.people) or one.known is None:
             continue
-        joined = is_joined(line, one)
-        if fault := _crossing(ours, one.known) or _second_grouping(
-            now, declared, ours, one, joined
+        if fault := _crossing(ours, one.known) or second_grouping(
+            now, declared, ours, one.known, maps_of(one.line), is_joined(line, one)
         ):
             raise PromiseError(
                 f"lines {declared.name} and {one.line.name} are about {one.people} people in "
@@ -156,6 +166,7 @@ def description_of(line: Line, declared: Declared) -> KnownLine:
         open=tuple(sorted({*shown, *strata, *unprotected})),
         hides_presence=declared.form.shows == "columns",
         groups=line_of(declared.partition),
+        same_as=dict(line.same_as),
     )
 
 
@@ -163,48 +174,8 @@ def _crossing(one: KnownLine, other: KnownLine) -> str | None:
     """Why the roles of two lines' columns cross, None where they do not."""
     for hidden, shown in ((one, other), (other, one)):
         for name in hidden.protected:
-            if name in shown.open:
+            if any(hidden.names_of(name) & shown.names_of(open_) for open_ in shown.open):
                 return f"{name!r} is protected in one and open in the other"
     if one.hides_presence != other.hides_presence:
         return "one hides who is in it, and the other shows them"
     return None
-
-
-def _second_grouping(
-    now: SlotMap, declared: Declared, ours: KnownLine, met: Meeting, joined: bool
-) -> str | None:
-    """Why a column that both protect is grouped in ways that tell more together."""
-    if met.known is None:
-        return None
-    for name in sorted(set(ours.protected) & set(met.known.protected)):
-        promises = [p for p in map(by_values, declared.promises) if p and p.sensitive == name]
-        for theirs in maps_of(met.line):
-            if refused := _together(theirs, now, name, promises, joined):
-                return f"{name!r} is grouped in both, and {refused.reason}"
-    return None
-
-
-def _together(
-    theirs: SlotMap, ours: SlotMap, name: str, promises: Sequence[PrivacyModel], joined: bool
-) -> Refused | None:
-    """Why the groups of two maps do not compose in one column, None where they do.
-
-    Args:
-        theirs: the map of the other line.
-        ours: that of the version.
-        name: the column.
-        promises: about it.
-        joined: whether groups have the same numbers in both.
-    """
-    if joined and theirs.composed and ours.composed:
-        theirs, ours = without_one_sided(theirs, ours), without_one_sided(ours, theirs)
-    of_theirs, of_ours = in_common(groups_ever(theirs, [name]), groups_ever(ours, [name]))
-    seen = SeenPeople([MapOfLine(0, theirs), MapOfLine(0 if joined else 1, ours)])
-    before, now = seen.everybody([of_theirs, of_ours])
-    known = gate(None, before, [])
-    if isinstance(known, Refused):
-        return known
-    found = gate(known.atoms, now, promises)
-    if isinstance(found, Refused):
-        return found
-    return None if found.route == "A" else Refused("groups are mixed anew", len(of_ours), 0)

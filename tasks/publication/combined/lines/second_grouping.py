@@ -1,0 +1,81 @@
+"""A sensitive column that two lines about the same people group: what both tell together."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sfumato.expectations.composition.gate import gate
+from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.private.people.followed import without_one_sided
+from sfumato.tasks.private.people.groups import groups_ever
+from sfumato.tasks.private.people.lines import KnownLine
+from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.publication.combined.common_values import by_values, in_common
+from sfumato.tasks.publication.combined.lines.same_columns import maps_with_one_column
+
+
+def second_grouping(
+    now: SlotMap,
+    declared: Declared,
+    ours: KnownLine,
+    theirs: KnownLine,
+    maps: Sequence[SlotMap],
+    joined: bool,
+) -> str | None:
+    """Why a column that both protect is grouped in ways that tell more together.
+
+    Args:
+        now: the map of a version.
+        declared: what it declares.
+        ours: what its line tells of itself.
+        theirs: what the other line tells of itself.
+        maps: those of the other line.
+        joined: whether groups have the same numbers in both lines.
+    """
+    for name, called in both_protect(ours, theirs):
+        promises = [p for p in map(by_values, declared.promises) if p and p.sensitive == name]
+        for one in maps:
+            if refused := _refused(one, now, called, name, promises, joined):
+                return f"{name!r} is grouped in both, and {refused.reason}"
+    return None
+
+
+def both_protect(ours: KnownLine, theirs: KnownLine) -> Iterator[tuple[str, str]]:
+    """The columns that two lines protect, by their names here and there."""
+    for name in ours.protected:
+        for called in theirs.protected:
+            if ours.names_of(name) & theirs.names_of(called):
+                yield name, called
+
+
+def _refused(
+    theirs: SlotMap,
+    ours: SlotMap,
+    called: str,
+    name: str,
+    promises: Sequence[PrivacyModel],
+    joined: bool,
+) -> Refused | None:
+    """Why the groups of two maps do not compose in one column, None where they do.
+
+    Where the other line has it in bands, no promise can be judged: groups may cut none of its own.
+    """
+    in_bands = called != name and len(theirs.rows[called].values) < len(ours.rows[name].values)
+    theirs, ours = maps_with_one_column([theirs, ours], [called, name], name)
+    if joined and theirs.composed and ours.composed:
+        theirs, ours = without_one_sided(theirs, ours), without_one_sided(ours, theirs)
+    of_theirs, of_ours = in_common(groups_ever(theirs, [name]), groups_ever(ours, [name]))
+    seen = SeenPeople([MapOfLine(0, theirs), MapOfLine(0 if joined else 1, ours)])
+    before, now = seen.everybody([of_theirs, of_ours])
+    known = gate(None, before, [])
+    if isinstance(known, Refused):
+        return known
+    found = gate(known.atoms, now, [] if in_bands else promises)
+    if isinstance(found, Refused):
+        return found
+    if in_bands and len(np.unique(found.atoms.of[before.person])) > len(of_theirs):
+        return Refused("groups of the other line are cut", len(of_ours), 0)
+    return None if found.route == "A" else Refused("groups are mixed anew", len(of_ours), 0)

@@ -1,0 +1,104 @@
+"""A column that another line of the same people has under another name, or banded."""
+
+import json
+
+import pytest
+
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.flows.spec import read_spec
+from tests.release.evolving import DIVERSE, Evolving, spec
+
+WORK = {"role": "sensitive", "same-as": "job"}
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    place = tmp_path / "work"
+    monkeypatch.setenv("SFUMATO_WORK", str(place))
+    return place
+
+
+@pytest.fixture
+def first(tmp_path):
+    line = Evolving(tmp_path / "first", "split", "first")
+    line.publish(people="town")
+    return line
+
+
+def renamed(first, **column):
+    """A line in which the job of everybody is called work, and banded."""
+    other = Evolving(first.folder.parent / "second", "split", "second", seed=9)
+    other.people = {
+        number: {**person, "work": f"branch {int(person['job'][-1]) // 2}"}
+        for number, person in first.people.items()
+    }
+    columns = spec("split", "second", first.folder)["columns"]
+    columns["job"] = {"role": "drop"}
+    other.columns = {**columns, "work": {**WORK, **column}}
+    return other
+
+
+def publish(line, **changes):
+    told = {"people": "town", "columns": line.columns, "promises": [DIVERSE[0] | {"l": 2}]}
+    return line.publish(**told | changes)
+
+
+def test_a_second_grouping_under_another_name_is_refused(first):
+    with pytest.raises(PromiseError, match="'work' is grouped in both, and"):
+        publish(renamed(first))
+
+
+def test_by_its_own_name_it_is_another_column(first):
+    publish(renamed(first, **{"same-as": "work"}))
+
+
+def test_in_the_same_groups_it_is_shown_banded(first, work):
+    directory = publish(renamed(first), groups="first", partition=None)
+    told = json.loads((work / "second" / "reports" / "0001" / "composition.json").read_bytes())
+    (column,) = told["exposure"]["columns"]
+    assert (column["column"], column["intersection"]) == (
+        "work",
+        {"people": 72, "one": 0, "few": 0},
+    )
+    assert "same-as" not in (directory / "datapackage.json").read_text()
+    first.move(join=6, leave=4)
+    first.publish(people="town")
+
+
+def test_whoever_is_not_known_by_it_keeps_the_group_waiting(first, work):
+    first.move(join=0, leave=2)
+    first.publish(people="town")
+    second = renamed(first)
+    directory = publish(second, groups="first", partition=None)
+    rows = json.loads((directory / "datapackage.json").read_bytes())["sfumato"]["rows"]
+    assert rows["not_represented_versions"] in (2, 4)
+
+
+def test_a_column_that_is_open_elsewhere_under_another_name(first):
+    second = renamed(first)
+    second.columns = second.columns | {
+        "hours": {"role": "sensitive", "type": "integer", "same-as": "edu"},
+        "work": {"role": "drop"},
+    }
+    with pytest.raises(PromiseError, match="'hours' is protected in one and open in the other"):
+        publish(second, versions={"rule": "composed"})
+
+
+def test_what_two_versions_tell_counts_it(first, work):
+    publish(renamed(first), **{"across-lines": "accepted-risk"})
+    told = json.loads((work / "second" / "reports" / "0001" / "composition.json").read_bytes())
+    (column,) = told["exposure"]["columns"]
+    assert (column["column"], column["intersection"]["people"]) == ("work", 72)
+    assert column["intersection"]["one"] > 0
+
+
+def test_a_column_that_nobody_has(first):
+    with pytest.raises(InputError, match="same-as: no line of the same people") as no:
+        publish(renamed(first, **{"same-as": "trade"}))
+    assert no.value.exit_code == 2
+
+
+def test_only_a_sensitive_column_is_compared(first):
+    other = renamed(first, role="quasi-identifier")
+    with pytest.raises(SpecError, match="same-as: only a sensitive column"):
+        read_spec(other.write(columns=other.columns))
