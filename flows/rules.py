@@ -13,6 +13,7 @@ from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.microdata.filter import columns_asked
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.continued.routes import fault_of_vacancies
 from sfumato.tasks.partitions.of_line import fault_of_groups
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
@@ -206,6 +207,7 @@ def _versions(spec: SpecParts) -> None:
             )
     _require_open_filter(spec)
     _require_joint_presence(spec)
+    _require_routes(spec, spec.versions)
 
 
 def _require_open_filter(spec: SpecParts) -> None:
@@ -223,6 +225,19 @@ def _require_open_filter(spec: SpecParts) -> None:
                 f"source.where: asks about {name!r}, and under versions: composed people would "
                 "enter and leave by its values: filter by other columns"
             )
+
+
+def _require_routes(spec: SpecParts, versions: ContinuedVersions) -> None:
+    """Promises that nobody can keep where slots change hands, and forms that cannot show it."""
+    if versions.vacancies != "keep" and (spec.form.declares or spec.form.shows == "columns"):
+        raise ValueError(
+            f"versions.vacancies: {versions.vacancies} gives newcomers the places of others, and "
+            f"form {spec.form.method} shows groups as they were first made: use keep"
+        )
+    recoded = spec.named("sensitive", "insensitive")
+    lasting = recoded if spec.form.recodes else spec.named("sensitive")
+    if fault := fault_of_vacancies(versions, spec.scoped(), spec.partition, lasting):
+        raise ValueError(fault)
 
 
 def _require_joint_presence(spec: SpecParts) -> None:

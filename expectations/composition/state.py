@@ -104,6 +104,30 @@ def with_version(versions: Groups, groups: Groups) -> Groups:
     return Groups(np.append(versions.sizes, groups.rows), columns)
 
 
+def with_former_holders(atoms: Atoms, person: np.ndarray, atom: np.ndarray) -> Atoms:
+    """The state where slots of some atoms were held by other people before.
+
+    Each of them held one slot of the atom alone, and holds none now: whoever ever was in it may
+    have any of its values (Theorem C), however likely each is.
+
+    Args:
+        atoms: the state, in which everybody holds a slot of their own.
+        person: the ids of former holders, that nobody in the state has (int64).
+        atom: in which each was (int64).
+    """
+    length = max(len(atoms.of), int(person.max(initial=-1)) + 1)
+    of, slot = np.full((2, length), -1, dtype=np.int64)
+    of[: len(atoms.of)], slot[: len(atoms.slot)] = atoms.of, atoms.slot
+    some = np.empty(len(atoms), dtype=np.int64)
+    known = np.flatnonzero(atoms.of >= 0)
+    some[atoms.of[known]] = atoms.slot[known]
+    of[person], slot[person] = atom, some[atom]
+    mixed = atoms.mixed.copy()
+    mixed[atom] = True
+    people = atoms.people + np.bincount(atom, minlength=len(atoms))
+    return replace(atoms, of=of, slot=slot, mixed=mixed, people=people)
+
+
 def renumber(atoms: Atoms, name: str, into: np.ndarray, like: Counts) -> Atoms:
     """The state with the values of one column numbered anew, where a dictionary has grown.
 

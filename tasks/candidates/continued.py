@@ -26,10 +26,12 @@ from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.continued.evolve import Judge, evolve
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.continued.routes import asks_likelihoods
 from sfumato.tasks.partitions.continued.rows import Drawn
 from sfumato.tasks.partitions.continued.survivors import stack
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
+from sfumato.tasks.private.people.groups import are_even
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.kinds import LIVE, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
@@ -85,7 +87,8 @@ def anonymize_continued(
         continuing.wish,
         strata,
         partition_of_newcomers(terms, strata, line.slots, randomness),
-        _judge(terms),
+        _judge(terms, _shape(terms)),
+        randomness,
     )
     drawn = with_frozen_targets(evolved.drawn, line, strata)
     form = composed_form(terms.form.method)
@@ -115,7 +118,8 @@ def _line(
     slots = before or _no_slots(table)
     stacked = with_hierarchies(stack(table, slots.rows), terms.hierarchies)
     whole, strata = with_strata(stacked, terms.strata)
-    return LineSoFar(whole, table.rows, names, slots, erased), strata
+    out = np.union1d(erased, slots.past.key[slots.past.key != b""])
+    return LineSoFar(whole, table.rows, names, slots, out), strata
 
 
 def _no_slots(table: Microdata) -> SlotMap:
@@ -131,10 +135,11 @@ def _shape(terms: Terms) -> Shape:
     vacancies = VACANCIES[terms.form.method]
     compared = terms.named("sensitive", *(["insensitive"] if terms.recoded else []))
     frozen = terms.columns if vacancies.as_at_entry else compared
-    return Shape(frozenset(frozen), tuple(compared), vacancies.covers)
+    by_likelihood = any(map(asks_likelihoods, terms.promises))
+    return Shape(frozenset(frozen), tuple(compared), vacancies.covers, by_likelihood)
 
 
-def _judge(terms: Terms) -> Judge:
+def _judge(terms: Terms, shape: Shape) -> Judge:
     """Which groups break a promise, vacant values counted, and k counted of people alone.
 
     Groups that show distributions or covers are as they were; the gate judges them.
@@ -142,12 +147,24 @@ def _judge(terms: Terms) -> Judge:
     judged = [p for p in terms.promises if not (terms.form.declares or p.needs_covers)]
 
     def judge(drawn: Drawn) -> np.ndarray:
-        broken = np.zeros(drawn.groups, dtype=bool)
+        broken = _of_unknown_likelihood(shape, drawn)
         for promise in judged:
             broken |= _breaks(promise, drawn)
         return broken
 
     return judge
+
+
+def _of_unknown_likelihood(shape: Shape, drawn: Drawn) -> np.ndarray:
+    """Which groups were held by others, too, and show values unequally often (bool, one per group).
+
+    Of such groups nothing is known of how likely each value is, where that is promised.
+    """
+    changed = np.isin(drawn.line_group, drawn.slots.past.group)
+    if shape.by_likelihood and changed.any():
+        changed &= ~are_even(drawn.slots, shape.compared)[drawn.line_group]
+        return changed
+    return np.zeros(drawn.groups, dtype=bool)
 
 
 def _breaks(promise: PrivacyModel, drawn: Drawn) -> np.ndarray:

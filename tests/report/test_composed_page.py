@@ -103,6 +103,14 @@ def test_says_where_values_are_those_of_the_first_version():
     assert "somebody's value changed" not in text
 
 
+@pytest.mark.parametrize("vacancies", ["keep", "paired", "refill"])
+def test_says_where_newcomers_may_have_the_place_of_others(vacancies):
+    text = page_of("split", vacancies=vacancies, lineage=LineageTotals(continued=2, new=1, left=1))
+    told = "whoever knows the value of one who left may know more of the one who came"
+    assert (told in text) == (vacancies != "keep")
+    assert ("or the place of somebody who left" in text) == (vacancies != "keep")
+
+
 @pytest.mark.parametrize("method", FORMS)
 def test_the_snippet_runs(method, tmp_path, monkeypatch):
     about, tables = release(method)

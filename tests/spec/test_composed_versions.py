@@ -6,7 +6,7 @@ import yaml
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.plan import plan_run
 from sfumato.flows.spec import read_spec
-from tests.release.evolving import spec
+from tests.release.evolving import KINDS, spec
 
 
 def read(folder, **changes):
@@ -71,8 +71,76 @@ def test_what_cannot_be_is_refused_with_its_path(tmp_path, changes, fault):
     assert "\n" not in str(raised.value)
 
 
+RECURSIVE = {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 3}
+LIKELY = [
+    ("ranges", {"model": "t-closeness", "t": "0.3", "distance": "ordered"}),
+    ("ranges", {"model": "l-diversity", "variant": "entropy", "l": 2}),
+    ("ranges", RECURSIVE),
+    ("generalized", RECURSIVE),
+    ("generalized", {"model": "alpha-k", "alpha": "0.5", "k": 2, "values": ["job 1"]}),
+]
+
+
+@pytest.mark.parametrize("vacancies", ["paired", "refill"])
+@pytest.mark.parametrize(("kind", "promise"), LIKELY)
+def test_slots_that_change_hands_keep_no_promise_of_how_likely_values_are(
+    tmp_path, vacancies, kind, promise
+):
+    versions = {"rule": "composed", "vacancies": vacancies}
+    promises = [*KINDS[kind][2], promise]
+    with pytest.raises(SpecError) as raised:
+        read_spec(kind_of(kind, tmp_path, versions=versions, promises=promises))
+    assert f"versions.vacancies: {vacancies} leaves every value" in str(raised.value)
+    assert f"promises.{len(promises) - 1} (" in str(raised.value)
+    read_spec(kind_of(kind, tmp_path, versions="composed", promises=promises))
+    read_spec(kind_of(kind, tmp_path, versions=versions))
+
+
+@pytest.mark.parametrize("promise", [promise for _, promise in LIKELY[1:3]])
+def test_of_groups_whose_values_all_differ_every_promise_is_kept(tmp_path, promise):
+    versions = {"rule": "composed", "vacancies": "refill"}
+    promises = [*KINDS["split"][2], promise]
+    read_spec(kind_of("split", tmp_path, versions=versions, promises=promises))
+    columns = spec("split", "line", tmp_path)["columns"] | {
+        "hours": {"role": "sensitive", "type": "integer", "unprotected": "of no interest"}
+    }
+    promises = [{**one, "sensitive": "job"} for one in promises]
+    with pytest.raises(SpecError, match="anatomy with one sensitive column"):
+        read_spec(kind_of("split", tmp_path, versions=versions, promises=promises, columns=columns))
+
+
+@pytest.mark.parametrize("kind", ["ambiguous", "redistributed"])
+def test_forms_that_show_groups_as_first_made_give_no_slot_away(tmp_path, kind):
+    with pytest.raises(SpecError, match="shows groups as they were first made: use keep"):
+        read_spec(kind_of(kind, tmp_path, versions={"rule": "composed", "vacancies": "refill"}))
+
+
+def test_vacancies_are_declared(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    said = [{"rule": "composed", "vacancies": one} for one in ("keep", "paired", "refill")]
+    digests = {plan_run(read(tmp_path, versions=one)).terms.digest() for one in said}
+    assert len(digests) == 3
+
+
+def kind_of(kind, folder, **changes):
+    path = read(folder)
+    document = {**spec(kind, "line", folder), **changes}
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
 def test_rows_that_are_people_cannot_be_known_again(tmp_path):
     columns = spec("split", "line", tmp_path)["columns"]
     columns = {name: column for name, column in columns.items() if name != "id"}
     with pytest.raises(SpecError, match="versions: composed needs to know people again"):
         read_spec(read(tmp_path, columns=columns, unit="row"))
+
+
+def test_slots_of_another_line_are_not_given_away(tmp_path):
+    document = spec("split", "line", tmp_path)
+    del document["partition"]
+    document |= {"groups": "other", "versions": {"rule": "composed", "vacancies": "refill"}}
+    path = read(tmp_path)
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with pytest.raises(SpecError, match="the other line says who has which place"):
+        read_spec(path)

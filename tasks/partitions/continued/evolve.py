@@ -1,9 +1,10 @@
 """The next version of a composed line: survivors stay, newcomers are a cohort, values remain.
 
 Whoever holds a slot is shown in it while the values are the same; otherwise the slot is vacant in
-this version, and its values stay in the group. Newcomers are grouped among themselves. So every
-group is continued whole, and all versions together tell what one release with the groups of all
-cohorts would tell.
+this version, and its values stay in the group. Newcomers are grouped among themselves, or take the
+slots of people who left. So every group is continued whole, and all versions together tell what one
+release with the groups of all cohorts would tell; where slots are taken, they leave every value of
+a group possible.
 
 Source: this project's construction; the values that stay are what m-invariance (Xiao and Tao,
 SIGMOD 2007) makes up as counterfeits.
@@ -11,13 +12,16 @@ SIGMOD 2007) makes up as counterfeits.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.continued.cohort import Cohort, Grouping, form_cohort, nobody
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.continued.refill import Refill, Taken, no_slot_taken
 from sfumato.tasks.partitions.continued.rows import Drawn, draw
 from sfumato.tasks.partitions.continued.survivors import Met, meet
 from sfumato.tasks.private.people.kinds import LIVE, WITNESS
@@ -52,6 +56,7 @@ def evolve(
     strata: Sequence[str],
     group: Grouping,
     judge: Judge,
+    randomness: Randomness,
 ) -> Evolved:
     """Continue a line's groups with the people of a table.
 
@@ -62,18 +67,25 @@ def evolve(
         strata: the columns that keep cohorts apart.
         group: the spec's partition, for newcomers.
         judge: finds the groups that break a promise.
+        randomness: what is drawn from.
 
     Raises:
         PromiseError: where nobody can be shown, or a person has two rows.
     """
-    met = meet(line.keys, line.slots, line.erased, _unchanged(line, shape, wish))
+    met = meet(line.keys, line.slots, line.out, _unchanged(line, shape, wish))
     if not wish.others:
         _require_the_same_people(line, met)
-    new = np.flatnonzero(met.new)
-    cohort = _cohort(line, new, strata, wish, group)
-    retired = _too_few_left(line.slots, met, wish)
+    newcomers = _Newcomers(line, shape, strata, wish, group, randomness)
+    retired = _too_few_left(line.slots, met, Fraction(0))
+    taken, cohort = newcomers.received(met, retired)
     while True:
-        drawn = draw(line, shape, met, retired, cohort)
+        retired = np.union1d(
+            retired, _too_few_left(line.slots, taken.joined(met), wish.retire)
+        ).astype(np.int64)
+        if np.isin(line.slots.group[taken.slots], retired).any():
+            taken, cohort = newcomers.received(met, retired)
+            continue
+        drawn = draw(line, shape, taken.joined(met), retired, cohort)
         if not drawn.groups:
             raise PromiseError("versions: composed: no group can be shown any more")
         broken = np.flatnonzero(judge(drawn))
@@ -83,8 +95,37 @@ def evolve(
             break
         retired = np.union1d(retired, of_line)
         if len(of_cohort) and not len(of_line):
-            cohort = nobody(new)
-    return _evolved(line, met, cohort, retired, drawn)
+            taken, cohort = no_slot_taken(), nobody(np.flatnonzero(met.new))
+    return _evolved(line, met, taken, cohort, retired, drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class _Newcomers:
+    """How whoever came is received."""
+
+    line: LineSoFar
+    shape: Shape
+    strata: Sequence[str]
+    wish: ContinuedVersions
+    group: Grouping
+    randomness: Randomness
+
+    def received(self, met: Met, retired: np.ndarray) -> tuple[Taken, Cohort]:
+        """The slots that newcomers take, and all others as a cohort.
+
+        The first version is a cohort that must be shown; a later one may wait.
+        """
+        line, new, vacancies = self.line, np.flatnonzero(met.new), self.wish.vacancies
+        if not len(line.slots):
+            none = np.array([], dtype=np.int64)
+            return no_slot_taken(), Cohort(new, self.group(line.table.take(new)), none)
+        if vacancies == "keep":
+            return no_slot_taken(), self._cohort(new)
+        refill = Refill(line, self.shape, self.strata, vacancies, self.randomness)
+        return refill.fill(met, retired, self._cohort)
+
+    def _cohort(self, new: np.ndarray) -> Cohort:
+        return form_cohort(self.line.table, new, self.strata, self.wish.cohort, self.group)
 
 
 def _require_the_same_people(line: LineSoFar, met: Met) -> None:
@@ -117,33 +158,19 @@ def _unchanged(
     return unchanged
 
 
-def _cohort(
-    line: LineSoFar,
-    new: np.ndarray,
-    strata: Sequence[str],
-    wish: ContinuedVersions,
-    group: Grouping,
-) -> Cohort:
-    """The first version is a cohort that must be shown; a later one may wait."""
-    if not len(line.slots):
-        return Cohort(new, group(line.table.take(new)), np.array([], dtype=np.int64))
-    return form_cohort(line.table, new, strata, wish.cohort, group)
-
-
-def _too_few_left(slots: SlotMap, met: Met, wish: ContinuedVersions) -> np.ndarray:
+def _too_few_left(slots: SlotMap, met: Met, share: Fraction) -> np.ndarray:
     """The groups of the line (int64) that are retired, or of which nobody or too little is left."""
     people = slots.kind != WITNESS
     number = int(slots.group.max(initial=-1)) + 1
     all_ = np.bincount(slots.group[people], minlength=number)
     left = np.bincount(slots.group[met.slot[met.continued]], minlength=number)
-    share = wish.retire
     gone = (left == 0) | (left * share.denominator < all_ * share.numerator)
     gone[slots.group[slots.retired]] = True
     return np.flatnonzero(gone & (all_ > 0))
 
 
 def _evolved(
-    line: LineSoFar, met: Met, cohort: Cohort, retired: np.ndarray, drawn: Drawn
+    line: LineSoFar, met: Met, taken: Taken, cohort: Cohort, retired: np.ndarray, drawn: Drawn
 ) -> Evolved:
     shown = np.zeros(line.rows, dtype=bool)
     shown[drawn.source[drawn.source >= 0]] = True
@@ -155,7 +182,8 @@ def _evolved(
     known = ~met.new
     counts = {
         "continued": int((shown & known).sum()),
-        "new": int((shown & ~known).sum()),
+        "new": int((shown & ~known).sum()) - len(taken),
+        "refilled": len(taken),
         "withheld": int((known & ~met.continued).sum()),
         "in_retired_groups": int(in_retired.sum()),
         "waiting": len(cohort.waiting),

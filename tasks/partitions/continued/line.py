@@ -17,14 +17,15 @@ class LineSoFar:
         rows: how many of these are the source's.
         keys: the name of each of those rows' person (S16).
         slots: of the line.
-        erased: the names of people whose slots were forgotten (S16, sorted).
+        out: the names of people who stay out for ever (S16, sorted): their slots were forgotten, or
+            others hold them now.
     """
 
     table: Microdata
     rows: int
     keys: np.ndarray
     slots: SlotMap
-    erased: np.ndarray
+    out: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,12 @@ class Shape:
 
     Attributes:
         frozen: the columns that are shown as they were when the person came.
-        as_at_entry: whether quasi-identifiers are among them.
+        compared: the columns whose values a slot has.
         covers: whether labels go on to cover what they once covered.
+        by_likelihood: whether promises ask how likely each value of a group is.
     """
 
     frozen: frozenset[str]
     compared: tuple[str, ...]
     covers: bool
+    by_likelihood: bool = False

@@ -25,13 +25,15 @@ from sfumato.expectations.models.model import plain
 from sfumato.tasks.schema.part import Part
 
 Rule = Literal["disjoint", "accepted-risk", "composed"]
+Vacancies = Literal["keep", "paired", "refill"]
 
 
 class ComposedVersions(Part):
     """What a composed line declares of how its versions go on.
 
     Attributes:
-        vacancies: what becomes of the values of people who left.
+        vacancies: what becomes of the values of people who left: they stay, or newcomers who have
+            them take their places.
         changes: what becomes of people whose values changed.
         share: of the presence that (α,β)-privacy allows, what each cohort may take of the rest.
     """
@@ -39,7 +41,7 @@ class ComposedVersions(Part):
     since: ClassVar[int] = 2
 
     rule: Literal["composed"] = "composed"
-    vacancies: Literal["keep"] = "keep"
+    vacancies: Vacancies = "keep"
     changes: Literal["withhold", "as-first"] = "withhold"
     share: Annotated[
         Fraction,

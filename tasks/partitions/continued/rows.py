@@ -115,6 +115,7 @@ def draw(line: LineSoFar, shape: Shape, met: Met, retired: np.ndarray, cohort: C
             for name, of in levels.items()
         },
         composed=True,
+        past=slots.past.with_others(*_displaced(line, chosen)),
     )
     aims = None if cohort.partition is None else cohort.partition.target_distributions
     return Drawn(microdata, partition, line_group, first_new, chosen.source, kept, aims)
@@ -209,6 +210,14 @@ def _names(line: LineSoFar, chosen: _Chosen) -> np.ndarray:
     names[of_source] = line.keys[chosen.source[of_source]]
     names[of_slot] = line.slots.key[chosen.slot[of_slot]]
     return names
+
+
+def _displaced(line: LineSoFar, chosen: _Chosen) -> tuple[np.ndarray, np.ndarray]:
+    """Who held slots (S16) that others are given now, and in which groups (int64)."""
+    shown = np.flatnonzero((chosen.source >= 0) & (chosen.slot >= 0))
+    held = chosen.slot[shown]
+    other = line.keys[chosen.source[shown]] != line.slots.key[held]
+    return line.slots.key[held[other]], line.slots.group[held[other]]
 
 
 def _since(slots: SlotMap, chosen: _Chosen) -> np.ndarray:

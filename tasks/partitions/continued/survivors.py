@@ -71,27 +71,27 @@ def _not_the_same(name: str, why: str) -> PromiseError:
     )
 
 
-def meet(keys: np.ndarray, slots: SlotMap, erased: np.ndarray, unchanged: Unchanged) -> Met:
+def meet(keys: np.ndarray, slots: SlotMap, out: np.ndarray, unchanged: Unchanged) -> Met:
     """Find the people of a table among those who have slots.
 
     Args:
         keys: the name of each row's person (S16, one per row).
         slots: of the line.
-        erased: the names of people whose slots were forgotten (S16, sorted).
+        out: the names of people who stay out for ever (S16, sorted).
         unchanged: decides by positions of rows and of slots (two int64 arrays) which rows have the
             values of the slot.
 
     Raises:
         PromiseError: where a person has two rows.
     """
-    of_rows, of_slots, of_erased = numbers = person_numbers(keys, slots.key, erased)
+    of_rows, of_slots, of_out = numbers = person_numbers(keys, slots.key, out)
     met = np.zeros((2, count_of(numbers)), dtype=bool)
     met[0, of_rows] = True
     if met[0].sum() < len(keys):
         raise PromiseError("versions: composed is broken: a unit has two rows")
     place = np.full(met.shape[1], -1, dtype=np.int64)
     place[of_slots] = np.arange(len(slots))
-    met[1, of_erased] = True
+    met[1, of_out] = True
     slot = place[of_rows]
     known = slot >= 0
     continued = known.copy()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.composition.sparse import evenly
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.microdata.grouping import groups_of
@@ -13,6 +14,18 @@ from sfumato.tasks.private.people.kinds import WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
 
 _GROUP = "/group"
+
+
+def are_even(slots: SlotMap, columns: Sequence[str]) -> np.ndarray:
+    """Mark the groups that show all their values equally often (bool, by the line's numbers)."""
+    people = slots.group[slots.kind != WITNESS]
+    ever = np.unique(people)
+    even = np.ones(len(ever), dtype=bool)
+    for counts in groups_ever(slots, columns).sensitive.values():
+        even &= evenly(counts)
+    marked = np.zeros(int(slots.group.max(initial=-1)) + 1, dtype=bool)
+    marked[ever[even]] = True
+    return marked
 
 
 def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str] = ()) -> Groups:

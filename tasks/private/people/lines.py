@@ -139,6 +139,6 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
 
 
 def people_of(line: Path) -> np.ndarray:
-    """The names of everybody who has a slot in a line (S16, sorted, each once)."""
-    names = [np.array([], dtype=NAME), *(one.key[one.held] for one in maps_of(line))]
+    """The names of everybody who has, or had, a slot in a line (S16, sorted, each once)."""
+    names = [np.array([], dtype=NAME), *(one.names for one in maps_of(line))]
     return np.unique(np.concatenate(names))

@@ -1,9 +1,10 @@
 """The private map of a version: who stands in which group, beside which values.
 
-A slot is a row of a published version, made once and never given to anybody else: its group, and
-the values that the group goes on to show for it. The person who was given it holds it for ever,
-shown or not. One file per version (Parquet, 0600), never changed but by `forget`, with a row for
-each slot that the version's line has:
+A slot is a row of a published version, made once: its group, and the values that the group goes on
+to show for it. The person who was given it holds it for ever, shown or not, unless a newcomer with
+the same values was given it since: then the line knows for ever who held a slot of that group
+before. One file per version (Parquet, 0600), never changed but by `forget`, with a row for each
+slot that the version's line has:
 
     key        the name of who holds the slot (16 bytes), null for nobody
     group      of the line, numbered from 0 for ever
@@ -13,6 +14,9 @@ each slot that the version's line has:
     retired    whether the group is shown no more
     =<column>  the value of each published column
     ^<column>  the level to which the group's values are generalized, where the partition says so
+
+And below them, in format 2, a row of key, group and kind alone for each of those who held a slot
+before others did.
 
 The map is as sensitive as the source: it tells everybody's values.
 """
@@ -28,11 +32,32 @@ import pyarrow as pa
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES
+from sfumato.tasks.private.people.kinds import FORMER
 from sfumato.tasks.schema.formats import require_readable
 
-_FORMAT = 1
+_FORMAT, _WITHOUT_FORMER = 2, 1
 _META = b"sfumato"
 _VALUE, _LEVEL = "=", "^"
+
+
+@dataclass(frozen=True, eq=False)
+class FormerHolders:
+    """Whoever held slots that others hold now (parallel); they are never shown again.
+
+    Attributes:
+        key: who (S16; empty for who was forgotten since).
+        group: of the line, in which the slot is (int64).
+    """
+
+    key: np.ndarray = field(default_factory=lambda: np.array([], dtype=NAME))
+    group: np.ndarray = field(default_factory=lambda: np.array([], dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def with_others(self, key: np.ndarray, group: np.ndarray) -> "FormerHolders":
+        """These and others."""
+        return FormerHolders(np.append(self.key, key), np.append(self.group, group))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +75,7 @@ class SlotMap:
         levels: the level of each slot's group by column (int64), where labels have some.
         composed: whether the version was made to be combined with earlier ones.
         targets: the distributions that groups were made to follow (see `frozen_targets`).
+        past: who held slots before those who hold them now.
     """
 
     key: np.ndarray
@@ -62,9 +88,16 @@ class SlotMap:
     levels: Mapping[str, np.ndarray] = field(default_factory=dict)
     composed: bool = False
     targets: Mapping[str, Any] = field(default_factory=dict)
+    past: FormerHolders = field(default_factory=FormerHolders)
 
     def __len__(self) -> int:
         return len(self.key)
+
+    @property
+    def names(self) -> np.ndarray:
+        """Everybody who holds a slot, or held one (S16, sorted, each once)."""
+        known = np.append(self.key, self.past.key)
+        return np.unique(known[known != b""])
 
     @property
     def held(self) -> np.ndarray:
@@ -74,11 +107,8 @@ class SlotMap:
 
 def as_table(slots: SlotMap) -> pa.Table:
     """The map as it is written."""
-    names = pa.Array.from_buffers(
-        pa.binary(NAME_BYTES), len(slots), [None, pa.py_buffer(slots.key.astype(NAME).tobytes())]
-    )
     columns = {
-        "key": _with_nulls(names, ~slots.held),
+        "key": _named(slots.key),
         "group": pa.array(slots.group, pa.int32()),
         "published": pa.array(slots.published, pa.int32()),
         "since": pa.array(slots.since, pa.int32()),
@@ -88,18 +118,32 @@ def as_table(slots: SlotMap) -> pa.Table:
         **{_LEVEL + name: pa.array(of, pa.int8()) for name, of in slots.levels.items()},
     }
     told = {
-        "format": _FORMAT,
+        "format": _FORMAT if len(slots.past) else _WITHOUT_FORMER,
         "composed": slots.composed,
         "roles": {column.name: column.role for column in slots.rows.columns},
         "targets": slots.targets,
     }
-    return pa.table(columns).replace_schema_metadata({_META: json.dumps(told).encode()})
+    table = pa.table(columns)
+    if len(slots.past):
+        table = pa.concat_tables([table, _of_former(slots.past, table.schema)])
+    return table.replace_schema_metadata({_META: json.dumps(told).encode()})
 
 
-def _with_nulls(names: pa.Array, nobody: np.ndarray) -> pa.Array:
-    """The names, null where there is nobody."""
-    taken = np.arange(len(names))
-    return names.take(pa.array(taken, mask=nobody))
+def _named(key: np.ndarray) -> pa.Array:
+    """Names (S16), null where there is nobody."""
+    content = pa.py_buffer(key.astype(NAME).tobytes())
+    names = pa.Array.from_buffers(pa.binary(NAME_BYTES), len(key), [None, content])
+    return names.take(pa.array(np.arange(len(names)), mask=key == b""))
+
+
+def _of_former(past: FormerHolders, schema: pa.Schema) -> pa.Table:
+    """The rows of former holders, in which nothing else is told."""
+    told = {
+        "key": _named(past.key),
+        "group": pa.array(past.group, pa.int32()),
+        "kind": pa.array(np.full(len(past), FORMER), pa.int8()),
+    }
+    return pa.table([told.get(f.name, pa.nulls(len(past), f.type)) for f in schema], schema=schema)
 
 
 def from_table(table: pa.Table, place: object) -> SlotMap:
@@ -112,6 +156,7 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
     try:
         told = json.loads((table.schema.metadata or {})[_META])
         require_readable(place, told, _FORMAT)  # type: ignore[arg-type]
+        table, past = _without_former(table)
         columns = [encode(name, role, table[_VALUE + name]) for name, role in told["roles"].items()]
         levels = {n[1:]: _numbers(table, n) for n in table.column_names if n[0] == _LEVEL}
         numbers = {n: _numbers(table, n) for n in ("group", "published", "since")}
@@ -124,9 +169,20 @@ def from_table(table: pa.Table, place: object) -> SlotMap:
             levels=levels,
             composed=told["composed"],
             targets=told["targets"],
+            past=past,
         )
     except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException):
         raise Fault(f"{place}: cannot be read as a map of people") from None
+
+
+def _without_former(table: pa.Table) -> tuple[pa.Table, FormerHolders]:
+    """The rows of slots, and those of former holders apart."""
+    former = table["kind"].to_numpy() == FORMER
+    if not former.any():
+        return table, FormerHolders()
+    below = table.filter(pa.array(former))
+    past = FormerHolders(_names(below["key"].combine_chunks()), _numbers(below, "group"))
+    return table.filter(pa.array(~former)), past
 
 
 def _numbers(table: pa.Table, name: str) -> np.ndarray:

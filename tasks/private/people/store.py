@@ -21,7 +21,7 @@ from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.names import ERASED, MAP
-from sfumato.tasks.private.people.slots import SlotMap, from_table
+from sfumato.tasks.private.people.slots import FormerHolders, SlotMap, from_table
 from sfumato.tasks.private.state import LineState, PublishedVersion
 from sfumato.tasks.private.workdir import private_directory
 
@@ -136,6 +136,12 @@ def _one_after_the_other(versions: Sequence[SlotMap]) -> SlotMap:
         retired=np.concatenate([one.retired for one in versions]),
         rows=_stacked([one.rows for one in versions]),
         composed=False,
+        past=FormerHolders(
+            np.concatenate([one.past.key for one in versions]),
+            np.concatenate(
+                [one.past.group + at for one, at in zip(versions, first[:-1], strict=True)]
+            ),
+        ),
     )
 
 

@@ -7,6 +7,7 @@ or does not agree is refused.
 Source: the theorems of atoms, signatures and slots (see `expectations.composition.gate`).
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,11 @@ import pyarrow as pa
 
 from sfumato.expectations.composition.gate import Passed, gate
 from sfumato.expectations.composition.refusals import Refused, number
-from sfumato.expectations.composition.state import Shown
+from sfumato.expectations.composition.state import Atoms, Shown, with_former_holders
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import read_tables
@@ -26,8 +28,9 @@ from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vac
 from sfumato.tasks.forms.composed.registry import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.private.people.groups import groups_ever
-from sfumato.tasks.private.people.kinds import LIVE, VACANT, WITNESS
-from sfumato.tasks.private.people.numbered import count_of, person_numbers
+from sfumato.tasks.private.people.kinds import LIVE, VACANT
+from sfumato.tasks.private.people.members import Members, members_of
+from sfumato.tasks.private.people.numbered import count_of
 from sfumato.tasks.private.people.slots import SlotMap, from_table
 from sfumato.tasks.private.people.store import slots_so_far
 from sfumato.tasks.private.state import LineState, last_digest, read_state
@@ -108,42 +111,80 @@ def _judged(
 
     None where they show none: what is shown in their place is compared with the version before.
     """
-    names = person_numbers(*(one.key for one in (before, now) if one is not None))
-    if refused := _too_present(now, declared) or _moved(before, now, names, tables[LINEAGE]):
+    columns = _columns(declared)
+    members = members_of(before, now, columns)
+    if members.lost:
+        return Refused(f"{number(members.lost, 'slot')} of earlier versions in other hands", 0, 0)
+    if refused := _too_present(now, declared) or _moved(before, now, members, tables[LINEAGE]):
         return refused
     if declared.form.declares:
         return None
-    columns = _columns(declared)
     shown = form_of(declared).groups(tables, declared.columns, (), columns)
-    members = np.flatnonzero((now.kind != WITNESS) & (now.published >= 0))
     promises = [by_values(promise) for promise in declared.promises]
-    ids = _ids(before, now, names)
-    of_now, atoms = Groups(shown.sizes, dict(shown.sensitive)), None
+    groups = Groups(shown.sizes, dict(shown.sensitive))
+    asked = [promise for promise in promises if promise is not None]
+    return verdict_on(before, now, members, groups, asked)
+
+
+def verdict_on(
+    before: SlotMap | None,
+    now: SlotMap,
+    members: Members,
+    groups: Groups,
+    promises: Sequence[PrivacyModel],
+) -> Passed | Refused:
+    """The gate's verdict on a version, by its map and that of all versions before it.
+
+    Args:
+        before: the map before, None where there is none.
+        now: the map.
+        members: who of both is who.
+        groups: what the version shows of each of its groups.
+        promises: what is promised of values.
+    """
+    of_now, atoms = groups, None
     if before is not None:
-        people = np.flatnonzero(before.kind != WITNESS)
-        of_before, of_now = in_common(groups_ever(before, columns), of_now)
-        past = Shown(ids[0], _dense(before.group[people]), of_before, np.ones(len(people), bool))
-        found = gate(None, past, [])
-        if isinstance(found, Refused):
-            return found
-        atoms = found.atoms
-    version = Shown(ids[1][members], now.published[members], of_now, now.kind[members] == LIVE)
-    return gate(atoms, version, [promise for promise in promises if promise is not None])
+        of_before, of_now = in_common(groups_ever(before, list(groups.sensitive)), groups)
+        told = _told_before(before, members, of_before)
+        if isinstance(told, Refused):
+            return told
+        atoms = told
+    here = now.published[members.is_] >= 0
+    rows = members.is_[here]
+    version = Shown(
+        members.of_is[here],
+        now.published[rows],
+        of_now,
+        now.kind[rows] == LIVE,
+        members.slot[here],
+    )
+    return gate(atoms, version, promises)
+
+
+def _told_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | Refused:
+    """What earlier versions told together, by their map: each group an atom, former holders too."""
+    group, _ = dense(before.group[members.was])
+    everybody = np.ones(len(group), dtype=bool)
+    slots = np.arange(len(group))
+    found = gate(None, Shown(members.of_was, group, groups, everybody, slots), [])
+    if isinstance(found, Refused) or not len(before.past):
+        return found if isinstance(found, Refused) else found.atoms
+    numbers = np.full(int(before.group.max()) + 1, -1, dtype=np.int64)
+    numbers[before.group[members.was]] = group
+    return with_former_holders(found.atoms, members.of_past, numbers[before.past.group])
 
 
 def _moved(
-    before: SlotMap | None, now: SlotMap, names: list[np.ndarray], lineage: pa.Table
+    before: SlotMap | None, now: SlotMap, members: Members, lineage: pa.Table
 ) -> Refused | None:
     """Why people are in other groups than those that go on from theirs, None where nobody is."""
     if before is None or not before.composed:
         return None
     previous = lineage[PREVIOUS].fill_null(-1).to_numpy()
-    of_before, of_now = names
-    place = np.full(count_of(names), -1, dtype=np.int64)
-    place[of_before[before.held]] = np.flatnonzero(before.held)
-    is_ = np.flatnonzero(place[of_now] >= 0)
-    was = place[of_now[is_]]
-    shown = (before.published[was] >= 0) & (now.published[is_] >= 0)
+    place = np.full(count_of([members.of_was, members.of_is]), -1, dtype=np.int64)
+    place[members.of_was] = members.was
+    was, is_ = place[members.of_is], members.is_
+    shown = (was >= 0) & (before.published[was] >= 0) & (now.published[is_] >= 0)
     was, is_ = was[shown], is_[shown]
     moved = previous[now.published[is_]] != before.published[was]
     if not moved.any():
@@ -167,38 +208,3 @@ def _too_present(now: SlotMap, declared: Declared) -> Refused | None:
                 reason = f"all versions together break {promise.title}"
                 return Refused(reason, verdict.failing, 0)
     return None
-
-
-def _dense(numbers: np.ndarray) -> np.ndarray:
-    return dense(numbers)[0]
-
-
-def _ids(
-    before: SlotMap | None, now: SlotMap, names: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """An id for whoever holds each slot, in the map before (its people alone) and in this one.
-
-    SlotMap that nobody holds any more, because they were forgotten, are told apart by their groups.
-    """
-    maps = [one for one in (before, now) if one is not None]
-    kept = [np.flatnonzero(one.kind != WITNESS) for one in maps]
-    ids = np.concatenate([of[at] for of, at in zip(names, kept, strict=True)])
-    group = np.concatenate([one.group[at] for one, at in zip(maps, kept, strict=True)])
-    map_ = np.repeat(np.arange(len(maps)), [len(at) for at in kept])
-    nobody = ~np.concatenate([one.held[at] for one, at in zip(maps, kept, strict=True)])
-    order = np.lexsort((map_[nobody], group[nobody]))
-    runs = np.flatnonzero(nobody)[order]
-    place = np.arange(len(runs)) - _start_of_run(group[runs] * 2 + map_[runs])
-    ids[runs] = ids.max(initial=0) + 1 + _dense(group[runs] * (len(ids) + 1) + place)
-    ids = _dense(ids)
-    of_now = np.full(len(now), -1, dtype=np.int64)
-    of_now[kept[-1]] = ids[map_ == len(maps) - 1]
-    return ids[map_ == 0], of_now
-
-
-def _start_of_run(keys: np.ndarray) -> np.ndarray:
-    """Where the run of equal keys that each is in starts (int64)."""
-    if not len(keys):
-        return keys
-    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-    return np.repeat(starts, np.diff(np.append(starts, len(keys))))

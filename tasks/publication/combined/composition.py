@@ -90,7 +90,7 @@ class Composition:
         return {
             "continued": counts.get("continued", 0),
             "new": counts.get("new", 0),
-            "refilled": 0,
+            "refilled": counts.get("refilled", 0),
             "vacant": rows.vacant,
             "not_represented_versions": rows.not_represented_versions,
             "groups_continued": counts.get("groups_continued", 0),
@@ -148,10 +148,10 @@ def require_combinable(
     if passed is not None and judge is not None:
         promises = map(by_values, declared.promises)
         require(judge(passed, [promise for promise in promises if promise is not None]))
-    if candidate.versions == "composed" and (passed is None or passed.route == "A"):
+    if candidate.versions == "composed":
         _require_theorem(line, now, declared)
     require_followed(line, candidate)
-    met = list(meetings(line, now.key[now.held]))
+    met = list(meetings(line, now.names))
     notices = require_named(line, met, candidate.versions)
     require_compatible(line, met, now, declared)
     found = exposure_of(line, now, declared, met)

@@ -51,6 +51,13 @@ def both_protect(ours: KnownLine, theirs: KnownLine) -> Iterator[tuple[str, str]
                 yield name, called
 
 
+def _changed_hands(one: SlotMap, other: SlotMap) -> bool:
+    """Decide whether slots were given away in a group of one map that has people of the other."""
+    of_past = np.isin(one.past.key, other.names)
+    here = np.isin(one.group, one.past.group) & one.held
+    return bool(of_past.any() or np.isin(one.key[here], other.names).any())
+
+
 def _refused(
     theirs: SlotMap,
     ours: SlotMap,
@@ -63,6 +70,8 @@ def _refused(
 
     Where the other line has it in bands, no promise can be judged: groups may cut none of its own.
     """
+    if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
+        return Refused("slots of one of them changed hands", 0, 0)
     in_bands = called != name and len(theirs.rows[called].values) < len(ours.rows[name].values)
     theirs, ours = maps_with_one_column([theirs, ours], [called, name], name)
     if joined and theirs.composed and ours.composed:

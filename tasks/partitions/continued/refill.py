@@ -1,0 +1,183 @@
+"""Newcomers who are given the slots of people who left, where these have the same values.
+
+A group goes on to show the same values whoever holds its slots, so that each of them stays possible
+for everybody who ever was in it. Who is given which slot is drawn at random. Newcomers who are not
+given one must still be groupable among themselves: otherwise slots are given back, whole groups at
+a time, in random order and each time twice as many.
+
+    paired   only groups in which two slots or more, of different values, are given away together:
+             whoever knows one who left does not know by that who came
+    refill   every slot
+
+Source: this project's construction; filling the deficit of a bucket with newcomers who have the
+missing values is the balancing of m-invariance (Xiao and Tao, SIGMOD 2007).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.expectations.groups.counting import dense
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import key
+from sfumato.tasks.partitions.continued.cohort import Cohort
+from sfumato.tasks.partitions.continued.coverage import CoveredPairs
+from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
+from sfumato.tasks.partitions.continued.parameters import Vacancies
+from sfumato.tasks.partitions.continued.survivors import Met
+from sfumato.tasks.private.people.groups import are_even
+from sfumato.tasks.private.people.kinds import WITNESS
+
+_FEWEST = 2  # slots of a group, and values of these, that are given away together
+GroupTheRest = Callable[[np.ndarray], Cohort]
+"""Groups newcomers (positions, int64) among themselves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """Slots given to newcomers (parallel): positions of rows, and of slots (int64 each)."""
+
+    rows: np.ndarray
+    slots: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def keep(self, which: np.ndarray) -> "Taken":
+        """Some of them (bool, one each)."""
+        return Taken(self.rows[which], self.slots[which])
+
+    def joined(self, met: Met) -> Met:
+        """The same people, newcomers in the slots that they were given among those who go on."""
+        slot, continued = met.slot.copy(), met.continued.copy()
+        slot[self.rows], continued[self.rows] = self.slots, True
+        return replace(met, slot=slot, continued=continued)
+
+
+def no_slot_taken() -> Taken:
+    """No slot is given to anybody."""
+    none = np.array([], dtype=np.int64)
+    return Taken(none, none)
+
+
+@dataclass(frozen=True, eq=False)
+class Refill:
+    """How slots of a line are given to newcomers.
+
+    Attributes:
+        line: the table and the line's slots.
+        shape: what the form shows.
+        strata: the columns that keep cohorts apart.
+        vacancies: which slots are given away.
+        randomness: what is drawn from.
+    """
+
+    line: LineSoFar
+    shape: Shape
+    strata: Sequence[str]
+    vacancies: Vacancies
+    randomness: Randomness
+
+    def fill(self, met: Met, retired: np.ndarray, group: GroupTheRest) -> tuple[Taken, Cohort]:
+        """Give slots away, and group everybody else who came.
+
+        Args:
+            met: who has a slot.
+            retired: the groups that are shown no more (int64).
+            group: groups everybody else.
+        """
+        new = np.flatnonzero(met.new)
+        taken = self._paired(self._pairs(new, self._free(met, retired)))
+        of = self._groups(taken)
+        order = self.randomness(int(of.max(initial=-1)) + 1)
+        stratum = self._strata_of(new)
+        batch = 1
+        while True:
+            rest = ~np.isin(new, taken.rows)
+            cohort = group(new[rest])
+            waiting = np.isin(stratum, stratum[np.isin(new, cohort.waiting)])
+            of = self._groups(taken)
+            blocking = np.unique(of[np.isin(taken.rows, new[waiting])])
+            if not len(blocking):
+                return taken, cohort
+            back = blocking[np.argsort(order[blocking])][:batch]
+            taken, batch = taken.keep(~np.isin(of, back)), 2 * batch
+
+    def _groups(self, taken: Taken) -> np.ndarray:
+        """The group of the line (int64) of each slot that is given away."""
+        return np.asarray(self.line.slots.group[taken.slots])
+
+    def _columns(self, names: Sequence[str], rows: np.ndarray) -> tuple[np.ndarray, int]:
+        """A number for the values that rows of the table (int64) have together."""
+        return key([self.line.table[name].take(rows) for name in names], len(rows))
+
+    def _strata_of(self, new: np.ndarray) -> np.ndarray:
+        return self._columns(self.strata, new)[0]
+
+    def _free(self, met: Met, retired: np.ndarray) -> np.ndarray:
+        """The slots (int64) that may be given away.
+
+        Somebody left them who is not forgotten: a slot that nobody holds would tell by whom it is
+        filled whom the line forgot. Somebody else is left in the group, and nobody in it has moved
+        to another stratum than the others.
+        """
+        slots = self.line.slots
+        groups = int(slots.group.max(initial=-1)) + 1
+        held = met.slot[met.continued]
+        open_ = np.bincount(slots.group[held], minlength=groups) > 0
+        open_[retired] = False
+        open_ &= self._of_one_stratum(groups)
+        if self.shape.by_likelihood:
+            open_ &= are_even(slots, self.shape.compared)
+        free = (slots.kind != WITNESS) & slots.held & ~slots.retired
+        free[held] = False
+        return np.flatnonzero(free & open_[slots.group])
+
+    def _of_one_stratum(self, groups: int) -> np.ndarray:
+        """Mark the groups whose people are of one stratum (bool, one per group)."""
+        slots = self.line.slots
+        people = np.flatnonzero(slots.kind != WITNESS)
+        stratum = self._strata_of(self.line.rows + people)
+        first = np.zeros(groups, dtype=np.int64)
+        first[slots.group[people]] = stratum
+        alike = np.ones(groups, dtype=bool)
+        alike[slots.group[people[first[slots.group[people]] != stratum]]] = False
+        return alike
+
+    def _pairs(self, new: np.ndarray, free: np.ndarray) -> Taken:
+        """Newcomers and slots of equal values and strata, in random order.
+
+        Where groups have labels, these cover the newcomer. O(n log n).
+        """
+        places = np.append(new, self.line.rows + free)
+        values, _ = self._columns([*self.strata, *self.shape.compared], places)
+        of_new, of_free = np.split(values, [len(new)])
+        if self.shape.covers:
+            labels = CoveredPairs(self.line, self.shape)
+            return Taken(*labels.pairs(new, of_new, free, of_free, self.randomness))
+        rows, row_keys = self._ranked(of_new, len(places))
+        slots, slot_keys = self._ranked(of_free, len(places))
+        _, one, other = np.intersect1d(row_keys, slot_keys, True, True)
+        return Taken(new[rows[one]], free[slots[other]])
+
+    def _ranked(self, values: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+        """Places in random order by value, and a number for the value and the place among equals.
+
+        Args:
+            values: a number of each place's value (int64).
+            bound: above the number of equals.
+        """
+        order = np.lexsort((self.randomness(len(values)), values))
+        ordered = values[order]
+        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        return order, ordered * bound + rank
+
+    def _paired(self, taken: Taken) -> Taken:
+        """Where it is asked, only groups of which several different values are given away."""
+        if self.vacancies != "paired" or not len(taken):
+            return taken
+        group, groups = dense(self._groups(taken))
+        value, _ = self._columns(self.shape.compared, self.line.rows + taken.slots)
+        values = np.unique(np.stack([group, value]), axis=1)[0]
+        return taken.keep(np.bincount(values, minlength=groups)[group] >= _FEWEST)

@@ -1,0 +1,139 @@
+"""Who of two maps is who: ids of people, and of slots that go on, for judging versions together.
+
+A map names whoever holds a slot. Those whom it forgot are told apart by their groups. Of a slot
+that was given to a newcomer both maps tell the group and the values, and the later one tells who
+held it before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.counting import dense
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.private.people.kinds import WITNESS
+from sfumato.tasks.private.people.numbered import count_of, person_numbers
+from sfumato.tasks.private.people.slots import SlotMap
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The members of groups of a map and of the one before, witnesses apart.
+
+    Attributes:
+        was: positions in the map before (int64).
+        of_was: the id of whoever holds each (int64, parallel).
+        of_past: the ids of those who held slots of it before others (int64).
+        is_: positions in the map (int64).
+        of_is: the id of whoever holds each (int64, parallel).
+        slot: the slot of each of `is_`: its place in `was`, or a number behind all these for a new
+            one (int64, parallel).
+        lost: how many slots of the map before are nowhere in this one.
+    """
+
+    was: np.ndarray
+    of_was: np.ndarray
+    of_past: np.ndarray
+    is_: np.ndarray
+    of_is: np.ndarray
+    slot: np.ndarray
+    lost: int
+
+
+def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> Members:
+    """Match the members of two maps of a line.
+
+    Args:
+        before: the map before, None where there is none.
+        now: the map.
+        columns: whose values a slot has.
+    """
+    is_ = np.flatnonzero(now.kind != WITNESS)
+    none = np.array([], dtype=np.int64)
+    if before is None:
+        ids = np.arange(len(is_))
+        return Members(none, none, none, is_, ids, ids, 0)
+    was = np.flatnonzero(before.kind != WITNESS)
+    of_was, of_past, of_is = _ids(before, was, now, is_)
+    place = np.full(count_of([of_was, of_past, of_is]), -1, dtype=np.int64)
+    place[of_was] = np.arange(len(was))
+    slot = place[of_is]
+    left = np.ones(len(was), dtype=bool)
+    left[slot[slot >= 0]] = False
+    old, new = _handed_over(before, was[left], now, is_[slot < 0], columns)
+    slot[np.flatnonzero(slot < 0)[new]] = np.flatnonzero(left)[old]
+    made = np.flatnonzero(slot < 0)
+    slot[made] = len(was) + np.arange(len(made))
+    return Members(was, of_was, of_past, is_, of_is, slot, int(left.sum()) - len(old))
+
+
+def _ids(
+    before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """An id for each member of both maps, and for each former holder of the one before (int64)."""
+    keys = [before.key[was], before.past.key, now.key[is_]]
+    ids = np.concatenate(person_numbers(*keys))
+    group = np.concatenate([before.group[was], before.past.group, now.group[is_]])
+    lengths = [len(one) for one in keys]
+    list_ = np.repeat(np.arange(len(keys)), lengths)
+    nobody = np.flatnonzero(np.concatenate(keys) == b"")
+    order = nobody[np.lexsort((list_[nobody], group[nobody]))]
+    place = np.arange(len(order)) - _start_of_run(group[order] * len(keys) + list_[order])
+    former = list_[order] == 1  # nobody goes on to be a former holder
+    place[former] += len(ids)
+    ids[order] = ids.max(initial=0) + 1 + dense(group[order] * (2 * len(ids) + 1) + place)[0]
+    of_was, of_past, of_is = np.split(dense(ids)[0], np.cumsum(lengths)[:-1])
+    return of_was, of_past, of_is
+
+
+def _start_of_run(keys: np.ndarray) -> np.ndarray:
+    """Where the run of equal keys that each is in starts (int64)."""
+    if not len(keys):
+        return keys
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    return np.repeat(starts, np.diff(np.append(starts, len(keys))))
+
+
+def _handed_over(
+    before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray, columns: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Slots that others hold now: places in `was` and in `is_` (int64 each) of the same ones.
+
+    Of equal values in one group any may be the same slot. Nobody can be given the slot of somebody
+    whom the map does not name as its former holder.
+    """
+    numbers = person_numbers(before.key[was], now.past.key)
+    width = count_of(numbers)
+    of_was = before.group[was] * width + numbers[0]
+    named = np.isin(of_was, now.past.group * width + numbers[1]) & before.held[was]
+    old = np.flatnonzero(named)
+    keys = [np.append(before.group[was[old]], now.group[is_])]
+    keys += [
+        _coded(before.rows[n].take(was[old]).array(), now.rows[n].take(is_).array())
+        for n in columns
+    ]
+    place = np.unique(np.stack(keys), axis=1, return_inverse=True)[1].reshape(-1)
+    _, one, other = np.intersect1d(
+        _ranked(place[: len(old)], len(place)),
+        _ranked(place[len(old) :], len(place)),
+        assume_unique=True,
+        return_indices=True,
+    )
+    return old[one], other
+
+
+def _ranked(value: np.ndarray, bound: int) -> np.ndarray:
+    """A number for each value and its place among equal ones (int64)."""
+    order = np.argsort(value, kind="stable")
+    ordered = value[order]
+    ranked = np.empty(len(value), dtype=np.int64)
+    ranked[order] = ordered * bound + np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    return ranked
+
+
+def _coded(one: pa.Array, other: pa.Array) -> np.ndarray:
+    """The values of two arrays by one dictionary (int64), the first of another scale perhaps."""
+    both = pa.concat_arrays([one.cast(other.type), other])
+    return encode("value", "sensitive", both).codes.astype(np.int64)

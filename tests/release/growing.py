@@ -1,0 +1,160 @@
+"""Small lines that go on in memory, as letters that the enumeration of worlds can read."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.composition.gate import Passed
+from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.anatomy.anatomy import partition as anatomy
+from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
+from sfumato.tasks.partitions.continued.evolve import Evolved, evolve
+from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.continued.survivors import stack
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.private.people.groups import groups_ever
+from sfumato.tasks.private.people.keys import NAME
+from sfumato.tasks.private.people.kinds import LIVE
+from sfumato.tasks.private.people.members import members_of
+from sfumato.tasks.private.people.seen import published_slots
+from sfumato.tasks.private.people.slots import SlotMap
+from sfumato.tasks.publication.combined.composed import verdict_on
+from tests.composition.lines import LETTERS
+from tests.composition.oracle import Line
+
+GROUPED = Shape(frozenset(["s"]), ("s",), covers=False)
+
+
+def dealt(rows: Microdata, randomness) -> Partition:
+    """Groups of three or more in random order, whatever their values."""
+    order = np.argsort(randomness(rows.rows))
+    group = np.empty(rows.rows, dtype=np.int64)
+    group[order] = np.minimum(np.arange(rows.rows) // 3, max(rows.rows // 3 - 1, 0))
+    return Partition(group)
+
+
+def sets(l):
+    """Groups of l different values."""
+
+    def grouped(rows: Microdata, randomness) -> Partition:
+        promises = [DistinctLDiversity(l=l, sensitive="s")]
+        return anatomy(rows, (), promises, AnatomyParameters(method="anatomy"), randomness)
+
+    return grouped
+
+
+@dataclass
+class Growing:
+    """A line of people, who are letters, with values that are digits.
+
+    Attributes:
+        grouping: groups newcomers.
+        wish: how the line goes on.
+        seed: of its draws.
+        maps: of its versions.
+        evolved: its versions.
+        verdicts: of the gate.
+    """
+
+    grouping: Any
+    wish: dict[str, Any]
+    seed: int = 0
+    shape: Shape = GROUPED
+    promises: tuple[PrivacyModel, ...] = ()
+    maps: list[SlotMap] = field(default_factory=list)
+    evolved: list[Evolved] = field(default_factory=list)
+    verdicts: list[Passed | Refused] = field(default_factory=list)
+
+    def publish(self, people: dict[str, str], strata: dict[str, str] | None = None) -> SlotMap:
+        """The next version, of people with their values; unknown if the gate refuses it."""
+        of = {"s": list(people.values())}
+        if strata:
+            of["where"] = [strata[one] for one in people]
+        columns = [
+            encode(n, "sensitive" if n == "s" else "quasi-identifier", pa.array(v))
+            for n, v in of.items()
+        ]
+        table = Microdata(tuple(columns), len(people))
+        none = np.array([], dtype=np.int64)
+        before = self.maps[-1] if self.maps else None
+        slots = before or SlotMap(
+            none.astype(NAME),
+            none,
+            none,
+            none,
+            none.astype(np.int8),
+            none.astype(bool),
+            table.take(none),
+        )
+        draw = seeded_keys(1_000 * self.seed + len(self.maps))
+        names = np.array([one.encode() for one in people], dtype=NAME)
+        line = LineSoFar(stack(table, slots.rows), table.rows, names, slots, slots.past.key)
+        found = evolve(
+            line,
+            self.shape,
+            ContinuedVersions(**self.wish).with_others(),
+            list(of)[1:],
+            lambda rows: self.grouping(rows, draw),
+            lambda drawn: np.zeros(drawn.groups, dtype=bool),
+            draw,
+        )
+        kept = found.drawn.slots
+        kept.published[~kept.retired] = dense(kept.group[~kept.retired])[0]
+        self.evolved.append(found)
+        self.verdicts.append(judged(before, kept, self.promises))
+        self.maps.append(kept)
+        return kept
+
+    def letters(self) -> Line:
+        """Its versions as people, ghosts in small letters, and values."""
+        return [as_letters(one) for one in self.maps]
+
+
+def judged(before, now, promises):
+    """The gate's verdict on a map and the one before."""
+    members = members_of(before, now, ["s"])
+    assert not members.lost
+    return verdict_on(before, now, members, groups_ever(published_slots(now), ["s"]), promises)
+
+
+def as_letters(slots: SlotMap) -> list[tuple[str, str]]:
+    """The groups of a version."""
+    found: dict[int, tuple[str, str]] = {}
+    values = slots.rows["s"].array().to_pylist()
+    for at in np.flatnonzero(slots.published >= 0):
+        name = slots.key[at].decode()
+        people, shown = found.get(slots.published[at], ("", ""))
+        letter = name if slots.kind[at] == LIVE else name.lower()
+        found[slots.published[at]] = people + letter, shown + values[at]
+    return [(people, "".join(sorted(shown))) for people, shown in found.values()]
+
+
+def supports(line: Line) -> dict[str, set[str]]:
+    """The values of the group in which each person is first."""
+    found: dict[str, set[str]] = {}
+    for version in line:
+        for people, values in version:
+            for person in people.upper():
+                found.setdefault(person, set(values))
+    return found
+
+
+def coming_and_going(rng, values, versions=3, most=12):
+    """People of several versions with values for ever: some leave, some come, some return."""
+    value = {LETTERS[p]: values[p % len(values)] for p in range(most)}
+    here, out = LETTERS[:6], ""
+    for _ in range(versions):
+        yield {person: value[person] for person in rng.permutation(list(here))}
+        stay = [person for person in here if rng.random() < 0.6] or [here[0]]
+        back = [person for person in out if rng.random() < 0.3]
+        out = "".join(p for p in value if p in {*here, *out} and p not in {*stay, *back})
+        fresh = [p for p in value if p not in {*stay, *out, *back}]
+        here = "".join([*stay, *back, *fresh[: int(rng.integers(1, 4))]])
