@@ -114,15 +114,15 @@ def _sorted(table: pa.Table, known: np.ndarray, renamed: np.ndarray) -> pa.Table
 
 
 def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | None) -> np.ndarray:
-    """A new id for each group: their order of appearance when rows are sorted by value."""
+    """A new id for each group: their order of appearance when rows are sorted by value.
+
+    That is the order of their contents, since these begin with each group's smallest value.
+    """
     groups = int(group.max(initial=-1)) + 1
     content = _content_ranks(rank, group, groups)
     if tie is not None:
-        content = dense_ranks(content * max(groups, 1) + tie)
-    ordered = group[np.argsort(rank * max(groups, 1) + content[group], kind="stable")]
-    first = np.empty(groups, dtype=np.int64)
-    first[ordered[::-1]] = np.arange(len(ordered))[::-1]
-    return places_in(np.argsort(first))
+        content = content * max(groups, 1) + tie
+    return places_in(np.argsort(content, kind="stable"))
 
 
 def _content_ranks(rank: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
