@@ -31,6 +31,8 @@ def publish(candidate: Path, deidentified: Path, line: Line, shown: bool) -> Pat
         say_that_it_stands(published.directory)
     else:
         keep_private_diagnostics(candidate, line.reports(published.directory.name))
+    for notice in published.notices:
+        say_in_run(notice)
     if published.together is not None:
         _tell(line, published.together, shown=shown)
     page = published.directory / "index.html"
@@ -48,8 +50,6 @@ def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
 
 
 def _tell(line: Line, found: HeldTogether, *, shown: bool) -> None:
-    for notice in found.notices:
-        say_in_run(notice)
     if found.composition.declared.composed:
         create_table_artifact(
             composition_rows(found.composition.totals(), published_only=not shown),

@@ -17,6 +17,7 @@ from sfumato.tasks.private.durable import sync_directory, write_atomically
 from sfumato.tasks.private.keys import KEY
 from sfumato.tasks.private.people.keys import PEOPLE, restore_people_key
 from sfumato.tasks.private.people.names import ERASED, MAP
+from sfumato.tasks.private.source_rows import ROWS
 from sfumato.tasks.private.state import STATE, LineState, parse_state
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
@@ -26,7 +27,7 @@ _FORMAT = 1
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
-_FOLDERS = ("units", "left-out", MAP)
+_FOLDERS = ("units", "left-out", MAP, ROWS)
 _DOCUMENTS = ("state*.json", "releases.format-*.json")  # what older formats said is kept, too
 
 
@@ -55,9 +56,10 @@ def backup(line: Path) -> bytes:
 
 
 def _people_key(line: Path) -> dict[str, bytes]:
-    """The secret of the names of people in the line's maps, where there are any."""
+    """The secret of the names of people and of rows, where the line has any."""
     path = line.parent / PEOPLE / KEY
-    return {PEOPLE_KEY: path.read_bytes()} if (line / MAP).exists() and path.exists() else {}
+    named = any((line / folder).exists() for folder in (MAP, ROWS))
+    return {PEOPLE_KEY: path.read_bytes()} if named and path.exists() else {}
 
 
 def take_people_key(place: Path, line: Path, files: dict[str, bytes]) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.microdata.table import Column, Microdata, key
@@ -31,12 +32,14 @@ class Identity:
         spec: as a digest.
         units: as keyed hashes (S32, sorted), None where rows are people.
         met: how many of them other lines know, by the lines' names.
+        hashed: the rows themselves, as keyed hashes (see `source_rows`), where they are known.
     """
 
     rows: str
     spec: str
     units: np.ndarray | None
     met: Mapping[str, int] = field(default_factory=dict)
+    hashed: pa.Table | None = None
 
 
 def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = None) -> str:

@@ -28,6 +28,7 @@ from sfumato.tasks.private.line import (
 )
 from sfumato.tasks.private.people.lines import write_line
 from sfumato.tasks.private.people.store import prune_maps, write_map
+from sfumato.tasks.private.source_rows import write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.combined.composition import (
@@ -36,6 +37,7 @@ from sfumato.tasks.publication.combined.composition import (
     require_combinable,
     write_composition,
 )
+from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.combined.meeting import description_of
 from sfumato.tasks.publication.line import Candidate, Line, hold
 from sfumato.tasks.publication.ownership import replace_record, with_change
@@ -54,11 +56,13 @@ class Published:
         directory: of the version.
         existed: whether it was there before.
         together: what was found of it beside other versions, None where its line knows nobody.
+        notices: what a run says of lines that are said to be about other people.
     """
 
     directory: Path
     existed: bool
     together: HeldTogether | None = None
+    notices: tuple[str, ...] = ()
 
 
 def existing_version(line: Line, identity: Identity, versions: str) -> Path | None:
@@ -71,8 +75,9 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
     with hold(line):
         recover(line)
         number = standing_version(line, identity, versions)
-    if number is not None:
-        return line.public / number
+        if number is not None:
+            return line.public / number
+        require_other_rows(line, identity)
     _signer(line)
     return None
 
@@ -105,21 +110,21 @@ def publish(
         number = standing_version(line, identity, candidate.versions)
         if number is not None:
             return Published(line.public / number, existed=True)
-        number = _next(line)
+        number, notices = _next(line), require_other_rows(line, identity)
         try:
             staging = stage(line, candidate)
             held = require_combinable(line, candidate, staging, judge)
             known = _intend(line, number, staging, identity, candidate)
-            if identity.units is not None:
-                declared = open_release(staging).declared
-                write_line(line.work, line.name, description_of(line, declared))
+            declared = open_release(staging).declared
+            write_line(line.work, line.name, description_of(line, declared))
             if held is not None:
                 write_composition(line.reports(number), held.composition)
             appear(staging, line.public / number)
         finally:
             _sweep(line)
         _record(line, number, known, time)
-        return Published(line.public / number, existed=False, together=held)
+        said = (*notices, *(held.notices if held else ()))
+        return Published(line.public / number, existed=False, together=held, notices=said)
 
 
 def _next(line: Line) -> str:
@@ -166,6 +171,8 @@ def _intend(
 ) -> PublishedVersion:
     if identity.units is not None:
         write_units(line.private, number, identity.units)
+    elif identity.hashed is not None:
+        write_rows(line.private, number, identity.hashed)
     write_suppressed_rows(line.private, number, candidate.suppressed)
     map_ = candidate.map
     known = PublishedVersion(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import load, save
@@ -11,7 +12,10 @@ from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.people.lines import units_met
+from sfumato.tasks.private.source_rows import hashed_rows
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
+
+_ROWS = "hashed.parquet"
 
 
 def write_deidentified(
@@ -39,6 +43,7 @@ def write_deidentified(
     save(shown, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
     names, met = None, dict[str, int]()
+    write_stage_table(hashed_rows(shown, people_key(line.parent)), stage / _ROWS)
     if unit is not None:
         np.save(stage / "units.npy", unit_hashes(microdata[unit], secret))
         names = names_of(microdata[unit], people_key(line.parent))
@@ -54,5 +59,7 @@ def identity(deidentified: Path) -> Identity:
     """What a de-identified stage is of."""
     units = deidentified / "units.npy"
     return Identity(
-        **read_note(deidentified, "identity"), units=np.load(units) if units.exists() else None
+        **read_note(deidentified, "identity"),
+        units=np.load(units) if units.exists() else None,
+        hashed=read_stage_table(deidentified / _ROWS),
     )
