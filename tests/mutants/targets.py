@@ -44,13 +44,18 @@ TESTS = {
         "tests/test_doctests.py",
     ),
     "sample": (
+        "tests/composition",
         "tests/expectations",
         "tests/measure",
         "tests/papers",
+        "tests/query/test_aggregates.py",
         "tests/query/test_bounds.py",
         "tests/query/test_bounds_of_worlds.py",
         "tests/query/test_help_table.py",
         "tests/query/test_matched.py",
+        "tests/query/test_subdomains.py",
+        "tests/report/test_composed_page.py",
+        "tests/report/test_page.py",
         "tests/test_doctests.py",
     ),
 }
