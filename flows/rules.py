@@ -77,6 +77,16 @@ def _unit(spec: SpecParts) -> None:
         )
 
 
+def _generated(spec: SpecParts) -> None:
+    """A row number is somebody's in one file alone."""
+    for name, column in spec.columns.items():
+        if column.generated is not None and spec.source.sha256 is None:
+            raise ValueError(
+                f"columns.{name}.generated: row numbers mean the same people in one file alone: "
+                "pin it (source.sha256)"
+            )
+
+
 def _scopes(spec: SpecParts) -> None:
     for i, promise in enumerate(spec.promises):
         if fault := _misplaced(spec, promise):
@@ -267,6 +277,7 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _roles,
     _strata,
     _unit,
+    _generated,
     _scopes,
     _combination,
     _partition,

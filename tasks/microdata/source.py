@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.filter import rows_where
@@ -19,8 +20,8 @@ from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.rows import one_per_unit, without_nulls
-from sfumato.tasks.microdata.table import Microdata, encode
-from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
 from sfumato.tasks.schema.files import unreadable
 
 
@@ -143,11 +144,19 @@ def _encoded(path: Path, source: Source, columns: Mapping[str, ColumnSpec]) -> M
     """All rows of the file, in the order of the declared columns."""
     file, reader = source.uri, READERS[source.format]
     found, typed = reader.read(path, file, source.csv), {}
-    _require_columns(list(found), source, columns)
-    for name, column in columns.items():
+    read = {name: column for name, column in columns.items() if column.generated is None}
+    _require_columns(list(found), source, read)
+    for name, column in read.items():
         typed[name] = reader.convert(found.pop(name), column.type, file, name)
-    encoded = tuple(encode(n, column.role, typed.pop(n).array()) for n, column in columns.items())
-    return Microdata(encoded, len(encoded[0].codes) if encoded else 0)
+    encoded = {n: encode(n, column.role, typed.pop(n).array()) for n, column in read.items()}
+    rows = len(next(iter(encoded.values())).codes) if encoded else 0
+    numbered = [encoded.get(n) or _row_numbers(n, columns[n].role, rows) for n in columns]
+    return Microdata(tuple(numbered), rows)
+
+
+def _row_numbers(name: str, role: Role, rows: int) -> Column:
+    """The number of each row of a source, from 1."""
+    return encode(name, role, pa.array(range(1, rows + 1), pa.int64()))
 
 
 def _require_columns(

@@ -55,6 +55,10 @@ class ColumnSpec(Part):
         ),
     ] = None
     unit: Annotated[bool, Field(description="whether it says whom a row is about")] = False
+    generated: Annotated[
+        Literal["row-number"] | None,
+        Field(description="made where the source is read, and not among its columns"),
+    ] = None
     repeat: Annotated[
         Literal["refuse", "keep-one"], Field(description="when a unit occurs twice")
     ] = "refuse"
@@ -91,6 +95,8 @@ class ColumnSpec(Part):
     def _keys_fit_the_role(self) -> Self:
         if self.unit and self.role != "identifier":
             raise ValueError(f"unit: only an identifier can be the unit, not a {self.role}")
+        if self.generated is not None and (self.role, self.type) != ("identifier", "integer"):
+            raise ValueError("generated: row numbers are identifiers of type integer")
         if self.repeat != "refuse" and not self.unit:
             raise ValueError("repeat: only a unit can repeat")
         if self.hierarchy is not None and self.role not in ("quasi-identifier", "sensitive"):

@@ -1,4 +1,8 @@
-"""The shipped specs give, of a seeded draw, the very files that they always gave."""
+"""The shipped specs give, of a seeded draw, the very files that they always gave.
+
+A line in the groups of another one gives them beside a seeded draw of that one. Those that are
+shipped for one work directory can all be published into it.
+"""
 
 import hashlib
 import json
@@ -6,22 +10,63 @@ from pathlib import Path
 
 import pytest
 
+from sfumato.expectations.errors import PromiseError
+from sfumato.flows.spec import Overrides, read_spec
 from sfumato.tasks.microdata.randomness import seeded_keys
 from tests.corpus.lines import CORPUS
-from tests.lines import prepare
+from tests.lines import prepare, publish_prepared
+from tests.report.html import Read
 
-SPECS = sorted((Path(__file__).parents[2] / "deployments" / "releases").glob("*.yaml"))
+DEPLOYMENTS = Path(__file__).parents[2] / "deployments"
+BESIDE = sorted((DEPLOYMENTS / "releases").glob("*.yaml"), key=lambda spec: spec.stem)
+ALONE = sorted((DEPLOYMENTS / "examples").glob("*.yaml"))
+SPECS = [*BESIDE, *ALONE]
 DIGESTS = CORPUS / "shipped.json"
+SEED = 20260101
+WITH_A_LOSS = '"capital-loss" > 0'
 
 
-def drawn_digests(spec: Path, run: Path) -> dict[str, str]:
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+
+
+def published(spec: Path, folder: Path, **source: str):
+    """A seeded version of a line in a folder of tests."""
+    changes = {"publish": {"uri": str(folder / "public")}, "source": source}
+    run = folder / spec.stem
+    plan = prepare(spec, run, seeded_keys(SEED), Overrides.model_validate(changes))
+    return publish_prepared(plan, run)
+
+
+def drawn_digests(spec: Path, folder: Path) -> dict[str, str]:
     """The SHA-256 of every data file of a seeded candidate."""
-    prepare(spec, run, seeded_keys(20260101))
-    files = sorted((run / "candidate" / "release" / "data").iterdir())
+    if (other := read_spec(spec).groups) is not None:
+        published(spec.with_stem(other), folder)
+    prepare(spec, folder / "run", seeded_keys(SEED))
+    files = sorted((folder / "run" / "candidate" / "release" / "data").iterdir())
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=[spec.stem for spec in SPECS])
-def test_a_seeded_draw_has_not_changed(spec, tmp_path, monkeypatch):
-    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    assert drawn_digests(spec, tmp_path / "run") == json.loads(DIGESTS.read_text())[spec.stem]
+def test_a_seeded_draw_has_not_changed(spec, tmp_path):
+    assert drawn_digests(spec, tmp_path) == json.loads(DIGESTS.read_text())[spec.stem]
+
+
+def test_every_entry_is_of_a_spec():
+    assert json.loads(DIGESTS.read_text()).keys() == {spec.stem for spec in SPECS}
+
+
+def test_all_that_share_a_work_directory_are_published_into_it(tmp_path):
+    pages = {}
+    for spec in BESIDE:
+        found = published(spec, tmp_path, where=WITH_A_LOSS)
+        assert found.together is not None
+        pages[spec.stem] = Read((found.directory / "index.html").read_text(encoding="utf-8")).text
+        accepted = read_spec(spec).across_lines == "accepted-risk"
+        assert ("was counted" in pages[spec.stem]) == accepted
+        assert found.together.composition.exposed.tells or not accepted
+    sharing = {spec.stem for spec in BESIDE if read_spec(spec).groups}
+    assert sharing == {"adult-capital-loss-tables", "adult-occupation-permuted"}
+    with pytest.raises(PromiseError, match="1427 units are in line adult-capital-loss"):
+        published(DEPLOYMENTS / "examples" / "adult-suppressed-5.yaml", tmp_path, where=WITH_A_LOSS)
