@@ -239,11 +239,18 @@ def _require_open_filter(spec: SpecParts) -> None:
 
 def _require_routes(spec: SpecParts, versions: ContinuedVersions) -> None:
     """Promises that nobody can keep where slots change hands, and forms that cannot show it."""
-    if versions.vacancies != "keep" and (spec.form.declares or spec.form.shows == "columns"):
-        raise ValueError(
-            f"versions.vacancies: {versions.vacancies} gives newcomers the places of others, and "
-            f"form {spec.form.method} shows groups as they were first made: use keep"
-        )
+    if spec.form.declares or spec.form.shows == "columns":
+        shown = f"form {spec.form.method} shows groups as they were first made"
+        if versions.vacancies != "keep":
+            raise ValueError(
+                f"versions.vacancies: {versions.vacancies} gives newcomers the places of others, "
+                f"and {shown}: use keep"
+            )
+        if versions.changes == "reinsert":
+            raise ValueError(
+                f"versions.changes: reinsert needs groups that show no value of others, and {shown}"
+                ": use withhold"
+            )
     recoded = spec.named("sensitive", "insensitive")
     lasting = recoded if spec.form.recodes else spec.named("sensitive")
     if fault := fault_of_vacancies(versions, spec.scoped(), spec.partition, lasting):

@@ -168,7 +168,7 @@ def _rows_of_slots(names: np.ndarray, slots: SlotMap) -> np.ndarray:
     of_rows, of_slots = numbers = person_numbers(names, slots.key)
     row = np.full(count_of(numbers), -1, dtype=np.int64)
     row[of_rows] = np.arange(len(names))
-    return np.where(slots.held, row[of_slots], -1)
+    return np.where(slots.own, row[of_slots], -1)
 
 
 def _has(slots: SlotMap, name: str, role: str) -> bool:

@@ -132,9 +132,9 @@ def spec_of(
     name: str,
     columns: dict[str, Any],
     method: tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]]],
-    rule: str,
+    versions: str | dict[str, str],
 ) -> dict[str, Any]:
-    """What a spec says of a form, a partition and promises."""
+    """What a spec says of a form, a partition and promises, and of how versions go on."""
     form, partition, promises = method
     return {
         "version": 1,
@@ -145,7 +145,7 @@ def spec_of(
         "partition": partition,
         "form": form,
         "people": "all",
-        "versions": {"rule": rule} if rule == "composed" else rule,
+        "versions": versions,
     }
 
 

@@ -1,6 +1,6 @@
 """Small lines that go on in memory, as letters that the enumeration of worlds can read."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -135,6 +135,32 @@ def as_letters(slots: SlotMap) -> list[tuple[str, str]]:
         letter = name if slots.kind[at] == LIVE else name.lower()
         found[slots.published[at]] = people + letter, shown + values[at]
     return [(people, "".join(sorted(shown))) for people, shown in found.values()]
+
+
+def episodes_of(maps: list[SlotMap]) -> tuple[Line, set[tuple[str, str]]]:
+    """Versions in which whoever has had several slots is somebody else in each, and who is whom."""
+    letters: dict[tuple[bytes, int], str] = {}
+    line = []
+    for slots in maps:
+        for place in zip(slots.key.tolist(), slots.group.tolist(), strict=True):
+            letters.setdefault(place, LETTERS_AND_MORE[len(letters)])
+        names = np.array(
+            [
+                letters[p].encode()
+                for p in zip(slots.key.tolist(), slots.group.tolist(), strict=True)
+            ]
+        )
+        line.append(as_letters(replace(slots, key=names)))
+    first: dict[bytes, str] = {}
+    pairs = set()
+    for (key, _), letter in letters.items():
+        if key in first:
+            pairs.add((first[key], letter))
+        first[key] = letter
+    return line, pairs
+
+
+LETTERS_AND_MORE = LETTERS + "ÀÁÂÃÄÅÆÇÈÉÊË"
 
 
 def supports(line: Line) -> dict[str, set[str]]:

@@ -261,9 +261,9 @@ def by_place(rows, randomness):
 @pytest.mark.parametrize("guard", ["who held it", "the same value", "nobody else's", "for ever"])
 def test_the_gate_finds_out_slots_that_were_given_away_wrongly(guard):
     """Each is what a pipeline without that rule would leave in the map."""
-    line = line_of("refill", dict(zip("ABCDEF", "112234", strict=True)), dealt, seed=1)
+    line = line_of("refill", dict(zip("ABCDEF", "111122", strict=True)), dealt, seed=1)
     first = line.maps[0]
-    now = line.publish({**dict(zip("BCDEF", "12234", strict=True)), "X": "1"})
+    now = line.publish({**dict(zip("BCDEF", "11122", strict=True)), "X": "1"})
     assert now.past.key.tolist() == [b"A"]
     at = int(np.flatnonzero(now.key == b"X")[0])
     lost = members_of(first, now, ["s"]).lost
@@ -285,4 +285,4 @@ def test_the_gate_finds_out_slots_that_were_given_away_wrongly(guard):
         mate = int(np.flatnonzero(~group & (now.kind == LIVE))[0])
         key[mate] = b"A"
         wrong = replace(now, key=key, past=now.past.with_others(now.key[[mate]], now.group[[mate]]))
-        assert isinstance(judged(now, wrong, [distinct(2)]), Refused)
+        assert "may have kept a value" in str(judged(now, wrong, [distinct(1)]))

@@ -103,6 +103,13 @@ def test_says_where_values_are_those_of_the_first_version():
     assert "somebody's value changed" not in text
 
 
+@pytest.mark.parametrize("changes", ["withhold", "reinsert"])
+def test_says_where_people_may_be_in_another_group(changes):
+    text = page_of("split", changes=changes)
+    assert ("may be in another group than before" in text) == (changes == "reinsert")
+    assert "when somebody joined or left, and that somebody's value changed" in text
+
+
 @pytest.mark.parametrize("vacancies", ["keep", "paired", "refill"])
 def test_says_where_newcomers_may_have_the_place_of_others(vacancies):
     text = page_of("split", vacancies=vacancies, lineage=LineageTotals(continued=2, new=1, left=1))

@@ -115,11 +115,18 @@ def test_forms_that_show_groups_as_first_made_give_no_slot_away(tmp_path, kind):
         read_spec(kind_of(kind, tmp_path, versions={"rule": "composed", "vacancies": "refill"}))
 
 
+@pytest.mark.parametrize("kind", ["ambiguous", "redistributed"])
+def test_forms_that_show_groups_as_first_made_show_nobody_twice(tmp_path, kind):
+    with pytest.raises(SpecError, match="versions.changes: reinsert needs groups"):
+        read_spec(kind_of(kind, tmp_path, versions={"rule": "composed", "changes": "reinsert"}))
+
+
 def test_vacancies_are_declared(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     said = [{"rule": "composed", "vacancies": one} for one in ("keep", "paired", "refill")]
+    said += [{"rule": "composed", "changes": one} for one in ("reinsert", "as-first")]
     digests = {plan_run(read(tmp_path, versions=one)).terms.digest() for one in said}
-    assert len(digests) == 3
+    assert len(digests) == 5
 
 
 def kind_of(kind, folder, **changes):

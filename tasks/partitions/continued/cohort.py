@@ -31,6 +31,13 @@ class Cohort:
     partition: Partition | None
     waiting: np.ndarray
 
+    @property
+    def shown(self) -> np.ndarray:
+        """The positions of those who have a group (int64)."""
+        if self.partition is None:
+            return self.rows[:0]
+        return np.asarray(self.rows[self.partition.group >= 0])
+
 
 def nobody(waiting: np.ndarray) -> Cohort:
     """The cohort where everybody waits."""

@@ -21,7 +21,13 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.continued.cohort import Cohort, Grouping, form_cohort, nobody
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
-from sfumato.tasks.partitions.continued.refill import Refill, Taken, no_slot_taken
+from sfumato.tasks.partitions.continued.refill import (
+    GroupTheRest,
+    Refill,
+    Taken,
+    no_slot_taken,
+)
+from sfumato.tasks.partitions.continued.reinsert import Reinsertion
 from sfumato.tasks.partitions.continued.rows import Drawn, draw
 from sfumato.tasks.partitions.continued.survivors import Met, meet
 from sfumato.tasks.private.people.kinds import LIVE, WITNESS
@@ -119,10 +125,16 @@ class _Newcomers:
         if not len(line.slots):
             none = np.array([], dtype=np.int64)
             return no_slot_taken(), Cohort(new, self.group(line.table.take(new)), none)
+        group = self._with_changed(met) if self.wish.changes == "reinsert" else self._cohort
         if vacancies == "keep":
-            return no_slot_taken(), self._cohort(new)
+            return no_slot_taken(), group(new)
         refill = Refill(line, self.shape, self.strata, vacancies, self.randomness)
-        return refill.fill(met, retired, self._cohort)
+        return refill.fill(met, retired, group)
+
+    def _with_changed(self, met: Met) -> GroupTheRest:
+        """Group whose values changed among those who came."""
+        again = Reinsertion(self.line, self.shape, self.strata, met, self.randomness)
+        return lambda new: again.grouped(new, self._cohort)
 
     def _cohort(self, new: np.ndarray) -> Cohort:
         return form_cohort(self.line.table, new, self.strata, self.wish.cohort, self.group)
@@ -180,11 +192,13 @@ def _evolved(
     stay = np.flatnonzero(met.continued)
     in_retired = np.isin(line.slots.group[met.slot[stay]], retired)
     known = ~met.new
+    changed = known & ~met.continued
     counts = {
-        "continued": int((shown & known).sum()),
+        "continued": int((shown & met.continued).sum()),
         "new": int((shown & ~known).sum()) - len(taken),
         "refilled": len(taken),
-        "withheld": int((known & ~met.continued).sum()),
+        "reinserted": int((shown & changed).sum()),
+        "withheld": int((~shown & changed).sum()),
         "in_retired_groups": int(in_retired.sum()),
         "waiting": len(cohort.waiting),
         "vacant": drawn.vacant,

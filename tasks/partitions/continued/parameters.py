@@ -42,7 +42,7 @@ class ComposedVersions(Part):
 
     rule: Literal["composed"] = "composed"
     vacancies: Vacancies = "keep"
-    changes: Literal["withhold", "as-first"] = "withhold"
+    changes: Literal["withhold", "reinsert", "as-first"] = "withhold"
     share: Annotated[
         Fraction,
         PlainSerializer(plain, return_type=int | str),

@@ -88,7 +88,9 @@ class Refill:
             group: groups everybody else.
         """
         new = np.flatnonzero(met.new)
-        taken = self._paired(self._pairs(new, self._free(met, retired)))
+        free = self._free(met, retired)
+        taken = self._pairs(new, free[self._together(free)])
+        taken = taken.keep(self._together(taken.slots))
         of = self._groups(taken)
         order = self.randomness(int(of.max(initial=-1)) + 1)
         stratum = self._strata_of(new)
@@ -156,28 +158,37 @@ class Refill:
         if self.shape.covers:
             labels = CoveredPairs(self.line, self.shape)
             return Taken(*labels.pairs(new, of_new, free, of_free, self.randomness))
-        rows, row_keys = self._ranked(of_new, len(places))
-        slots, slot_keys = self._ranked(of_free, len(places))
+        rows, row_keys = _ranked(of_new, self.randomness(len(new)), len(places))
+        slots, slot_keys = _ranked(of_free, self._order_of(free), len(places))
         _, one, other = np.intersect1d(row_keys, slot_keys, True, True)
         return Taken(new[rows[one]], free[slots[other]])
 
-    def _ranked(self, values: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
-        """Places in random order by value, and a number for the value and the place among equals.
+    def _order_of(self, free: np.ndarray) -> np.ndarray:
+        """Keys by which slots are given away (uint64): of groups, where several go together."""
+        if self.vacancies != "paired":
+            return self.randomness(len(free))
+        group = self.line.slots.group[free]
+        return np.asarray(self.randomness(int(group.max(initial=-1)) + 1)[group])
 
-        Args:
-            values: a number of each place's value (int64).
-            bound: above the number of equals.
-        """
-        order = np.lexsort((self.randomness(len(values)), values))
-        ordered = values[order]
-        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-        return order, ordered * bound + rank
-
-    def _paired(self, taken: Taken) -> Taken:
-        """Where it is asked, only groups of which several different values are given away."""
-        if self.vacancies != "paired" or not len(taken):
-            return taken
-        group, groups = dense(self._groups(taken))
-        value, _ = self._columns(self.shape.compared, self.line.rows + taken.slots)
+    def _together(self, slots: np.ndarray) -> np.ndarray:
+        """Which slots are of groups of which different values are among them, where it is asked."""
+        if self.vacancies != "paired" or not len(slots):
+            return np.ones(len(slots), dtype=bool)
+        group, groups = dense(self.line.slots.group[slots])
+        value, _ = self._columns(self.shape.compared, self.line.rows + slots)
         values = np.unique(np.stack([group, value]), axis=1)[0]
-        return taken.keep(np.bincount(values, minlength=groups)[group] >= _FEWEST)
+        return np.asarray(np.bincount(values, minlength=groups)[group] >= _FEWEST)
+
+
+def _ranked(values: np.ndarray, keys: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places by value and key, and a number for the value and the place among equals (int64).
+
+    Args:
+        values: a number of each place's value (int64).
+        keys: by which equals are ordered (uint64).
+        bound: above the number of equals.
+    """
+    order = np.lexsort((keys, values))
+    ordered = values[order]
+    rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    return order, ordered * bound + rank

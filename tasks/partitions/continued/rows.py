@@ -13,7 +13,7 @@ from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistributions
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.kinds import LIVE, VACANT, WITNESS
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
 
 
@@ -105,7 +105,7 @@ def draw(line: LineSoFar, shape: Shape, met: Met, retired: np.ndarray, cohort: C
         group=np.concatenate([chosen.group, slots.group[hidden]]),
         published=np.full(len(chosen.group) + len(hidden), -1),
         since=np.concatenate([_since(slots, chosen), slots.since[hidden]]),
-        kind=np.concatenate([chosen.kind, _left(slots.kind[hidden])]).astype(np.int8),
+        kind=_kinds(line, met, cohort, chosen, hidden),
         retired=np.arange(len(chosen.group) + len(hidden)) >= len(chosen.group),
         rows=_kept(line, microdata, places, hidden),
         levels={
@@ -155,7 +155,7 @@ def _of_cohort(cohort: Cohort, first_new: int) -> _Chosen:
         nobody = np.array([], dtype=np.int64)
         return _Chosen(nobody, nobody, nobody, nobody)
     kept = np.flatnonzero(cohort.partition.group >= 0)
-    rows = cohort.rows[kept]
+    rows = cohort.shown
     group = first_new + cohort.partition.group[kept].astype(np.int64)
     return _Chosen(rows, _none(rows), group, np.full(len(rows), LIVE))
 
@@ -229,6 +229,17 @@ def _since(slots: SlotMap, chosen: _Chosen) -> np.ndarray:
     return since
 
 
-def _left(kind: np.ndarray) -> np.ndarray:
-    """Nobody is shown in a retired group."""
-    return np.where(kind == LIVE, VACANT, kind)
+def _kinds(
+    line: LineSoFar, met: Met, cohort: Cohort, chosen: _Chosen, hidden: np.ndarray
+) -> np.ndarray:
+    """What the slots are (int8): nobody is shown in a retired group, or in a slot that was left."""
+    left = line.slots.kind == LEFT
+    moved = met.slot[cohort.shown]
+    left[moved[moved >= 0]] = True
+    vacant = np.flatnonzero(chosen.kind == VACANT)
+    of_shown = chosen.kind.copy()
+    of_shown[vacant[left[chosen.slot[vacant]]]] = LEFT
+    of_hidden = line.slots.kind[hidden]
+    of_hidden[of_hidden == LIVE] = VACANT
+    of_hidden[left[hidden]] = LEFT
+    return np.concatenate([of_shown, of_hidden]).astype(np.int8)

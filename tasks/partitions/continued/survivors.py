@@ -90,7 +90,8 @@ def meet(keys: np.ndarray, slots: SlotMap, out: np.ndarray, unchanged: Unchanged
     if met[0].sum() < len(keys):
         raise PromiseError("versions: composed is broken: a unit has two rows")
     place = np.full(met.shape[1], -1, dtype=np.int64)
-    place[of_slots] = np.arange(len(slots))
+    own = slots.own
+    place[of_slots[own]] = np.flatnonzero(own)
     met[1, of_out] = True
     slot = place[of_rows]
     known = slot >= 0

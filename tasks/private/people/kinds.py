@@ -1,8 +1,9 @@
 """What a row of a version that goes on is: somebody's, nobody's any more, or a witness.
 
 A `LIVE` row is about somebody. A `VACANT` one is where somebody was who is not shown now, and whose
-values stay in the group. A `WITNESS` only tells what a label must still cover. In the file of a map
+values stay in the group. A `WITNESS` only tells what a label must still cover. In a map a vacant
+row is `LEFT` where its holder has another slot now, as the values changed. In the file of a map
 stands besides, as `FORMER`, who held a slot before somebody else was given it.
 """
 
-LIVE, VACANT, WITNESS, FORMER = 0, 1, 2, 4
+LIVE, VACANT, WITNESS, LEFT, FORMER = 0, 1, 2, 3, 4

@@ -1,6 +1,7 @@
 """Who of two maps is who: ids of people, and of slots that go on, for judging versions together.
 
-A map names whoever holds a slot. Those whom it forgot are told apart by their groups. Of a slot
+A map names whoever holds a slot. Those whom it forgot are told apart by their groups. Somebody
+whose values changed may have left a slot for another one, and is another person in each. Of a slot
 that was given to a newcomer both maps tell the group and the values, and the later one tells who
 held it before.
 """
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.counting import dense
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.private.people.kinds import WITNESS
+from sfumato.tasks.private.people.kinds import LEFT, WITNESS
 from sfumato.tasks.private.people.numbered import count_of, person_numbers
 from sfumato.tasks.private.people.slots import SlotMap
 
@@ -31,6 +32,7 @@ class Members:
         slot: the slot of each of `is_`: its place in `was`, or a number behind all these for a new
             one (int64, parallel).
         lost: how many slots of the map before are nowhere in this one.
+        units: the unit that each id is of (int64, one per id), None where all are different.
     """
 
     was: np.ndarray
@@ -40,6 +42,7 @@ class Members:
     of_is: np.ndarray
     slot: np.ndarray
     lost: int
+    units: np.ndarray | None = None
 
 
 def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> Members:
@@ -56,7 +59,7 @@ def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> 
         ids = np.arange(len(is_))
         return Members(none, none, none, is_, ids, ids, 0)
     was = np.flatnonzero(before.kind != WITNESS)
-    of_was, of_past, of_is = _ids(before, was, now, is_)
+    (of_was, of_past, of_is), units = _ids(before, was, now, is_)
     place = np.full(count_of([of_was, of_past, of_is]), -1, dtype=np.int64)
     place[of_was] = np.arange(len(was))
     slot = place[of_is]
@@ -66,26 +69,42 @@ def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> 
     slot[np.flatnonzero(slot < 0)[new]] = np.flatnonzero(left)[old]
     made = np.flatnonzero(slot < 0)
     slot[made] = len(was) + np.arange(len(made))
-    return Members(was, of_was, of_past, is_, of_is, slot, int(left.sum()) - len(old))
+    return Members(was, of_was, of_past, is_, of_is, slot, int(left.sum()) - len(old), units)
 
 
 def _ids(
     before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """An id for each member of both maps, and for each former holder of the one before (int64)."""
+) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """An id for each member of both maps, and for each former holder of the one before (int64).
+
+    And the unit of each id, where several ids are of one.
+    """
     keys = [before.key[was], before.past.key, now.key[is_]]
-    ids = np.concatenate(person_numbers(*keys))
+    names = person_numbers(*keys, now.past.key)
     group = np.concatenate([before.group[was], before.past.group, now.group[is_]])
     lengths = [len(one) for one in keys]
-    list_ = np.repeat(np.arange(len(keys)), lengths)
+    unit = np.concatenate(names[:3])
+    ids = unit.copy()
+    width = int(group.max(initial=0)) + 1
+    place = unit * width + group
+    left = np.concatenate(
+        [before.kind[was] == LEFT, np.ones(lengths[1], bool), now.kind[is_] == LEFT]
+    )
+    former = np.append(place[left], names[3] * width + now.past.group)
+    episode = np.isin(place, former)
+    ids[episode] = ids.max(initial=0) + 1 + dense(place[episode])[0]
     nobody = np.flatnonzero(np.concatenate(keys) == b"")
+    list_ = np.repeat(np.arange(len(keys)), lengths)
     order = nobody[np.lexsort((list_[nobody], group[nobody]))]
-    place = np.arange(len(order)) - _start_of_run(group[order] * len(keys) + list_[order])
-    former = list_[order] == 1  # nobody goes on to be a former holder
-    place[former] += len(ids)
-    ids[order] = ids.max(initial=0) + 1 + dense(group[order] * (2 * len(ids) + 1) + place)[0]
-    of_was, of_past, of_is = np.split(dense(ids)[0], np.cumsum(lengths)[:-1])
-    return of_was, of_past, of_is
+    turn = np.arange(len(order)) - _start_of_run(group[order] * len(keys) + list_[order])
+    turn[list_[order] == 1] += len(ids)  # nobody goes on to be a former holder
+    ids[order] = ids.max(initial=0) + 1 + dense(group[order] * (2 * len(ids) + 1) + turn)[0]
+    ids, number = dense(ids)
+    units = np.full(number, -1, dtype=np.int64)
+    units[ids] = unit
+    units[ids[order]] = unit.max(initial=0) + 1 + ids[order]
+    several = len(np.unique(units)) < number
+    return np.split(ids, np.cumsum(lengths)[:-1]), units if several else None
 
 
 def _start_of_run(keys: np.ndarray) -> np.ndarray:

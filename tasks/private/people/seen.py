@@ -14,7 +14,7 @@ from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import Coded, count, dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.private.people.kinds import LIVE, WITNESS
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
 
 _DIGITS = 38  # of a decimal
@@ -118,7 +118,40 @@ def _persons(maps: Sequence[MapOfLine]) -> list[np.ndarray]:
         places = np.concatenate([_places(one, at) for at, one in enumerate(maps)], axis=1)
         _, ghost = np.unique(places[:, nobody], axis=1, return_inverse=True)
         person[nobody] = len(names) + ghost.reshape(-1)
+    former = _former_places(maps, keys, np.where(held, person, -1), ends)
+    if len(former):
+        person[former[0]] = person.max() + 1 + dense(former[1])[0]
     return [person[begin:end] for begin, end in pairwise(ends.tolist())]
+
+
+def _former_places(
+    maps: Sequence[MapOfLine], keys: np.ndarray, person: np.ndarray, ends: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Slots whose holders have other ones since their values changed, of all maps of a line.
+
+    Whoever is in two of them is another person in each.
+
+    Returns:
+        their places (int64), and a number for each place of somebody in a line's group (int64);
+        nothing where there are none.
+    """
+    left = np.concatenate([one.slots.kind == LEFT for one in maps]) & (keys != b"")
+    again = [one.slots.past.key[np.isin(one.slots.past.key, one.slots.key)] for one in maps]
+    if not left.any() and not any((of != b"").any() for of in again):
+        return ()
+    line = np.repeat([one.line for one in maps], np.diff(ends))
+    group = np.concatenate([one.slots.group for one in maps])
+    width = int(group.max()) + 1
+    place = (line * (int(person.max()) + 1) + person) * width + group
+    former = [place[left]]
+    named = np.unique(keys[keys != b""])
+    for one, of in zip(maps, again, strict=True):
+        known = np.isin(one.slots.past.key, of[of != b""])
+        who = np.searchsorted(named, one.slots.past.key[known])
+        in_line = one.line * (int(person.max()) + 1) + who
+        former.append(in_line * width + one.slots.past.group[known])
+    which = np.flatnonzero((person >= 0) & np.isin(place, np.concatenate(former)))
+    return which, place[which]
 
 
 def _places(one: MapOfLine, at: int) -> np.ndarray:

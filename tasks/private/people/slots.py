@@ -10,7 +10,7 @@ slot that the version's line has:
     group      of the line, numbered from 0 for ever
     published  the group's id in this version, -1 where it is not shown
     since      the version that made the slot
-    kind       LIVE, VACANT or WITNESS, as in a partition
+    kind       LIVE, VACANT or WITNESS, as in a partition, or LEFT
     retired    whether the group is shown no more
     =<column>  the value of each published column
     ^<column>  the level to which the group's values are generalized, where the partition says so
@@ -32,10 +32,10 @@ import pyarrow as pa
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES
-from sfumato.tasks.private.people.kinds import FORMER
+from sfumato.tasks.private.people.kinds import FORMER, LEFT
 from sfumato.tasks.schema.formats import require_readable
 
-_FORMAT, _WITHOUT_FORMER = 2, 1
+_FORMAT, _OF_ONE_HOLDER = 2, 1
 _META = b"sfumato"
 _VALUE, _LEVEL = "=", "^"
 
@@ -69,7 +69,7 @@ class SlotMap:
         group: of the line (int64).
         published: the group's id in this version (int64), -1 where it is not shown.
         since: the number of the version that made it (int64).
-        kind: LIVE, VACANT or WITNESS (int8).
+        kind: LIVE, VACANT, WITNESS or LEFT (int8).
         retired: whether its group is shown no more (bool).
         rows: the values.
         levels: the level of each slot's group by column (int64), where labels have some.
@@ -101,8 +101,13 @@ class SlotMap:
 
     @property
     def held(self) -> np.ndarray:
-        """Which slots somebody holds (bool)."""
+        """Which slots somebody holds, or left for another one (bool)."""
         return np.asarray(self.key != b"")
+
+    @property
+    def own(self) -> np.ndarray:
+        """Which slots somebody holds who has no other (bool)."""
+        return np.asarray(self.held & (self.kind != LEFT))
 
 
 def as_table(slots: SlotMap) -> pa.Table:
@@ -118,7 +123,7 @@ def as_table(slots: SlotMap) -> pa.Table:
         **{_LEVEL + name: pa.array(of, pa.int8()) for name, of in slots.levels.items()},
     }
     told = {
-        "format": _FORMAT if len(slots.past) else _WITHOUT_FORMER,
+        "format": _FORMAT if len(slots.past) or (slots.kind == LEFT).any() else _OF_ONE_HOLDER,
         "composed": slots.composed,
         "roles": {column.name: column.role for column in slots.rows.columns},
         "targets": slots.targets,

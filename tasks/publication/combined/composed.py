@@ -28,7 +28,7 @@ from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vac
 from sfumato.tasks.forms.composed.registry import VACANCIES
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.private.people.groups import groups_ever
-from sfumato.tasks.private.people.kinds import LIVE, VACANT
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT
 from sfumato.tasks.private.people.members import Members, members_of
 from sfumato.tasks.private.people.numbered import count_of
 from sfumato.tasks.private.people.slots import SlotMap, from_table
@@ -91,8 +91,8 @@ def _knows_all(before: SlotMap, last: ShownVersion) -> bool:
     lineage = last.tables[LINEAGE]
     shown = before.published >= 0
     live, vacant = (
-        np.bincount(before.published[shown & (before.kind == kind)], minlength=lineage.num_rows)
-        for kind in (LIVE, VACANT)
+        np.bincount(before.published[shown & np.isin(before.kind, of)], minlength=lineage.num_rows)
+        for of in ((LIVE,), (VACANT, LEFT))
     )
     tells = VACANCIES[last.declared.form.method].tells
     return np.array_equal(live, rows_of(lineage)) and (
@@ -158,7 +158,7 @@ def verdict_on(
         now.kind[rows] == LIVE,
         members.slot[here],
     )
-    return gate(atoms, version, promises)
+    return gate(atoms, version, promises, members.units)
 
 
 def _told_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | Refused:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Finding, require
@@ -16,7 +18,7 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.people.kinds import LIVE, VACANT
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT
 from sfumato.tasks.private.people.lines import KnownLine, maps_of
 from sfumato.tasks.private.people.slots import SlotMap, from_table
 from sfumato.tasks.publication.combined.common_values import by_values
@@ -89,7 +91,7 @@ class Composition:
         known = [chance for chance in likeliest if chance is not None]
         return {
             "continued": counts.get("continued", 0),
-            "new": counts.get("new", 0),
+            "new": counts.get("new", 0) + counts.get("reinserted", 0),
             "refilled": counts.get("refilled", 0),
             "vacant": rows.vacant,
             "not_represented_versions": rows.not_represented_versions,
@@ -103,8 +105,8 @@ class Composition:
     def _vacancy(self) -> dict[str, int]:
         slots = self.slots
         shown = (slots.published >= 0) | (not slots.composed)
-        kinds = {"people": LIVE, "vacant": VACANT}
-        return {name: int((shown & (slots.kind == kind)).sum()) for name, kind in kinds.items()}
+        kinds = {"people": (LIVE,), "vacant": (VACANT, LEFT)}
+        return {name: int((shown & np.isin(slots.kind, of)).sum()) for name, of in kinds.items()}
 
 
 @dataclass(frozen=True, eq=False)

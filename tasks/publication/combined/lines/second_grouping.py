@@ -54,8 +54,9 @@ def both_protect(ours: KnownLine, theirs: KnownLine) -> Iterator[tuple[str, str]
 def _changed_hands(one: SlotMap, other: SlotMap) -> bool:
     """Decide whether slots were given away in a group of one map that has people of the other."""
     of_past = np.isin(one.past.key, other.names)
+    left = np.isin(one.key[one.held & ~one.own], other.names)
     here = np.isin(one.group, one.past.group) & one.held
-    return bool(of_past.any() or np.isin(one.key[here], other.names).any())
+    return bool(of_past.any() or left.any() or np.isin(one.key[here], other.names).any())
 
 
 def _refused(

@@ -1,0 +1,132 @@
+"""Versions in which people whose values changed are shown again, from end to end."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sfumato.flows.lines import forget, rename
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.private.people.kinds import LEFT
+from sfumato.tasks.private.people.lines import maps_of, people_of
+from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
+from sfumato.tasks.private.people.slots import as_table
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.combined.previous import hold_against
+from tests.release.evolving import JOBS, Evolving
+
+NAME = "coming-and-going"
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    place = tmp_path / "work"
+    monkeypatch.setenv("SFUMATO_WORK", str(place))
+    return place
+
+
+def changed(folder, kind="split", versions=3, **wish):
+    """A line some of whose people change their job, or hours, in each version."""
+    line = Evolving(folder / "line", kind)
+    said = {"versions": {"rule": "composed", "changes": "reinsert", **wish}}
+    for number in range(versions):
+        if number:
+            line.move(leave=8)
+        of_twelve_jobs(line)
+        if number:
+            for person in line.draw.sample(sorted(line.people), 16):
+                line.people[person]["job"] = f"trade {line.draw.randrange(12)}"
+                line.people[person]["hours"] = 5 * line.draw.randint(4, 40)
+        line.publish(**said)
+    return line
+
+
+def of_twelve_jobs(line):
+    for number, person in line.people.items():
+        if person["job"] in JOBS:
+            person["job"] = f"trade {number % 12}"
+
+
+def newest(work):
+    return maps_of(work / NAME)[-1]
+
+
+@pytest.mark.parametrize("kind", ["permuted", "split", "ranges"])
+@pytest.mark.parametrize("vacancies", ["keep", "refill"])
+def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, kind, vacancies):
+    line = changed(tmp_path, kind, vacancies=vacancies)
+    for directory in line.versions:
+        check(directory)
+    release = open_release(line.versions[-1])
+    assert hold_against(release, line.versions[:-1], open_release).whole
+    slots, reports = newest(work), work / NAME / "reports" / "0003"
+    counts = json.loads((reports / "partition.json").read_bytes())
+    told = json.loads((reports / "composition.json").read_bytes())
+    assert (slots.kind == LEFT).sum() + len(slots.past) >= counts["reinserted"]
+    assert counts["reinserted"] > 0
+    assert told["route"] == ("A" if vacancies == "keep" else "C" if kind == "ranges" else "S")
+    (of,) = told["exposure"]["columns"]
+    for attack in ("intersection", "newcomers", "leavers"):
+        assert (of[attack]["one"], of[attack]["few"]) == (0, 0)
+    assert told["vacancy"]["vacant"] == release.declared.rows.vacant
+    with (line.versions[-1] / "index.html").open(encoding="utf-8") as page:
+        assert "may be in another group than before" in page.read()
+
+
+def test_under_labels_nobody_changes_places(tmp_path, work):
+    line = changed(tmp_path, "generalized", versions=4)
+    for directory in line.versions:
+        check(directory)
+
+
+def test_somebody_in_two_slots_is_two_people_to_attacks(tmp_path, work):
+    changed(tmp_path)
+    slots = newest(work)
+    left = np.flatnonzero(slots.kind == LEFT)
+    assert len(left)
+    (shown,) = SeenPeople([MapOfLine(0, slots)]).shown("job")
+    assert len(np.unique(shown.person)) == len(slots)
+
+
+def test_a_map_of_people_with_two_slots_is_of_a_later_format(tmp_path, work):
+    changed(tmp_path)
+    assert as_table(newest(work)).schema.metadata[b"sfumato"].startswith(b'{"format": 2,')
+
+
+def test_who_is_forgotten_is_forgotten_in_every_slot(tmp_path, work):
+    line = changed(tmp_path)
+    before = newest(work)
+    names = set(before.key[before.kind == LEFT].tolist())
+    units = tmp_path / "units"
+    units.write_text("".join(f"{unit}\n" for unit in sorted(line.people)), encoding="utf-8")
+    known = len(people_of(work / NAME))
+    assert names
+    assert forget(line.folder / "spec.yaml", units) == len(line.people)
+    after = newest(work)
+    assert len(people_of(work / NAME)) == known - len(line.people)
+    gone = set(before.names.tolist()) - set(after.names.tolist())
+    assert gone & names
+    assert not any(name in path.read_bytes() for name in gone for path in maps(work))
+    line.move(leave=0)
+    of_twelve_jobs(line)
+    line.publish(versions={"rule": "composed", "changes": "reinsert"})
+    check(line.versions[-1])
+    counts = json.loads((work / NAME / "reports" / "0004" / "partition.json").read_bytes())
+    assert (counts["continued"], counts["new"]) == (0, 24)
+
+
+def maps(work):
+    return [path for path in (work / NAME / "map").iterdir() if path.name != "erased"]
+
+
+def test_who_has_two_slots_is_known_by_another_unit(tmp_path, work):
+    line = changed(tmp_path)
+    units = tmp_path / "units.csv"
+    moved = sorted(line.people)
+    units.write_text("".join(f"{n},{n + 50_000}\n" for n in moved), encoding="utf-8")
+    assert rename(line.folder / "spec.yaml", units) == len(moved)
+    line.people = {n + 50_000: {**p, "id": n + 50_000} for n, p in line.people.items()}
+    line.publish(versions={"rule": "composed", "changes": "reinsert"})
+    check(line.versions[-1])
+    counts = work / NAME / "reports" / line.versions[-1].name / "partition.json"
+    assert json.loads(counts.read_bytes())["new"] == 0
