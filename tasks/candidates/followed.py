@@ -30,7 +30,7 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.line import Line
 
 
-def followed_by(line: Line, terms: Terms) -> FollowedLine | None:
+def find_followed(line: Line, terms: Terms) -> FollowedLine | None:
     """The line whose groups a line shows, None where it makes its own.
 
     Raises:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.tasks.candidates.anonymized import Anonymized, anonymize_alone
 from sfumato.tasks.candidates.continued import Continuing, anonymize_continued
-from sfumato.tasks.candidates.followed import followed_by
+from sfumato.tasks.candidates.followed import find_followed
 from sfumato.tasks.candidates.remember import (
     names_in,
     write_map_followed,
@@ -57,7 +57,7 @@ def write_candidate(
         PromiseError: where the partition cannot keep the promises, or groups cannot go on.
     """
     table, names = load(deidentified), names_in(deidentified)
-    followed = None if line is None else followed_by(line, terms)
+    followed = None if line is None else find_followed(line, terms)
     if continuing is None or names is None:
         microdata = with_hierarchies(table, terms.hierarchies)
         made = anonymize_alone(microdata, names, terms, randomness, followed)

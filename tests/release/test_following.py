@@ -15,7 +15,7 @@ from sfumato.tasks.private.people.lines import maps_of
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.combined import meeting
 from sfumato.tasks.publication.combined.previous import hold_against
-from tests.release.evolving import DIVERSE, Evolving, spec
+from tests.release.evolving import DIVERSE, JOBS, Evolving, spec
 from tests.report.html import Read
 
 COLUMNS = spec("split", "any", Path())["columns"]
@@ -38,7 +38,7 @@ def work(tmp_path, monkeypatch):
 def first(tmp_path):
     line = Evolving(tmp_path / "first", "split", "first")
     for number, person in line.people.items():
-        person["hours"] = number // 3
+        person["hours"] = number % 30
     return line
 
 
@@ -262,6 +262,40 @@ def test_who_is_forgotten_in_one_line_stops_neither(first, work):
         nobody = [int((~maps_of(work / n)[-1].held).sum()) for n in ("first", "second")]
         assert nobody == [1, number]
         forget(work / "second", 20)
+
+
+@pytest.mark.parametrize("since", [0, 1])
+@pytest.mark.parametrize("rule", [{"vacancies": "refill"}, {"changes": "reinsert"}])
+def test_beside_another_column_places_may_change_hands_there(rule, since, first, work):
+    """Whoever was given a place there, or another one, waits here: the places here are as first."""
+    second = following(first)
+    for number in range(3):
+        if number:
+            move_and_change(first)
+        first.publish(versions={"rule": "composed", **rule})
+        second.people = first.people
+        if number >= since:
+            follow(second, columns=HOURS, promises=TWO_HOURS)
+            check(second.versions[-1])
+    holds_against_all(second)
+    assert report(work, "second", f"{len(second.versions):04d}")["route"] == "A"
+
+
+def test_of_a_common_column_they_may_not(first):
+    refill = {"versions": {"rule": "composed", "vacancies": "refill"}}
+    first.publish(**refill)
+    follow(following(first))
+    move_and_change(first)
+    with pytest.raises(PromiseError, match="'job' is grouped in both, and slots of one"):
+        first.publish(**refill)
+
+
+def move_and_change(line):
+    line.move(join=24, leave=8)
+    for number, person in enumerate(line.people.values()):
+        person["hours"] = number % 30
+    for person in list(line.people.values())[:2]:
+        person["job"] = JOBS[(JOBS.index(person["job"]) + 1) % len(JOBS)]
 
 
 def forget(line, number):
