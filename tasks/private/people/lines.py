@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.expectations.errors import Fault
+from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.keys import line_key
@@ -40,6 +41,8 @@ class KnownLine(BaseModel):
         hides_presence: whether its form hides who is in it.
         groups: the line whose groups it shows, None where they are its own.
         same_as: what columns are called in another line of the same people.
+        declares: whether its form shows distributions in place of values.
+        promises: what it promises of sensitive columns.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,6 +54,8 @@ class KnownLine(BaseModel):
     hides_presence: bool
     groups: str | None = None
     same_as: Mapping[str, str] = {}
+    declares: bool = False
+    promises: tuple[Promise, ...] = ()
 
     def names_of(self, name: str) -> frozenset[str]:
         """What a column is called here, and in the line that it is said to be of, too."""

@@ -167,6 +167,8 @@ def description_of(line: Line, declared: Declared) -> KnownLine:
         hides_presence=declared.form.shows == "columns",
         groups=line_of(declared.partition),
         same_as=dict(line.same_as),
+        declares=declared.form.declares,
+        promises=tuple(promise for promise in declared.promises if promise.protects),
     )
 
 
@@ -178,4 +180,6 @@ def _crossing(one: KnownLine, other: KnownLine) -> str | None:
                 return f"{name!r} is protected in one and open in the other"
     if one.hides_presence != other.hides_presence:
         return "one hides who is in it, and the other shows them"
+    if one.hides_presence:
+        return "both hide who is in them, and whoever fits a group of each is in both"
     return None

@@ -1,11 +1,14 @@
 """A sensitive column that two lines about the same people group: what both tell together."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.composition.gate import gate
+from sfumato.expectations.composition.gate import Passed, gate
 from sfumato.expectations.composition.refusals import Refused
+from sfumato.expectations.composition.sparse import take_groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.private.people.followed import without_one_sided
@@ -36,11 +39,25 @@ def second_grouping(
         joined: whether groups have the same numbers in both lines.
     """
     for name, called in both_protect(ours, theirs):
-        promises = [p for p in map(by_values, declared.promises) if p and p.sensitive == name]
+        if ours.declares or theirs.declares:
+            return f"{name!r} is shown in both, and in one by distributions alone"
+        promises = _Promises(name, _of(declared.promises, name), _of(theirs.promises, called))
         for one in maps:
-            if refused := _refused(one, now, called, name, promises, joined):
+            if refused := _refused(one, now, called, promises, joined):
                 return f"{name!r} is grouped in both, and {refused.reason}"
     return None
+
+
+class _Promises(NamedTuple):
+    """What two lines promise of a column, under the name that it has in the one that is new."""
+
+    name: str
+    ours: Sequence[PrivacyModel]
+    theirs: Sequence[PrivacyModel]
+
+
+def _of(promises: Sequence[PrivacyModel], name: str) -> list[PrivacyModel]:
+    return [p for p in map(by_values, promises) if p and p.sensitive == name]
 
 
 def both_protect(ours: KnownLine, theirs: KnownLine) -> Iterator[tuple[str, str]]:
@@ -60,12 +77,7 @@ def _changed_hands(one: SlotMap, other: SlotMap) -> bool:
 
 
 def _refused(
-    theirs: SlotMap,
-    ours: SlotMap,
-    called: str,
-    name: str,
-    promises: Sequence[PrivacyModel],
-    joined: bool,
+    theirs: SlotMap, ours: SlotMap, called: str, promises: _Promises, joined: bool
 ) -> Refused | None:
     """Why the groups of two maps do not compose in one column, None where they do.
 
@@ -73,6 +85,7 @@ def _refused(
     """
     if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
         return Refused("slots of one of them changed hands", 0, 0)
+    name = promises.name
     in_bands = called != name and len(theirs.rows[called].values) < len(ours.rows[name].values)
     theirs, ours = maps_with_one_column([theirs, ours], [called, name], name)
     if joined and theirs.composed and ours.composed:
@@ -83,9 +96,23 @@ def _refused(
     known = gate(None, before, [])
     if isinstance(known, Refused):
         return known
-    found = gate(known.atoms, now, [] if in_bands else promises)
+    found = gate(known.atoms, now, [] if in_bands else promises.ours)
     if isinstance(found, Refused):
         return found
-    if in_bands and len(np.unique(found.atoms.of[before.person])) > len(of_theirs):
-        return Refused("groups of the other line are cut", len(of_ours), 0)
-    return None if found.route == "A" else Refused("groups are mixed anew", len(of_ours), 0)
+    if found.route != "A":
+        return Refused("groups are mixed anew", len(of_ours), 0)
+    parts = np.unique(found.atoms.of[before.person])
+    return _cut(found, parts, promises, in_bands) if len(parts) > len(of_theirs) else None
+
+
+def _cut(found: Passed, parts: np.ndarray, promises: _Promises, in_bands: bool) -> Refused | None:
+    """Why groups of the other line may not be cut into these atoms (int64), None where they may."""
+    if in_bands:
+        return Refused("groups of the other line are cut", len(parts), 0)
+    groups = take_groups(found.atoms.groups, parts)
+    for promise in promises.theirs:
+        asked = replace(promise, sensitive=promises.name)  # type: ignore[type-var]
+        if asked.compares_with_all or asked.failing(groups).any():
+            reason = f"groups of the other line are cut, which promises {promise.title}"
+            return Refused(reason, len(parts), 0)
+    return None
