@@ -79,6 +79,11 @@ def _integers(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
         return None
     if pa.types.is_integer(values.type):
         return values
+    first = _whole(values.slice(0, 1))  # tells most columns of texts without reading the others
+    return None if first is None else _whole(values)
+
+
+def _whole(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
     try:
         return pc.cast(values, pa.int64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

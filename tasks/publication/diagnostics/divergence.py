@@ -11,18 +11,22 @@ from math import log
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.groups.counting import pack
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import reader_for
-from sfumato.tasks.forms.recoded.labels import Admitted, admits
+from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.forms.recoded.recoded import TABLE, read_labels
-from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.publication.diagnostics.admission import Admission, admission
+from sfumato.tasks.publication.diagnostics.boxes import lying_in
 
 _MOST = 10**9  # pairs of an original vector and a published one that are compared at most
 _CELLS = 2**25  # of a matrix that is held at once
 
 Published = Mapping[str, tuple[list[Admitted], np.ndarray]]
+Fits = Mapping[str, Admission]
 
 
 @dataclass(frozen=True)
@@ -51,24 +55,18 @@ def divergence(original: Microdata, tables: Tables, declared: Declared) -> Diver
         return None
     table = tables[TABLE]
     published = read_labels(table, declared.columns, reader_for(form_of(declared)))
-    fits = {name: _fits(original[name], labels) for name, (labels, _) in published.items()}
+    fits = {name: admission(original[name], labels) for name, (labels, _) in published.items()}
     sensitive = declared.named("sensitive")
     kl = _kl(original, published, fits, _jointly(original, table, sensitive))
     return Divergence(kl, _entropy(original, published, fits))
 
 
-def _fits(column: Column, labels: Sequence[Admitted]) -> np.ndarray:
-    """Mark the categories of a column that each label admits (bool, labels x categories)."""
-    values = [None] * column.has_null + column.values.to_pylist()
-    return np.array([[admits(label, value) for value in values] for label in labels], dtype=bool)
-
-
-def _entropy(original: Microdata, published: Published, fits: Mapping[str, np.ndarray]) -> float:
+def _entropy(original: Microdata, published: Published, fits: Fits) -> float:
     total, suppressed = 0.0, original.rows
     for name, (_, codes) in published.items():
         category, size = original[name].category()
         rows = np.bincount(category, minlength=size)
-        behind = fits[name] @ rows
+        behind = fits[name].rows_behind(rows)
         suppressed = original.rows - len(codes)
         total += float(np.log(behind)[codes].sum()) + suppressed * log(original.rows)
         total -= float((rows * np.log(np.maximum(rows, 1))).sum())
@@ -92,42 +90,71 @@ def _jointly(
 def _kl(
     original: Microdata,
     published: Published,
-    fits: Mapping[str, np.ndarray],
+    fits: Fits,
     sensitive: tuple[np.ndarray, np.ndarray, int],
 ) -> float | None:
     of_original, of_published, values = sensitive
     vectors, vector = _distinct([original[name].category()[0] for name in published])
     classes, class_ = _distinct([codes for _, codes in published.values()])
-    if vectors.shape[1] * classes.shape[1] > _MOST or classes.shape[1] * values > _CELLS:
+    if classes.shape[1] * values > _CELLS:
         return None
-    domain = np.prod([float(matrix.shape[1]) for matrix in fits.values()])
-    admitted = [fits[name].sum(axis=1)[nodes] for name, nodes in zip(fits, classes, strict=True)]
+    domain = np.prod([float(one.categories) for one in fits.values()])
+    admitted = [one.size[nodes] for one, nodes in zip(fits.values(), classes, strict=True)]
     spread = np.bincount(class_ * values + of_published, minlength=classes.shape[1] * values)
     told = spread.reshape(-1, values) / np.prod(np.array(admitted, float), axis=0)[:, None]
     lost = np.bincount(of_original, minlength=values) - np.bincount(of_published, minlength=values)
-    expected = _expected(vectors, classes, list(fits.values()), told) + lost / domain
-    pairs, count = np.unique(vector * values + of_original, return_counts=True)
-    ratio = np.log(count) - np.log(expected.ravel()[pairs])
+    seen, count = np.unique(vector * values + of_original, return_counts=True)
+    expected = _expected(vectors, classes, list(fits.values()), told, seen)
+    if expected is None:
+        return None
+    ratio = np.log(count) - np.log(expected + lost[seen % values] / domain)
     return float((count * ratio).sum() / original.rows) + 0.0
 
 
 def _expected(
-    vectors: np.ndarray, classes: np.ndarray, fits: Sequence[np.ndarray], told: np.ndarray
-) -> np.ndarray:
-    """The rows that published classes put at each vector, by sensitive values."""
-    found = np.empty((vectors.shape[1], told.shape[1]))
-    step = max(_CELLS // classes.shape[1], 1)
-    for start in range(0, vectors.shape[1], step):
-        chunk = slice(start, start + step)
-        within = np.ones((len(vectors[0, chunk]), classes.shape[1]), dtype=bool)
-        for matrix, nodes, values in zip(fits, classes, vectors, strict=True):
-            within &= matrix.T[values[chunk]][:, nodes]
-        found[chunk] = within @ told
+    vectors: np.ndarray,
+    classes: np.ndarray,
+    fits: Sequence[Admission],
+    told: np.ndarray,
+    seen: np.ndarray,
+) -> np.ndarray | None:
+    """The rows that published classes put at each vector with its values; None for too many pairs.
+
+    Args:
+        vectors: of quasi-identifiers (columns x vectors).
+        classes: of labels (columns x classes).
+        fits: what the labels of each column admit.
+        told: the rows that a class puts at each vector it admits, by its values.
+        seen: vector x number of values + value, ascending (int64).
+    """
+    values = told.shape[1]
+    ends = np.searchsorted(seen, np.arange(vectors.shape[1] + 1) * values)
+    found = np.zeros(len(seen))
+    low, high = (
+        np.array([bounds[nodes] for bounds, nodes in zip(of, classes, strict=True)])
+        for of in ([one.low for one in fits], [one.high for one in fits])
+    )
+    for pairs in lying_in(vectors, low, high, _MOST):
+        if pairs is None:
+            return None
+        vector, class_ = pairs
+        for one, nodes, codes in zip(fits, classes, vectors, strict=True):
+            within = one.admits(nodes[class_], codes[vector])
+            vector, class_ = vector[within], class_[within]
+        number = np.diff(ends)[vector]
+        at = _runs(ends[vector], number)
+        np.add.at(found, at, told[np.repeat(class_, number), seen[at] % values])
     return found
+
+
+def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The positions of runs one after another (int64)."""
+    before = np.cumsum(lengths) - lengths
+    return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
 
 
 def _distinct(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The different vectors (columns x vectors), and for each row the number of its own."""
-    rows = np.array(columns)
-    vectors, number = np.unique(rows, axis=1, return_inverse=True)
-    return vectors, number.ravel()
+    keys, _ = pack(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    return np.array([codes[first] for codes in columns]), number
