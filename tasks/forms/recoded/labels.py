@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 from sfumato.expectations.exact import INT64_MAX
@@ -19,6 +20,7 @@ from sfumato.tasks.schema.hierarchy import ROOT
 
 STAR = ROOT
 _OR_NULL = " or null"
+_KEPT = 2**18  # labels that are read only once, though several rules and measures read them
 _SPECIAL = re.compile(r"""[{},"]|^[\[ *]|[ \]]$| or null$""")
 _ITEM = re.compile(r'("(?:[^"\\]|\\.)*"|[^{},"]+)(?:, |$)')
 
@@ -134,6 +136,7 @@ _PARSERS: Mapping[ColumnType, Callable[[str], Any]] = {
 }
 
 
+@lru_cache(maxsize=_KEPT)
 def read_notation(text: str, type_: ColumnType) -> Admitted:
     """The values that a label in this notation admits, for a column without a hierarchy.
 
