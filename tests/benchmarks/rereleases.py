@@ -157,10 +157,15 @@ def _shares(found: Sequence[Any]) -> str:
 
 
 def rows_of(
-    name: str, kind: Kind, columns: dict[str, Any], tables: Sequence[pa.Table], queries: int
+    name: str,
+    kind: Kind,
+    columns: dict[str, Any],
+    tables: Sequence[pa.Table],
+    asked: argparse.Namespace,
 ) -> Iterator[str]:
     """The rows of a kind of line, redrawn and continued, over the same versions of the people."""
-    for rule, said in RULES.items():
+    for rule in asked.rules:
+        said = RULES[rule]
         if len(said) > 1 and kind.form["method"] in AS_FIRST_MADE:
             continue
         with tempfile.TemporaryDirectory() as folder:
@@ -168,7 +173,7 @@ def rows_of(
             line = Rereleased(Path(folder) / "line", told, kind.told)
             for table in tables:
                 line.publish(table)
-            yield row(name, rule, line, kind, line.accuracy(queries))
+            yield row(name, rule, line, kind, line.accuracy(asked.queries))
 
 
 def main(arguments: Sequence[str] | None = ()) -> None:
@@ -189,7 +194,7 @@ def main(arguments: Sequence[str] | None = ()) -> None:
             pace, columns = Pace(), columns_of_adult(kind)
         evolving = versions_of(people, first, kind.told, pace, rng)
         tables = [next(evolving) for _ in range(asked.versions)]
-        for line in rows_of(name, kind, columns, tables, asked.queries):
+        for line in rows_of(name, kind, columns, tables, asked):
             print("|", line, "|", flush=True)
 
 
@@ -200,6 +205,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--rules", nargs="+", default=[*RULES])
     parser.add_argument("--kinds", nargs="+", default=[*KINDS, *INDUSTRIES])
     return parser.parse_args(arguments)
 

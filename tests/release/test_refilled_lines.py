@@ -139,6 +139,16 @@ def test_a_slot_is_given_away_by_fresh_keys_and_never_by_the_order_of_rows():
     assert all(24 < times < 56 for times in left.values())  # about 40
 
 
+def test_of_two_empty_slots_each_is_filled_as_often():
+    filled = Counter()
+    for seed in range(60):
+        line = line_of("refill", NINE, seed=seed)
+        now = line.publish(without(NINE, "AD", X="1"))
+        filled[now.past.key.tolist()[0]] += 1
+    assert filled.keys() == {b"A", b"D"}
+    assert min(filled.values()) > 12
+
+
 def test_no_more_slots_are_given_away_than_leave_the_others_groupable():
     line = line_of("refill", NINE)
     line.publish(without(NINE, "A", X="1", Y="2", Z="3"))
@@ -224,6 +234,18 @@ def test_a_group_that_is_shown_no_more_is_not_filled():
     assert not len(now.past)
 
 
+def test_nobody_is_given_a_slot_of_a_group_that_is_retired_all_the_same():
+    line = Growing(sets(3), {"vacancies": "refill", "retire": 1})
+    line.publish(NINE)
+    first = line.maps[0]
+    mates = [k.decode() for k in first.key[first.group == group_of(first, "A")]]
+    one, other, _ = sorted(mates, key=NINE.__getitem__)
+    now = line.publish(without(NINE, [one, other], X=NINE[one]))
+    counts = line.evolved[-1].counts
+    assert (counts["refilled"], counts["groups_retired"], counts["waiting"]) == (0, 1, 1)
+    assert not len(now.past)
+
+
 def test_a_group_of_too_few_survivors_may_be_filled_instead_of_retired():
     """The share is of those who are shown in the end."""
     line = Growing(sets(3), {"vacancies": "refill", "retire": "2/3"})
@@ -244,14 +266,16 @@ def test_slots_go_to_newcomers_of_the_stratum_of_all_in_the_group():
         line = Growing(by_place, REFILL, shape=shape)
         places = {p: "west" if p in "ABC" else "east" for p in people}
         line.publish(people, places)
-        places |= dict.fromkeys(moved, "east") | {"X": where}
+        places |= dict.fromkeys(moved, "east")
+        line.publish(people, places)
         now = without(people, "A", X="1")
-        line.publish(now, {p: places[p] for p in now})
+        line.publish(now, {**places, "X": where} if "A" not in now else places)
         return line.evolved[-1].counts["refilled"]
 
     assert published("west") == 1
     assert published("east") == 0
-    assert published("west", moved="B") == 1  # not known before the next version
+    assert published("west", moved="B") == 0
+    assert published("east", moved="ABC") == 1
 
 
 def by_place(rows, randomness):

@@ -14,7 +14,7 @@ from sfumato.tasks.private.people.slots import FormerHolders, SlotMap, as_table,
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.combined.previous import hold_against
 from tests.private.test_seen import slots as slots_of
-from tests.release.evolving import Evolving
+from tests.release.evolving import KINDS, Evolving
 
 REFILL = {"versions": {"rule": "composed", "vacancies": "refill"}}
 NAME = "coming-and-going"
@@ -114,6 +114,47 @@ def test_a_map_with_former_holders_is_of_a_later_format(tmp_path):
     assert again.names.tolist() == sorted([*keys, b"3" * 16])
     with pytest.raises(Fault):
         from_table(as_table(both).drop_columns(["group"]), "here")
+
+
+def test_whoever_comes_back_to_a_slot_of_somebody_else_stays_out(tmp_path, work):
+    line = Evolving(tmp_path / "line", "split")
+    line.publish(**REFILL)
+    gone = {number: line.people.pop(number) for number in (0, 1, 2, 3)}
+    came = {number + 600: {**person, "id": number + 600} for number, person in gone.items()}
+    line.people |= came
+    line.publish(**REFILL)
+    former = newest(work).past.key.tolist()
+    assert len(former) == 4
+    line.people |= gone
+    line.publish(**REFILL)
+    check(line.versions[-1])
+    assert manifest(line.versions[-1])["rows"]["not_represented_versions"] == 4
+    assert not set(former) & set(newest(work).key.tolist())
+
+
+def test_a_slot_in_other_hands_of_which_the_map_does_not_know_is_refused(
+    tmp_path, work, monkeypatch
+):
+    line = refilled(tmp_path, versions=1)
+    monkeypatch.setattr(FormerHolders, "with_others", lambda self, *_: self)
+    line.move(leave=12)
+    with pytest.raises(PromiseError, match="12 slots of earlier versions in other hands"):
+        line.publish(**REFILL)
+
+
+def test_groups_of_unknown_likelihoods_are_retired_where_these_are_promised(tmp_path, work):
+    line = refilled(tmp_path, "ranges")
+    promises = [
+        *KINDS["ranges"][2],
+        {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 9},
+    ]
+    changed = np.unique(newest(work).past.group)
+    line.publish(promises=promises)
+    slots = newest(work)
+    assert len(changed)
+    assert slots.retired[np.isin(slots.group, changed)].all()
+    assert report(work, "0003")["route"] == "A"
+    assert manifest(line.versions[-1])["rows"]["published"] > 10
 
 
 def test_who_is_forgotten_is_forgotten_as_a_former_holder_too(tmp_path, work):

@@ -11,6 +11,8 @@ import pytest
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.composition.refusals import Refused
 from sfumato.tasks.partitions.continued import reinsert
+from sfumato.tasks.partitions.continued.cohort import Cohort
+from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.kinds import LEFT, LIVE
 from tests.composition.lines import LETTERS
 from tests.composition.oracle import persistent, posterior
@@ -81,6 +83,17 @@ def test_places_of_equal_values_are_exchanged():
         if counts["reinserted"]:
             assert group_of(now, "A") != group_of(now, "V")
     assert found[1] > 5
+
+
+def test_nobody_is_moved_to_a_former_value_for_the_sake_of_somebody_else():
+    """A and B are 4 now; beside A is a 1, beside B a 2: only who was in no such group may move."""
+    items = np.array([[4], [1], [4], [2]])
+    cohort = Cohort(np.arange(4), Partition(np.array([0, 0, 1, 1])), np.array([], dtype=np.int64))
+    for former, settled in (({0: {1}}, True), ({0: {1}, 2: {1}}, False), ({0: {1}, 2: {2}}, True)):
+        known = {row: frozenset(values) for row, values in former.items()}
+        places = reinsert._Places(cohort, items, known)
+        assert places.settle(0, [2]) == settled
+        assert places.group.tolist() == ([1, 0, 0, 1] if settled else [0, 0, 1, 1])
 
 
 def test_whoever_changed_again_is_beside_no_value_of_any_former_group():

@@ -3,7 +3,8 @@
 Whoever knows that values mostly stay the same would learn from two groups that overlap which value
 it is. Where no group of somebody shows a value that another one shows, it is only told that the
 value changed. Where a partition groups somebody otherwise, a newcomer with the same values is put
-in that place; where there is none, the person is not shown, and newcomers are grouped anew.
+in that place. Where there is none, the person is not shown, and the others of the group are grouped
+anew with those of some other groups.
 
 Source: this project's construction; signatures that are equal or disjoint are those of tau-safety
 (Anjum and Raschia), after m-invariance (Xiao and Tao, SIGMOD 2007).
@@ -14,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sfumato.expectations.groups.counting import dense
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.partitions.continued.cohort import Cohort
@@ -22,8 +24,9 @@ from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.private.people.kinds import LEFT, WITNESS
 from sfumato.tasks.private.people.numbered import person_numbers
 
-_ROUNDS = 8  # of grouping newcomers anew
-_TRIES = 64  # of places for a person
+_ROUNDS = 32  # of grouping newcomers anew
+_TRIES = 256  # of places for a person
+GroupTheRest = Callable[[np.ndarray], Cohort]
 Items = frozenset[int]
 """Values of all columns, as numbers."""
 
@@ -52,7 +55,7 @@ class Reinsertion:
         self.rows = changed[np.array(new, dtype=bool)]
         self._former = {row: former[row] for row in self.rows.tolist()}
 
-    def grouped(self, new: np.ndarray, group: Callable[[np.ndarray], Cohort]) -> Cohort:
+    def grouped(self, new: np.ndarray, group: GroupTheRest) -> Cohort:
         """Group newcomers and as many of these people as have a place.
 
         Args:
@@ -60,15 +63,40 @@ class Reinsertion:
             group: groups rows among themselves.
         """
         rows = self.rows
+        cohort = group(np.sort(np.append(new, rows)))
         for _ in range(_ROUNDS):
-            cohort = group(np.sort(np.append(new, rows)))
             out = np.intersect1d(rows, cohort.waiting)
+            regroup = self._all_anew if len(out) or self._shape.covers else self._some_anew
             if not len(out):
                 cohort, out = self._apart(cohort, rows)
             if not len(out):
                 return cohort
             rows = np.setdiff1d(rows, out)
+            cohort = regroup(cohort, out, group)
         return group(new)
+
+    def _all_anew(self, cohort: Cohort, out: np.ndarray, group: GroupTheRest) -> Cohort:
+        """Group all of a cohort again but some people (int64)."""
+        return group(np.setdiff1d(np.append(cohort.rows, cohort.waiting), out))
+
+    def _some_anew(self, cohort: Cohort, out: np.ndarray, group: GroupTheRest) -> Cohort:
+        """Group whoever is with some people (int64) again without them, and with as many others.
+
+        With more of them where that cannot be.
+        """
+        assert cohort.partition is not None  # noqa: S101 - these people have groups in it
+        of = cohort.partition.group
+        groups = int(of.max()) + 1
+        broken = np.unique(of[np.isin(cohort.rows, out)])
+        others = np.setdiff1d(np.argsort(self._draw(groups)), broken, assume_unique=True)
+        more = 2 * len(broken)
+        while more < len(others):
+            pool = np.isin(of, np.append(broken, others[:more]))
+            again = group(np.setdiff1d(cohort.rows[pool], out))
+            if not len(again.waiting):
+                return _joined(cohort, ~pool, again)
+            more *= 2
+        return self._all_anew(cohort, out, group)
 
     def _numbered_values(self) -> np.ndarray:
         """The values of each row of the table by columns (int64, rows x columns), all different."""
@@ -133,6 +161,18 @@ class Reinsertion:
                 out.append(int(cohort.rows[place]))
         moved = replace(cohort, partition=replace(cohort.partition, group=places.group))
         return moved, np.array(out, dtype=np.int64)
+
+
+def _joined(cohort: Cohort, kept: np.ndarray, again: Cohort) -> Cohort:
+    """Some groups of a cohort (bool, one per row), and those of another one, as one cohort."""
+    one, other = cohort.partition, again.partition
+    assert one is not None  # noqa: S101 - seen by the caller
+    assert other is not None  # noqa: S101 - nobody of it waits
+    first, number = dense(one.group[kept])
+    rows = np.append(cohort.rows[kept], again.rows)
+    order = np.argsort(rows)
+    group = np.append(first, number + other.group)[order]
+    return Cohort(rows[order], replace(one, group=group, recoding={}), cohort.waiting)
 
 
 class _Places:

@@ -103,8 +103,7 @@ def _ids(
     units = np.full(number, -1, dtype=np.int64)
     units[ids] = unit
     units[ids[order]] = unit.max(initial=0) + 1 + ids[order]
-    several = len(np.unique(units)) < number
-    return np.split(ids, np.cumsum(lengths)[:-1]), units if several else None
+    return np.split(ids, np.cumsum(lengths)[:-1]), units if episode.any() else None
 
 
 def _start_of_run(keys: np.ndarray) -> np.ndarray:
