@@ -210,10 +210,17 @@ def _versions(spec: SpecParts) -> None:
         )
     if spec.remember == "units":
         raise ValueError("remember: units forgets who is in which group, and composed needs that")
+    goes_on_whole = spec.versions.vacancies == "keep" and spec.versions.changes != "reinsert"
     for i, promise in enumerate(spec.scoped()):
-        if promise.known_columns:
+        if promise.known_columns and not goes_on_whole:
             raise ValueError(
-                f"promises.{i}.known: what is known besides is not yet judged over several versions"
+                f"promises.{i}.known: what is known besides tells more where people change places: "
+                "use vacancies: keep, and changes: withhold or as-first"
+            )
+        if promise.known_columns and spec.groups is not None:
+            raise ValueError(
+                f"promises.{i}.known: what is known besides is not judged of another line's groups "
+                "that go on"
             )
     _require_open_filter(spec)
     _require_joint_presence(spec)

@@ -10,7 +10,9 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.counting import count, cover
 from sfumato.expectations.groups.groups import Groups, Joint, Population
-from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+
+_BETWEEN, _NULL = "\x1f", "\\0"
 
 
 def groups_of(
@@ -106,3 +108,17 @@ def _joint(group: np.ndarray, people: Column, matched: np.ndarray, shown: Column
     pairs, counts = np.unique(group[known] * values + codes[known], return_counts=True)
     groups, value = np.divmod(pairs, values)
     return Joint(groups, np.zeros(len(groups), dtype=np.int64), value, counts)
+
+
+def as_tuples(name: str, arrays: Sequence[pa.Array | pa.ChunkedArray]) -> Column:
+    """Several columns as a sensitive one: a text for each tuple of values, nulls among them."""
+    texts = [_escaped(array.cast(pa.string())) for array in arrays]
+    joined = pc.binary_join_element_wise(
+        *texts, _BETWEEN, null_handling="replace", null_replacement=_NULL
+    )
+    return encode(name, "sensitive", joined)
+
+
+def _escaped(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Texts in which nothing stands for a boundary, or for a null."""
+    return pc.replace_substring(pc.replace_substring(texts, "\\", "\\\\"), _BETWEEN, "\\s")

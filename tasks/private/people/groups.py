@@ -1,6 +1,7 @@
 """The groups of a line as its map has them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pyarrow as pa
 from sfumato.expectations.composition.sparse import evenly
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
-from sfumato.tasks.microdata.grouping import groups_of
+from sfumato.tasks.microdata.grouping import as_tuples, groups_of
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.people.kinds import WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
@@ -43,3 +44,10 @@ def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str]
     rows = slots.rows.keep(c for c in slots.rows.columns if c.name in read).take(people)
     grouped = Microdata((*rows.columns, numbers), rows.rows)
     return groups_of(grouped, [_GROUP], sensitive, covered)
+
+
+def with_tuples(slots: SlotMap, name: str, types: pa.Schema) -> SlotMap:
+    """The slots with a column of that name that has the values of several, of these types."""
+    arrays = [slots.rows[field.name].array().cast(field.type) for field in types]
+    rows = slots.rows.keep([*slots.rows.columns, as_tuples(name, arrays)])
+    return replace(slots, rows=rows)

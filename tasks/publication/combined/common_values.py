@@ -1,5 +1,6 @@
 """The values of groups from two places by one dictionary, and what promises say of values."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,3 +55,13 @@ def _renumbered(one: Counts, other: Counts) -> tuple[Counts, Counts]:
 def by_values(promise: PrivacyModel) -> PrivacyModel | None:
     """What a promise says of the values of a group, None where it says nothing of them."""
     return promise.over_versions if promise.judged_jointly or promise.needs_covers else promise
+
+
+def judged_promises(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    """What promises say of the values that groups of several versions have.
+
+    What is promised against somebody who knows other values of a person is judged in each version,
+    whose groups have to be those of all (see `composed`).
+    """
+    asked = [by_values(promise) for promise in promises if not promise.known_columns]
+    return [promise for promise in asked if promise is not None]

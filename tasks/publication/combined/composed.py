@@ -8,6 +8,7 @@ Source: the theorems of atoms, signatures and slots (see `expectations.compositi
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +27,16 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.composed.lineage import LINEAGE, PREVIOUS, rows_of, vacant_of
 from sfumato.tasks.forms.composed.registry import VACANCIES
+from sfumato.tasks.forms.composed.tuples import TUPLE, tuples_shown
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.private.people.groups import groups_ever
-from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT
+from sfumato.tasks.private.people.groups import groups_ever, with_tuples
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT, WITNESS
 from sfumato.tasks.private.people.members import Members, members_of
 from sfumato.tasks.private.people.numbered import count_of
 from sfumato.tasks.private.people.slots import SlotMap, from_table
 from sfumato.tasks.private.people.store import slots_so_far
 from sfumato.tasks.private.state import LineState, last_digest, read_state
-from sfumato.tasks.publication.combined.common_values import by_values, in_common
+from sfumato.tasks.publication.combined.common_values import in_common, judged_promises
 from sfumato.tasks.publication.combined.shown import ShownVersion
 from sfumato.tasks.publication.combined.succession import breaches
 from sfumato.tasks.publication.line import Candidate, Line
@@ -120,10 +122,35 @@ def _judged(
     if declared.form.declares:
         return None
     shown = form_of(declared).groups(tables, declared.columns, (), columns)
-    promises = [by_values(promise) for promise in declared.promises]
     groups = Groups(shown.sizes, dict(shown.sensitive))
-    asked = [promise for promise in promises if promise is not None]
-    return verdict_on(before, now, members, groups, asked)
+    if declared.form.together and len(columns) > 1:
+        form = declared.form
+        tuples, types = tuples_shown(
+            VACANCIES[form.method], tables, declared.columns, form, columns
+        )
+        groups = Groups(shown.sizes, {**shown.sensitive, TUPLE: tuples})
+        before = before and with_tuples(before, TUPLE, types)
+    asked = judged_promises(declared.promises)
+    return _of_columns(verdict_on(before, now, members, groups, asked), now, declared)
+
+
+def _of_columns(found: Passed | Refused, now: SlotMap, declared: Declared) -> Passed | Refused:
+    """The verdict on columns, tuples apart.
+
+    Whoever knows other values of a person learns no more from all versions than from a group where
+    each group is an atom: then what the release keeps by itself is kept.
+    """
+    if isinstance(found, Refused):
+        return found
+    groups = len(np.unique(now.group[now.kind != WITNESS]))
+    whole = found.route == "A" and len(found.atoms) == groups
+    if not whole and any(promise.known_columns for promise in declared.promises):
+        return Refused("people of whom other values are known stand in groups that changed", 0, 0)
+    return replace(
+        found,
+        fewest={name: of for name, of in found.fewest.items() if name != TUPLE},
+        likeliest={name: of for name, of in found.likeliest.items() if name != TUPLE},
+    )
 
 
 def verdict_on(

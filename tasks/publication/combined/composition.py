@@ -21,7 +21,7 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT
 from sfumato.tasks.private.people.lines import KnownLine, maps_of
 from sfumato.tasks.private.people.slots import SlotMap, from_table
-from sfumato.tasks.publication.combined.common_values import by_values
+from sfumato.tasks.publication.combined.common_values import judged_promises
 from sfumato.tasks.publication.combined.composed import require_composed
 from sfumato.tasks.publication.combined.exposed import (
     Exposed,
@@ -148,8 +148,7 @@ def require_combinable(
         return None
     now = from_table(candidate.map, "the map")
     if passed is not None and judge is not None:
-        promises = map(by_values, declared.promises)
-        require(judge(passed, [promise for promise in promises if promise is not None]))
+        require(judge(passed, judged_promises(declared.promises)))
     if candidate.versions == "composed":
         _require_theorem(line, now, declared)
     require_followed(line, candidate)

@@ -111,7 +111,7 @@ def _cut(found: Passed, parts: np.ndarray, promises: _Promises, in_bands: bool) 
         return Refused("groups of the other line are cut", len(parts), 0)
     groups = take_groups(found.atoms.groups, parts)
     for promise in promises.theirs:
-        asked = replace(promise, sensitive=promises.name)  # type: ignore[type-var]
+        asked = replace(promise, sensitive=promises.name)
         if asked.compares_with_all or asked.failing(groups).any():
             reason = f"groups of the other line are cut, which promises {promise.title}"
             return Refused(reason, len(parts), 0)
