@@ -6,6 +6,9 @@ RUN := $(VENV)/bin
 PEER := .venv-pycanon
 VIEW := $(VENV)/view
 
+# Hundreds of processes start in tests: each would compile our modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test services all-tests lint types imports house bench mutants fuzz kill clean
 
 demo: $(STAMP)
