@@ -1,17 +1,24 @@
 """A second line of the same people in the groups of the first: in another form, beside others."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.spec import read_spec
+from sfumato.tasks.candidates.followed import slots_as_followed
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.forget import with_forgotten
 from sfumato.tasks.private.people.lines import maps_of
+from sfumato.tasks.private.people.seen import take_slots
+from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.combined import meeting
 from sfumato.tasks.publication.combined.previous import hold_against
@@ -116,6 +123,55 @@ def test_who_left_before_is_vacant_there_and_here(first, work):
     assert (rows["published"], rows["vacant"]) == (67, 5)
     st = pq.read_table(directory / "data" / "st.parquet").to_pylist()
     assert sum(row["count"] for row in st) == 72
+
+
+def test_somebody_may_have_left_a_group_before_it_is_shown_here(first):
+    first.publish()
+    second = following(first)
+    follow(second)
+    first.move(join=24, leave=0)
+    first.publish()
+    for number in sorted(first.people)[-2:]:
+        del first.people[number]
+    first.publish()
+    second.people = first.people
+    follow(second)
+    holds_against_all(second)
+    rows = json.loads((second.versions[-1] / "datapackage.json").read_bytes())["sfumato"]["rows"]
+    assert (rows["published"], rows["vacant"]) == (94, 2)
+
+
+def test_what_the_other_line_shows_no_more_is_shown_no_more(first, work):
+    retiring = {"versions": {"rule": "composed", "retire": "9/10"}}
+    first.publish(**retiring)
+    second = following(first)
+    follow(second)
+    first.move(join=0, leave=3)
+    first.publish(**retiring)
+    second.people = first.people
+    follow(second)
+    assert groups(work, "second") == groups(work, "first")
+    assert len(groups(work, "second")) in (21, 22, 23)
+
+
+def test_who_was_forgotten_here_is_nobody_in_a_group_that_is_new_here():
+    names = np.array([b"a" * 16, b"b" * 16, b"c" * 16, b"d" * 16], dtype="S16")
+    jobs = Microdata((encode("job", "sensitive", pa.array(["x", "y", "x", "y"])),), 4)
+    ones = np.ones(4, dtype=np.int64)
+    there = SlotMap(
+        names, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), ones, 0 * ones, ones < 0, jobs
+    )
+    there = replace(there, composed=True)
+    before = take_slots(there, np.arange(2))
+    found = slots_as_followed(
+        jobs, names, before, FollowedLine("first", there, ""), ["job"], names[3:]
+    )
+    assert dict(zip(found.key.tolist(), found.group.tolist(), strict=True)) == {
+        b"": 1,
+        b"a" * 16: 0,
+        b"b" * 16: 0,
+        b"c" * 16: 1,
+    }
 
 
 def test_another_column_beside_the_same_groups(first, work):
