@@ -2,6 +2,7 @@
 
 from tests.benchmarks import (
     ambiguity,
+    asking,
     attackers,
     composition,
     disjoint_cover,
@@ -28,6 +29,7 @@ if __name__ == "__main__":
     forest.main()
     recoded.main()
     rewriting.main()
+    asking.main()
     ambiguity.main()
     disjoint_cover.main()
     presence.main()

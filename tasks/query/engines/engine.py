@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -15,7 +15,10 @@ from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 
-Files = Mapping[str, pa.Table | Path]
+Source: TypeAlias = pa.Table | Path
+"""A table in memory, or its Parquet file."""
+
+Files = Mapping[str, Source]
 """Published tables by their names, in memory or in Parquet files."""
 
 
@@ -37,7 +40,7 @@ Opening = Callable[[Files, Declared, Estimator], AbstractContextManager[Engine]]
 """Makes an engine of the published tables."""
 
 
-def read_table(table: pa.Table | Path) -> pa.Table:
+def read_table(table: Source) -> pa.Table:
     """A table in memory, or that of a Parquet file.
 
     Raises:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from sfumato.tasks.query.engines.columns import open_columns
+from sfumato.tasks.query.engines.direct.engine import open_direct
 from sfumato.tasks.query.engines.engine import Opening
 from sfumato.tasks.query.engines.labels.labels import open_labels
-from sfumato.tasks.query.engines.rows import open_rows
 from sfumato.tasks.query.engines.subdomains import open_subdomains
 
 ENGINES: Mapping[str, Opening] = {
-    "rows": open_rows,
+    "rows": open_direct,
     "columns": open_columns,
     "subdomains": open_subdomains,
     "labels": open_labels,

@@ -4,9 +4,8 @@ Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized t
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -22,26 +21,16 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.counted_values import CountedValues
 from sfumato.tasks.query.bounds.extremes import Counting
 from sfumato.tasks.query.bounds.spread import NO_CHOICES, Choices, choices_of
-from sfumato.tasks.query.engines.engine import Files
 from sfumato.tasks.query.engines.from_help import bounds_from_help, expected_sums
+from sfumato.tasks.query.engines.from_values import CountedRows, bounds_from_values
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.question.relations import Relations, relations
-from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
-from sfumato.tasks.sql.session import fetch, session
+from sfumato.tasks.sql.session import fetch
 
 _Rows = list[tuple[Any, ...]]
 _Found = dict[Key, dict[Aggregate, Bounds]]
-
-
-@contextmanager
-def open_rows(
-    tables: Files, declared: Declared, _estimator: Estimator = "weighted"
-) -> Iterator["RowsEngine"]:
-    """An engine that answers questions on the published tables and help tables."""
-    with session(tables) as connection:
-        yield RowsEngine(connection, declared)
 
 
 @dataclass(frozen=True)
@@ -79,12 +68,12 @@ class RowsEngine:
         """The bounds where a condition is on sensitive values."""
         conditions = SensitiveConditions(question, self._relations)
         width = len(question.group_by)
-        rows: dict[Key, tuple[int, int, Fraction | None]] = {}
+        rows: dict[Key, CountedRows] = {}
         for row in fetch(self.connection, conditions.counts()):
             low, high, expected = row[width:]
             if int(high) or not width:
                 estimate = Fraction(float(expected)) if estimates else None
-                rows[row[:width]] = int(low), int(high), estimate
+                rows[row[:width]] = CountedRows(int(low), int(high), estimate)
         values = {name: self._values(conditions, name) for name in conditions.aggregated}
         return {
             key: {a: self._bound(a, values, key, counted) for a in question.aggregates}
@@ -104,17 +93,14 @@ class RowsEngine:
         aggregate: Aggregate,
         values: Mapping[str, Mapping[Key, _Rows]],
         key: Key,
-        counted: tuple[int, int, Fraction | None],
+        counted: CountedRows,
     ) -> Bounds:
-        low, high, expected = counted
-        if aggregate.kind.counts_rows:
-            return Bounds(low, high, expected)
-        rows = values[str(aggregate.sensitive)].get(key, [])
-        if not rows or high < aggregate.kind.fewest:
-            return Bounds(None, None, None)
+        rows = values.get(str(aggregate.sensitive), {}).get(key, [])
+        if not rows:
+            return bounds_from_values(aggregate, counted, None)
         whole = self.declared.columns[str(aggregate.sensitive)].type == "integer"
-        limits = aggregate.bounds_over(_counted_values(rows, whole, expected is not None))
-        return replace(limits, may_be_empty=low < aggregate.kind.fewest)
+        estimates = counted.expected is not None
+        return bounds_from_values(aggregate, counted, _counted_values(rows, whole, estimates))
 
     def _choices(self, question: Question, name: str) -> dict[Key, Choices]:
         """The choices of each cell's rows among the values of a column in each group."""

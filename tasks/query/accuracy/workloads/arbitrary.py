@@ -47,13 +47,26 @@ class ArbitraryQueries:
         """The next set; None where nothing is published."""
         if not len(self._size):
             return None
-        order = np.argsort(randomness(len(self._size)), kind="stable")
+        order = _first(randomness(len(self._size)), level)
         enough = int(np.searchsorted(np.cumsum(self._size[order]), level)) + 1
         chosen = np.zeros(len(self._size) + 1, dtype=bool)  # the last one: not published
         chosen[order[:enough]] = True
         hits = np.bincount(self._group[chosen[self._vector]], minlength=len(self._helped.start))
         lower, upper = self._helped.bounds(hits)
         return Outcome(lower, upper, self._truth.answer(self._kind, chosen[self._original]))
+
+
+def _first(keys: np.ndarray, number: int) -> np.ndarray:
+    """The places of the least keys, ascending; at least so many of them, or all.
+
+    >>> _first(np.array([5, 9, 7, 1]), 2)
+    array([3, 0])
+    """
+    if number >= len(keys):
+        return np.argsort(keys, kind="stable")
+    places = np.flatnonzero(keys <= np.partition(keys, number - 1)[number - 1])
+    ordered: np.ndarray = places[np.argsort(keys[places], kind="stable")]
+    return ordered
 
 
 def _vectors(

@@ -1,0 +1,113 @@
+"""Columns of published tables as codes into their distinct values."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.arrow import as_numpy
+
+_SAMPLE = 1 << 16
+_SPARSE = 4  # a range of integers is looked up where it has at most so many for each row
+
+
+class NotDirectError(Exception):
+    """A question that codes and group ids do not answer: SQL does."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedValues:
+    """Codes (unsigned, as narrow as may be, one per row) into values.
+
+    `values` ascend, each stands once; a null is the last one.
+    """
+
+    codes: np.ndarray
+    values: pa.Array
+
+    def among(self, wanted: np.ndarray) -> np.ndarray:
+        """The rows whose value is wanted (both bool, by code and by row)."""
+        edges = np.flatnonzero(np.diff(wanted.view(np.int8), prepend=0, append=0))
+        if len(edges) > 2:
+            found: np.ndarray = wanted[self.codes]
+            return found
+        first, end = (int(edge) for edge in edges) if len(edges) else (0, 0)
+        if end - first == len(wanted):
+            return np.ones(len(self.codes), dtype=bool)
+        narrow = self.codes.dtype.type
+        within: np.ndarray = (self.codes - narrow(first)) < narrow(end - first)  # wraps below
+        return within
+
+
+def coded_values(column: pa.ChunkedArray) -> CodedValues:
+    """Give each value its rank as its code.
+
+    Raises:
+        NotDirectError: where nearly all values differ, or floats have several zeros or are no
+            numbers, which SQL takes for equal.
+    """
+    if (pa.types.is_integer(column.type) or pa.types.is_date32(column.type)) and len(column):
+        ranked = _ranked(column)
+        if ranked is not None:
+            return ranked
+    _require_repeated(column)
+    whole = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column
+    array = whole.combine_chunks()
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    return _in_order(array)
+
+
+def _ranked(column: pa.ChunkedArray) -> CodedValues | None:
+    """The codes of integers without nulls that lie close together; None of others."""
+    if column.null_count:
+        return None
+    numbers = column.combine_chunks()
+    units = as_numpy(numbers)
+    low, high = int(units.min()), int(units.max())
+    if high - low > _SPARSE * len(units) + _SAMPLE:
+        return None
+    shifted = units - units.dtype.type(low) if low else units
+    met = np.zeros(high - low + 1, dtype=bool)
+    met[shifted] = True
+    values = np.flatnonzero(met)
+    rank = (np.cumsum(met) - 1).astype(_narrow(len(values)))
+    codes = shifted.astype(rank.dtype) if len(values) == len(met) else rank[shifted]
+    return CodedValues(codes, pa.array((values + low).astype(units.dtype)).cast(numbers.type))
+
+
+def _require_repeated(column: pa.ChunkedArray) -> None:
+    if len(column) <= 2 * _SAMPLE or pa.types.is_dictionary(column.type):
+        return
+    every = pa.array(np.arange(0, len(column), len(column) // _SAMPLE))
+    sampled = column.take(every)
+    if 2 * pc.count_distinct(sampled).as_py() > len(sampled):
+        raise NotDirectError
+
+
+def _in_order(array: pa.DictionaryArray) -> CodedValues:
+    values, indices = array.dictionary, array.indices
+    _require_plain(values)
+    order = as_numpy(pc.sort_indices(values))
+    rank = np.empty(len(values) + 1, dtype=_narrow(len(values) + 1))
+    rank[order], rank[-1] = np.arange(len(values)), len(values)
+    ordered = values.take(pa.array(order))
+    if not indices.null_count:
+        return CodedValues(rank[as_numpy(indices)], ordered)
+    ordered = pa.concat_arrays([ordered, pa.nulls(1, ordered.type)])
+    return CodedValues(rank[as_numpy(pc.fill_null(indices, len(values)))], ordered)
+
+
+def _require_plain(values: pa.Array) -> None:
+    if pa.types.is_floating(values.type):
+        numbers = values.to_numpy(zero_copy_only=False)
+        if np.isnan(numbers).any() or np.signbit(numbers[numbers == 0]).any():
+            raise NotDirectError
+
+
+def _narrow(values: int) -> np.dtype:
+    """The narrowest type of so many codes, and of how many they are."""
+    return np.dtype(
+        next(of for of in (np.uint8, np.uint16, np.uint32) if values <= np.iinfo(of).max)
+    )

@@ -1,0 +1,94 @@
+"""Bounds where conditions are on sensitive values: what may count of each group's values."""
+
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.engines.direct.cell_values import CellValues
+from sfumato.tasks.query.engines.direct.cells import (
+    MeantRows,
+    SelectedRows,
+    counted_rows,
+    hits_of,
+    meant_rows,
+)
+from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
+from sfumato.tasks.query.engines.direct.conditions import ValueConditions
+from sfumato.tasks.query.engines.direct.group_values import count_matching, matching_values
+from sfumato.tasks.query.engines.direct.release_tables import ReleaseTables
+from sfumato.tasks.query.engines.from_values import CountedRows, bounds_from_values
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Question
+
+_Bundle = tuple[str, ...]
+
+
+class CountedBounds:
+    """The bounds of aggregates over those rows in cells whose values match."""
+
+    def __init__(
+        self,
+        tables: ReleaseTables,
+        conditions: ValueConditions,
+        question: Question,
+        rows: SelectedRows,
+        *,
+        estimates: bool,
+    ) -> None:
+        """Count the selected rows of groups, and which values match.
+
+        Raises:
+            NotDirectError: where groups are not as a release numbers them, or a condition compares
+                columns or cannot be evaluated on some value.
+        """
+        self._tables, self._estimates, self._values = tables, estimates, dict[str, CellValues]()
+        if len(tables.sizes) != tables.rows.groups:
+            raise NotDirectError
+        self._hits = hits_of(rows, len(tables.sizes))
+        self._matches = {
+            of.columns: conditions.rows(tables.values(of.columns), of.condition)
+            for of in question.matching
+        }
+        self._numbers = {bundle: self._number(bundle) for bundle in self._matches}
+
+    @cached_property
+    def rows(self) -> list[CountedRows]:
+        """How many rows are meant, by cell."""
+        return counted_rows(self._meant(None), estimates=self._estimates)
+
+    def bounds(self, aggregate: Aggregate, cell: int) -> Bounds:
+        """The bounds of an aggregate in a cell.
+
+        Raises:
+            NotDirectError: where there are too many values and cells.
+        """
+        if aggregate.kind.counts_rows:
+            return bounds_from_values(aggregate, self.rows[cell], None)
+        name = str(aggregate.sensitive)
+        if name not in self._values:
+            self._values[name] = self._cell_values(name)
+        whole = self._tables.is_whole(name)
+        values = self._values[name].counted(cell, whole=whole, estimates=self._estimates)
+        return bounds_from_values(aggregate, self.rows[cell], values)
+
+    def _meant(self, without: _Bundle | None) -> MeantRows:
+        """The rows that conditions mean, but for those on the columns `without`."""
+        numbers = [of for bundle, of in self._numbers.items() if bundle != without]
+        return meant_rows(self._hits, self._tables.sizes, numbers)
+
+    def _number(self, bundle: _Bundle) -> np.ndarray:
+        """How many values of each group match a condition."""
+        table, times = self._tables.values(bundle), self._tables.times(bundle)
+        return count_matching(table, self._matches[bundle], times, len(self._tables.sizes))
+
+    def _cell_values(self, name: str) -> CellValues:
+        bundle = self._tables.bundle(name)
+        table = self._tables.values(bundle)
+        selected = np.zeros(len(self._tables.sizes), dtype=bool)
+        selected[self._hits.group] = True
+        matches = selected[table.group]
+        if bundle in self._matches:
+            matches &= self._matches[bundle]
+        found = matching_values(table, name, matches, self._tables.times(bundle), len(selected))
+        return CellValues(self._meant(bundle), found, table.coded(name).values)

@@ -1,0 +1,106 @@
+"""The values of groups: their sums, how many match, and which do."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.expectations.exact import INT64_MAX, exact
+from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
+from sfumato.tasks.query.engines.direct.numbers import Units, product, sums_by
+from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTotals:
+    """Each group's values: how many there are (int64, one per group), and their sum."""
+
+    sizes: np.ndarray
+    sums: Units
+
+
+@dataclass(frozen=True, eq=False)
+class MatchingValues:
+    """The values of groups that match, each once in its group, by group and ascending.
+
+    Attributes:
+        code: of each (integers).
+        times: how often it occurs (int64).
+        below: how many values of its group are below it (int64).
+        start: where each group's first one is, and the number of all (int64, groups + 1).
+        number: how many values of each group match (int64, one per group).
+    """
+
+    code: np.ndarray
+    times: np.ndarray
+    below: np.ndarray
+    start: np.ndarray
+    number: np.ndarray
+
+
+def totals_of_values(
+    table: PublishedColumns, name: str, times: np.ndarray | None, sizes: np.ndarray
+) -> GroupTotals:
+    """The sums of all values of each group, from the values themselves."""
+    column = table.coded(name)
+    numbers = exact(column.values, name)
+    units = numbers.units[column.codes]
+    whole = units if times is None else product(units, times)
+    return GroupTotals(sizes, Units(sums_by(table.group, len(sizes), whole), numbers.digits))
+
+
+def count_matching(
+    table: PublishedColumns,
+    matches: np.ndarray,
+    times: np.ndarray | None,
+    groups: int,
+) -> np.ndarray:
+    """How many values of each group are in rows that match (int64, one per group).
+
+    Raises:
+        NotDirectError: where there are more groups.
+    """
+    if table.groups > groups:
+        raise NotDirectError
+    group = table.group[matches]
+    if times is None:
+        return np.bincount(group, minlength=groups)
+    return sums_by(group, groups, times[matches])
+
+
+def matching_values(
+    table: PublishedColumns,
+    name: str,
+    matches: np.ndarray,
+    times: np.ndarray | None,
+    groups: int,
+) -> MatchingValues:
+    """The values of a column in the rows that match (bool, one per row).
+
+    Raises:
+        NotDirectError: where there are too many groups and values.
+    """
+    column = table.coded(name)
+    values = max(len(column.values), 1)
+    if groups * values > INT64_MAX:
+        raise NotDirectError
+    pairs = table.group[matches] * np.int64(values)
+    pairs += column.codes[matches]
+    distinct, number = _counted(pairs, None if times is None else times[matches])
+    group, code = np.divmod(distinct, values)
+    start = np.append(0, np.cumsum(np.bincount(group, minlength=groups)))
+    before = np.append(0, np.cumsum(number))
+    below = before[:-1] - before[start[group]]
+    return MatchingValues(code, number, below, start, before[start[1:]] - before[start[:-1]])
+
+
+def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Each pair once, ascending, and how often it occurs."""
+    if times is None:
+        ordered = np.sort(pairs)
+    else:
+        order = np.argsort(pairs, kind="stable")
+        ordered, times = pairs[order], times[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    if times is None:
+        return ordered[starts], np.diff(np.append(starts, len(ordered)))
+    return ordered[starts], np.add.reduceat(times, starts) if len(starts) else times

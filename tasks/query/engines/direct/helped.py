@@ -1,0 +1,77 @@
+"""Bounds without a condition on sensitive values: rows of the help tables, combined by cell."""
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.engines.direct.cells import Hits, SelectedRows, hits_of
+from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
+from sfumato.tasks.query.engines.direct.group_values import GroupTotals
+from sfumato.tasks.query.engines.direct.numbers import product, sums_by
+from sfumato.tasks.query.engines.direct.release_tables import ReleaseTables
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.aggregates.kind import HelpColumn
+
+
+class BoundsFromHelp:
+    """The bounds of aggregates over some rows in cells."""
+
+    def __init__(self, tables: ReleaseTables, rows: SelectedRows, *, estimates: bool) -> None:
+        """Count nothing yet: a number of rows needs no help."""
+        self._tables, self._rows, self._estimates = tables, rows, estimates
+        self._places: dict[str, np.ndarray] = {}
+        self._combined: dict[tuple[str, str], list[Any]] = {}
+
+    @cached_property
+    def _hits(self) -> Hits:
+        return hits_of(self._rows, self._tables.rows.groups)
+
+    def bounds(self, aggregate: Aggregate) -> list[Bounds]:
+        """The bounds of an aggregate, by cell.
+
+        Raises:
+            NotDirectError: where no help table holds them.
+        """
+        counts, of = self._rows.of_cells.tolist(), aggregate.kind.help
+        if aggregate.kind.counts_rows:
+            return [Bounds(rows, rows, rows) for rows in counts]
+        if of is None:
+            raise NotDirectError
+        name = str(aggregate.sensitive)
+        low, high = (self._side(name, column) for column in (of.lower, of.upper))
+        sums = self._expected(name) if of.expected and self._estimates else [None] * len(counts)
+        whole = self._tables.is_whole(name)
+        cells = zip(low, high, counts, sums, strict=True)
+        return [of.bounds(*cell, whole=whole) for cell in cells]
+
+    def _side(self, name: str, column: HelpColumn) -> list[Any]:
+        """A column of the help table, combined by cell."""
+        key, helping = (name, column.name), self._tables.helping(name)
+        if name not in self._places:
+            self._places[name] = helping.places(self._hits)
+        if key not in self._combined:
+            self._combined[key] = helping.combined(column, self._places[name], self._hits)
+        return self._combined[key]
+
+    def _expected(self, name: str) -> list[Fraction]:
+        return expected_sums(self._hits, self._tables.totals(name))
+
+
+def expected_sums(hits: Hits, totals: GroupTotals) -> list[Fraction]:
+    """The sum that is expected in each cell: of every group its hits times its mean."""
+    sizes = totals.sizes[hits.group]
+    met = np.flatnonzero(np.bincount(sizes))
+    key = np.searchsorted(met, sizes) if len(met) > 1 else np.zeros(len(sizes), dtype=np.int64)
+    if hits.cell is not None:
+        key += hits.cell * len(met)
+    weighted = product(totals.sums.units[hits.group], hits.hits)
+    single = hits.cell is None and len(met) == 1
+    sums = sums_by(None if single else key, hits.cells * len(met), weighted)
+    found = [Fraction(0)] * hits.cells
+    for place in np.flatnonzero(sums).tolist():
+        cell, size = divmod(place, len(met))
+        found[cell] += Fraction(int(sums[place]), int(met[size]) * 10**totals.sums.digits)
+    return found

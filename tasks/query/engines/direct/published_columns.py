@@ -1,0 +1,78 @@
+"""Published tables, of which columns are read when a question first needs them."""
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.expectations.arrow import as_numpy
+from sfumato.tasks.query.engines.direct.coded_values import (
+    CodedValues,
+    NotDirectError,
+    coded_values,
+)
+from sfumato.tasks.query.engines.engine import Source
+from sfumato.tasks.query.question.relations import GROUP_ID
+
+
+class PublishedColumns:
+    """The columns of a table, or of several below each other, each read at most once."""
+
+    def __init__(self, *sources: Source) -> None:
+        """Read nothing yet."""
+        self._sources = sources
+        self._coded: dict[str, CodedValues] = {}
+
+    def read(self, name: str) -> pa.ChunkedArray:
+        """A column as it is published; texts as dictionaries, where these are stored."""
+        parts = [_column(source, name) for source in self._sources]
+        type_ = next((p.type for p in parts if not pa.types.is_dictionary(p.type)), parts[0].type)
+        return pa.chunked_array([c for p in parts for c in p.cast(type_).chunks], type_)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column of integers.
+
+        Raises:
+            NotDirectError: where it is another one, or some are missing.
+        """
+        column = self.read(name)
+        if not pa.types.is_integer(column.type) or column.null_count:
+            raise NotDirectError
+        return as_numpy(column.combine_chunks())
+
+    def coded(self, name: str) -> CodedValues:
+        """A column as codes.
+
+        Raises:
+            NotDirectError: where it cannot be.
+        """
+        if name not in self._coded:
+            self._coded[name] = coded_values(self.read(name))
+        return self._coded[name]
+
+    @cached_property
+    def group(self) -> np.ndarray:
+        """The group of each row (int64, one per row).
+
+        Raises:
+            NotDirectError: where groups are not numbered from 0, each with a row.
+        """
+        group = self.numbers(GROUP_ID).astype(np.int64, copy=False)
+        if len(group) and not 0 <= group.min() <= group.max() < len(group):
+            raise NotDirectError
+        return group
+
+    @cached_property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return int(self.group.max(initial=-1)) + 1
+
+
+def _column(source: Source, name: str) -> pa.ChunkedArray:
+    if isinstance(source, pa.Table):
+        return source[name]
+    with pq.ParquetFile(source) as file:
+        texts = pa.types.is_string(file.schema_arrow.field(name).type)
+    with pq.ParquetFile(source, read_dictionary=[name] if texts else None) as file:
+        return file.read([name])[name]

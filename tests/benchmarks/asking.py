@@ -1,0 +1,146 @@
+"""Answers with bounds against DuckDB's time for the same aggregates on the original columns.
+
+And evaluations, which ask hundreds of questions of one release. Groups of about six rows are fine,
+those of about two thousand coarse. Nothing is asserted.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.query.accuracy.evaluate import evaluate
+from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
+from sfumato.tasks.query.ask import ask, engine, files_of_tables
+from sfumato.tasks.query.question.read import read_question
+from tests.query.releases import write
+from tests.query.worlds import column, declare
+
+PEOPLE = declare(
+    age=column("quasi-identifier", "integer"),
+    sex=column("quasi-identifier", "string"),
+    occupation=column("quasi-identifier", "string"),
+    town=column("quasi-identifier", "integer"),
+    loss=column("sensitive", "integer"),
+)
+QUESTIONS = {
+    "ungrouped": "SELECT SUM(loss), AVG(loss) FROM microdata WHERE age BETWEEN 30 AND 49",
+    "narrow": "SELECT AVG(loss) FROM microdata WHERE age = 40 AND sex = 'f' AND town < 100",
+    "by sex": "SELECT sex, AVG(loss), COUNT(*) FROM microdata WHERE age > 50 GROUP BY sex",
+    "all rows by occupation": (
+        "SELECT occupation, SUM(loss), MAX(loss) FROM microdata GROUP BY occupation"
+    ),
+    "sensitive condition": (
+        "SELECT COUNT(*), AVG(loss) FROM microdata WHERE age BETWEEN 30 AND 49 AND loss > 900"
+    ),
+}
+SIZES = {"fine": 6, "coarse": 2000}
+WORKLOADS = {
+    "range": {"kind": "range", "over": "age", "aggregate": "avg", "spans": [1, 5, 10, 20]},
+    "counts": {"kind": "counts", "of": "loss", "selectivity": [1, 5, 10]},
+    "arbitrary": {"kind": "arbitrary", "aggregate": "sum", "selected": [100, 1000, 10_000]},
+}
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Print medians of seconds, and their ratios to the original's of the same run."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, nargs="*", default=[10**5, 10**6])
+    parser.add_argument("--evaluated", type=int, default=10**5, help="most rows to evaluate on")
+    parser.add_argument("--queries", type=int, default=100, help="at each level of a workload")
+    chosen = parser.parse_args(arguments)
+    for rows in chosen.rows:
+        for name, size in SIZES.items():
+            with tempfile.TemporaryDirectory() as directory:
+                original, published = _people(rows, size)
+                release = write(Path(directory), published, PEOPLE)
+                _questions(f"{rows:,} rows, {name} groups", original, release)
+                if rows <= chosen.evaluated:
+                    _evaluations(f"{rows:,} rows, {name} groups", original, release, chosen.queries)
+
+
+def _people(rows: int, size: int) -> tuple[pa.Table, pa.Table]:
+    """People in any order; in that of their values, with losses shuffled within random groups."""
+    rng = np.random.default_rng(1)
+    jobs = [f"occupation {number}" for number in range(14)]
+    table = pa.table(
+        {
+            "age": rng.integers(17, 90, rows),
+            "sex": pa.array(["f", "m"]).take(pa.array(rng.integers(0, 2, rows))),
+            "occupation": pa.array(jobs).take(pa.array(rng.integers(0, len(jobs), rows))),
+            "town": rng.integers(0, 1000, rows),
+            "loss": rng.integers(0, 1000, rows),
+        }
+    )
+    group = rng.permutation(rows) // size
+    order, shuffled = np.argsort(group, kind="stable"), np.lexsort((rng.random(rows), group))
+    losses = np.empty(rows, dtype=np.int64)
+    losses[order] = table["loss"].to_numpy()[shuffled]
+    at = table.column_names.index("loss")
+    published = table.set_column(at, "loss", pa.array(losses))
+    published = published.append_column("group_id", pa.array(group))
+    by_value = pa.array(np.argsort(table["age"].to_numpy(), kind="stable"))
+    return table, published.take(by_value)
+
+
+def _questions(told: str, original: pa.Table, release: Release) -> None:
+    """The first answer reads the files; the others are given by the engine that did."""
+    with duckdb.connect() as plain:
+        plain.register("shown", original)
+        plain.execute("CREATE TABLE microdata AS SELECT * FROM shown")
+        for name, sql in QUESTIONS.items():
+            question = read_question(sql, PEOPLE)
+            files = files_of_tables(release, question.helped_by)
+            start = time.perf_counter()
+            with engine(files, PEOPLE) as asking:
+                ask(asking, PEOPLE, question)
+                first = time.perf_counter() - start
+                then = _wall(lambda q=question, e=asking: ask(e, PEOPLE, q))
+            exact = _wall(lambda sql=sql: plain.execute(sql).fetchall())
+            print(
+                f"{told}, {name}: DuckDB on the original {1e3 * exact:.1f} ms; first answer "
+                f"{1e3 * first:.0f} ms, {first / exact:.1f} x; then {1e3 * then:.1f} ms, "
+                f"{then / exact:.1f} x",
+                flush=True,
+            )
+
+
+def _evaluations(told: str, original: pa.Table, release: Release, queries: int) -> None:
+    columns = tuple(encode(name, of.role, original[name]) for name, of in PEOPLE.columns.items())
+    microdata = Microdata(columns, original.num_rows)
+    for name, workload in WORKLOADS.items():
+        asked = Evaluation.model_validate({"workloads": [{**workload, "queries": queries}]})
+        start = time.perf_counter()
+        measured = evaluate(
+            release, microdata, asked.workloads, seeded_keys(1), lambda _done, _of: None
+        )
+        taken = time.perf_counter() - start
+        print(
+            f"{told}, {len(measured)} {name} queries evaluated: {taken:.1f} s, "
+            f"{1e3 * taken / len(measured):.1f} ms each",
+            flush=True,
+        )
+
+
+def _wall(run: Callable[[], object], times: int = 5) -> float:
+    taken = []
+    for _ in range(times):
+        start = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - start)
+    return median(taken)
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])

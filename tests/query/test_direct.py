@@ -1,0 +1,167 @@
+"""Answers from codes and group ids are those of SQL over the help tables."""
+
+import itertools
+import os
+import random
+from contextlib import ExitStack, contextmanager
+from decimal import Decimal
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.ask import ask, engine
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.engines.direct import cell_values, cells
+from sfumato.tasks.query.engines.direct.numbers import product, sums_by, units_of
+from sfumato.tasks.query.engines.rows import RowsEngine
+from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.sql.session import session
+from tests.query.asked import FORMS, Queries, declare, in_form, microdata
+from tests.query.composed import composed, published
+from tests.query.worlds import column, with_help
+from tests.query.worlds import declare as plain
+
+EACH = {"dev": 8, "ci": 40, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
+
+
+@contextmanager
+def counted_sql():
+    """Count how often SQL answers."""
+    ways = RowsEngine._helped, RowsEngine._counted
+    with ExitStack() as stack:
+        watched = [
+            stack.enter_context(
+                patch.object(RowsEngine, way.__name__, autospec=True, side_effect=way)
+            )
+            for way in ways
+        ]
+        yield lambda: sum(way.call_count for way in watched)
+
+
+def shown(value):
+    """A value of an answer with its type; of bounds all but the estimate."""
+    if not isinstance(value, Bounds):
+        return type(value), repr(value)
+    return *shown(value.lower), *shown(value.upper), value.may_be_empty
+
+
+def agree(found, expected, sql):
+    assert found.certain == expected.certain, sql
+    assert len(found.rows) == len(expected.rows), sql
+    for row, other in zip(found.rows, expected.rows, strict=True):
+        assert {n: shown(v) for n, v in row.items()} == {n: shown(v) for n, v in other.items()}, sql
+        for name, value in row.items():
+            estimates = (getattr(of, "estimate", None) for of in (value, other[name]))
+            one, two = (None if of is None else float(of) for of in estimates)
+            assert one == (two if two is None else pytest.approx(two, rel=1e-9, abs=1e-9)), sql
+
+
+def release(form, sensitive, left):
+    """A release with every type and hard values, in which some people have left or nobody has."""
+    rng = random.Random(f"{form} {sensitive} {left}")
+    table, declared = microdata(rng), declare(form, sensitive)
+    if not left:
+        return declared, in_form(table, declared)
+    group = table["group_id"].to_pylist()
+    first = {number: group.index(number) for number in group}
+    kind = [int(place != first[of] and rng.random() < 0.3) for place, of in enumerate(group)]
+    columns = {name: table[name].to_pylist() for name in declared.columns}
+    return composed(declared), published(composed(declared), columns, group, kind)
+
+
+@pytest.mark.parametrize("left", [False, True], ids=["nobody left", "some left"])
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_random_questions_are_answered_as_sql_answers_them(form, sensitive, left):
+    declared, tables = release(form, sensitive, left)
+    rng = random.Random(f"direct {form} {sensitive} {left}")
+    answered = 0
+    with session(tables) as connection, engine(tables, declared) as asking:
+        by_sql = RowsEngine(connection, declared)
+        with (
+            patch.object(cell_values, "_AT_ONCE", 7),
+            patch.object(cells, "_FEW", 5),
+            counted_sql() as asked,
+        ):
+            for _ in range(EACH):
+                sql, _ = Queries(rng, sensitive == "together").query()
+                question = read_question(sql, declared)
+                try:
+                    found = ask(asking, declared, question)
+                except QueryError:  # a remainder of a division by zero
+                    with pytest.raises(QueryError):
+                        ask(by_sql, declared, question)
+                    continue
+                agree(found, ask(by_sql, declared, question), sql)
+                answered += 1
+    assert asked() < 2 * answered  # codes answer some
+
+
+@pytest.mark.parametrize(("form", "sensitive"), FORMS)
+def test_nothing_is_answered_as_sql_answers_it(form, sensitive):
+    declared = declare(form, sensitive)
+    tables = in_form(microdata(random.Random(0)).slice(0, 0), declared)
+    with session(tables) as connection, engine(tables, declared) as asking:
+        for where, by in itertools.product(("TRUE", "age > 0 AND loss > 0"), ("", "Sex, f")):
+            sql = f"SELECT COUNT(*), SUM(loss), MIN(gain) FROM microdata WHERE {where}"
+            question = read_question(f"{sql} {by and 'GROUP BY '}{by}", declared)
+            with counted_sql() as asked:
+                found = ask(asking, declared, question)
+            assert not asked(), sql
+            agree(found, ask(RowsEngine(connection, declared), declared, question), sql)
+
+
+HARD = {
+    "floats": pa.array([0.0, -0.0, float("nan"), 1.0], pa.float64()),
+    "far": pa.array([-(2**63), 2**63 - 1, 0, None], pa.int64()),
+    "near": pa.array([2**62, 2**62 + 1, 2**62 + 9, 2**62 + 1], pa.int64()),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hard_values_are_answered_as_sql_answers_them(name):
+    table = pa.table({name: HARD[name], "loss": [1, 2, 2, 3], "group_id": [0, 0, 1, 1]})
+    type_ = "float" if name == "floats" else "integer"
+    declared = plain(
+        **{name: column("quasi-identifier", type_, nulls=True)}, loss=column("sensitive", "integer")
+    )
+    tables = with_help(table, "loss")
+    with session(tables) as connection, engine(tables, declared) as asking:
+        for where in ("TRUE", f"{name} > 0", f"NOT {name} <= 0 OR {name} IS NULL"):
+            sql = f"SELECT {name}, SUM(loss) FROM microdata WHERE {where} GROUP BY {name}"
+            question = read_question(sql, declared)
+            expected = ask(RowsEngine(connection, declared), declared, question)
+            with counted_sql() as asked:
+                agree(ask(asking, declared, question), expected, sql)
+            assert asked() == (name == "floats")
+
+
+def test_files_in_another_order_are_left_to_sql():
+    declared = declare("permuted", "independent")
+    tables = in_form(microdata(random.Random(1)), declared)
+    tables["help_loss"] = tables["help_loss"].take(pa.array(range(len(tables["help_loss"])))[::-1])
+    with engine(tables, declared) as asking, counted_sql() as asked:
+        ask(asking, declared, read_question("SELECT COUNT(*) FROM microdata", declared))
+        assert not asked()
+        ask(asking, declared, read_question("SELECT SUM(loss) FROM microdata", declared))
+        assert asked() == 1
+
+
+SUMS = st.lists(st.tuples(st.integers(0, 3), st.integers(-(2**70), 2**70)), max_size=20)
+
+
+@given(SUMS, st.sampled_from([1, 2**10, 2**40, 2**62]))
+def test_sums_are_exact(terms, most):
+    terms = [(key, number % most) for key, number in terms]
+    units = np.array([number for _, number in terms], dtype=np.int64)
+    key = np.array([of for of, _ in terms], dtype=np.int64)
+    expected = [sum(number for of, number in terms if of == one) for one in range(4)]
+    assert sums_by(key, 4, units).tolist() == expected
+    assert sums_by(key, 4, units.astype(object) * 2**30).tolist() == [n * 2**30 for n in expected]
+    assert product(units, key).tolist() == [number * of for of, number in terms]
+    wide = pa.array([Decimal(number * most) for _, number in terms], pa.decimal128(38, 0))
+    assert units_of(wide).units.tolist() == [number * most for _, number in terms]
