@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.flows.cli.analyst.previous import tell_succession
 from sfumato.flows.lines import back_up, forget, rename, restore
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
@@ -207,3 +208,15 @@ def test_another_line_about_these_people_groups_no_column_of_which_slots_changed
     other.people = line.people
     with pytest.raises(PromiseError, match="slots of one of them changed hands"):
         other.publish(people="all")
+
+
+def test_whoever_compares_versions_is_told_that_vacant_values_fell(tmp_path, work, capsys):
+    line = Evolving(tmp_path / "line", "split")
+    for versions in ("composed", "composed", REFILL["versions"]):
+        line.publish(versions=versions)
+        line.move(leave=6)
+    was, now = (manifest(one)["rows"].get("vacant", 0) for one in line.versions[1:])
+    assert was > now
+    tell_succession(open_release(line.versions[2]), line.versions[1:2], ())
+    told = capsys.readouterr().out
+    assert f"vacant values of these fell by {was - now}" in told

@@ -62,8 +62,13 @@ def _of_step(step: "Step") -> Iterator[str]:
     )
     if moved.unique is not None:
         yield f"  told, not judged: {_unique(moved)}"
-    grew = "" if moved.vacated is None else f"; vacant values of these grew by {moved.vacated}"
-    yield f"  told, not judged: {moved.disappeared} rows disappeared from groups that go on{grew}"
+    left = "" if moved.vacated is None else f"; vacant values of these {_by(moved.vacated)}"
+    yield f"  told, not judged: {moved.disappeared} rows disappeared from groups that go on{left}"
+
+
+def _by(more: int) -> str:
+    """By how much something grew, or fell where newcomers took places of people who left."""
+    return f"grew by {more}" if more >= 0 else f"fell by {-more}"
 
 
 def _unique(moved: "Movement") -> str:

@@ -24,7 +24,8 @@ from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.private.people.kinds import LEFT, WITNESS
 from sfumato.tasks.private.people.numbered import person_numbers
 
-_ROUNDS = 32  # of grouping newcomers anew
+_ROUNDS = 32  # of grouping some newcomers anew
+_ROUNDS_OF_ALL = 4  # of grouping all of them anew
 _TRIES = 256  # of places for a person
 GroupTheRest = Callable[[np.ndarray], Cohort]
 Items = frozenset[int]
@@ -64,7 +65,7 @@ class Reinsertion:
         """
         rows = self.rows
         cohort = group(np.sort(np.append(new, rows)))
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS_OF_ALL if self._shape.covers else _ROUNDS):
             out = np.intersect1d(rows, cohort.waiting)
             regroup = self._all_anew if len(out) or self._shape.covers else self._some_anew
             if not len(out):
