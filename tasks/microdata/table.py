@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +31,7 @@ class Column:
     ancestors: np.ndarray | None = None
     labels: tuple[pa.Array, ...] | None = None
 
-    @cached_property
+    @property
     def has_null(self) -> bool:
         """True where some row has no value."""
         return bool(len(self.codes)) and int(self.codes.min()) < 0

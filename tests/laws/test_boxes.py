@@ -16,13 +16,13 @@ from sfumato.tasks.forms.recoded.labels import (
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.publication.diagnostics import boxes
 from sfumato.tasks.publication.diagnostics.admission import admission
-from sfumato.tasks.publication.diagnostics.boxes import lying_in
+from sfumato.tasks.publication.diagnostics.boxes import points_in_boxes
 
 
 def found(points, low, high, most=10**9):
     return [
         pair
-        for some in lying_in(points, low, high, most)
+        for some in points_in_boxes(points, low, high, most)
         for pair in zip(*(some or ([], [])), strict=True)
     ]
 
@@ -46,7 +46,7 @@ def test_boxes_that_overlap_little_are_compared_with_few_points():
     points = np.random.default_rng(1).permutation(number)[None]
     low = np.arange(0, number)[None]
     assert len(found(points, low, low + 1, most=300 * number)) == number
-    assert list(lying_in(points, low, low + number, most=300 * number))[-1] is None
+    assert list(points_in_boxes(points, low, low + number, most=300 * number))[-1] is None
 
 
 NUMBERS = [None, -3, 0, 1, 5, 8]

@@ -1,7 +1,7 @@
 """The categories that labels admit: spans of codes, and sets of those that leave some out."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +10,8 @@ import numpy as np
 
 from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues, Prefixed, admits
 from sfumato.tasks.microdata.table import Column
+
+_LAST = chr(0x10FFFF)  # of all characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +56,11 @@ class Admission:
 
 def admission(column: Column, labels: Sequence[Admitted]) -> Admission:
     """The categories of a column (nulls first, if any) that its labels admit."""
-    values = [value for value in column.values.to_pylist() if value == value]  # NaN stands last
-    place = {value: column.has_null + number for number, value in enumerate(values)}
-    found = [_categories(label, column, values, place) for label in labels]
+    values, nulls = column.values.to_pylist(), int(column.has_null)
+    known = [value for value in values if value == value]  # NaN stands last
+    place = {value: nulls + number for number, value in enumerate(known)}
+    within = _Categories(nulls, known, place, nulls + len(values))
+    found = [within.of(label) for label in labels]
     sizes = np.array([len(one) for one in found], dtype=np.int64)
     low = np.array([one[0] if len(one) else 0 for one in found], dtype=np.int64)
     high = np.array([one[-1] + 1 if len(one) else 0 for one in found], dtype=np.int64)
@@ -68,28 +72,41 @@ def admission(column: Column, labels: Sequence[Admitted]) -> Admission:
     )
 
 
-def _categories(
-    label: Admitted, column: Column, values: Sequence[Any], place: dict[Any, int]
-) -> range | list[int]:
-    """The categories that a label admits, in ascending order."""
-    first, null = int(column.has_null), column.has_null and label.null
-    match label:
-        case ListedValues(values=listed):
-            found: range | list[int] = sorted({place[value] for value in listed if value in place})
-        case Between(low=low, high=high) if low is not None:
-            start, end = bisect_left(values, low), bisect_right(values, high)
-            found = range(first + start, first + end)
-        case Prefixed(kept=kept):
-            start = bisect_left(values, kept)
-            end = bisect_left(values, kept + chr(0x10FFFF), lo=start)
-            within = range(start, end)
-            found = [first + n for n in within if admits(label, values[n])]
-        case _:
-            found = range(first, first + len(column.values))
-    if null:
-        return range(found.stop) if _begins(found, first) else [0, *found]
-    return found
+@dataclass(frozen=True, eq=False)
+class _Categories:
+    """The categories of a column: one for nulls, where there are any, then those of its values.
 
+    Attributes:
+        first: the category of the first value, 0 or 1.
+        values: in ascending order, NaN left out.
+        place: the category of each.
+        end: one past the last category.
+    """
 
-def _begins(found: range | list[int], first: int) -> bool:
-    return isinstance(found, range) and len(found) > 0 and found.start == first
+    first: int
+    values: Sequence[Any]
+    place: Mapping[Any, int]
+    end: int
+
+    def of(self, label: Admitted) -> range | list[int]:
+        """The categories that a label admits, in ascending order."""
+        found = self._of_values(label)
+        if not (self.first and label.null):
+            return found
+        if isinstance(found, range) and found.start == self.first:
+            return range(found.stop)
+        return [0, *found]
+
+    def _of_values(self, label: Admitted) -> range | list[int]:
+        match label:
+            case ListedValues(values=listed):
+                return sorted({self.place[value] for value in listed if value in self.place})
+            case Between(low=low, high=high) if low is not None:
+                start, end = bisect_left(self.values, low), bisect_right(self.values, high)
+                return range(self.first + start, self.first + end)
+            case Prefixed(kept=kept):
+                start = bisect_left(self.values, kept)
+                end = bisect_left(self.values, kept + _LAST, lo=start)
+                some = range(start, end)
+                return [self.first + n for n in some if admits(label, self.values[n])]
+        return range(self.first, self.end)

@@ -8,7 +8,7 @@ _PAIRS = 2**16  # that are compared at once
 _WORTH = 0.75  # of the pairs: where more are left by the best cut, all are compared
 
 
-def lying_in(
+def points_in_boxes(
     points: np.ndarray, low: np.ndarray, high: np.ndarray, most: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
     """Yield the pairs of a point and a box that it lies in, as parallel positions (int64).

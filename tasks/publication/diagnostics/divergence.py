@@ -20,7 +20,7 @@ from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.forms.recoded.recoded import TABLE, read_labels
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.publication.diagnostics.admission import Admission, admission
-from sfumato.tasks.publication.diagnostics.boxes import lying_in
+from sfumato.tasks.publication.diagnostics.boxes import points_in_boxes
 
 _MOST = 10**9  # pairs of an original vector and a published one that are compared at most
 _CELLS = 2**25  # of a matrix that is held at once
@@ -134,7 +134,7 @@ def _expected(
         np.array([bounds[nodes] for bounds, nodes in zip(of, classes, strict=True)])
         for of in ([one.low for one in fits], [one.high for one in fits])
     )
-    for pairs in lying_in(vectors, low, high, _MOST):
+    for pairs in points_in_boxes(vectors, low, high, _MOST):
         if pairs is None:
             return None
         vector, class_ = pairs
