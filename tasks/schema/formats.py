@@ -8,8 +8,8 @@ default: what does not use it is written, and digested, as it always was.
     0   every release before formats had numbers
     1   publish.csv.formulas: quote; the promise delta-disclosure
     2   versions: composed, with the tables `lineage` and `vacant`; what versions that may be
-        combined expose together; partition.draw of anatomy: round-robin; partition: groups, those of
-        another line
+        combined expose together; partition.draw of anatomy: round-robin; the groups of another line
+        in place of a partition
 """
 
 from collections.abc import Iterator, Mapping, Sequence

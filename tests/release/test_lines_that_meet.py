@@ -2,7 +2,8 @@
 
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.private.state import read_state, write_state
 from tests.release.evolving import DIVERSE, Evolving, spec
 
 SIXES = [DIVERSE[0] | {"l": 6}]
@@ -75,3 +76,23 @@ def test_distributions_and_values_are_not_shown_of_one_column(tmp_path):
     second = line(tmp_path, "ranges", "second")
     with pytest.raises(PromiseError, match="'hours' is shown in both, and in one by distributions"):
         second.publish(people="town")
+
+
+def cut_short(place):
+    """As if the run had been killed between the version and the record of it."""
+    state = read_state(place)
+    write_state(
+        place,
+        state.model_copy(update={"versions": {}, "pending": ("0001", state.versions["0001"])}),
+    )
+
+
+def test_a_version_of_a_killed_run_counts(tmp_path):
+    line(tmp_path).publish(people="town")
+    cut_short(tmp_path / "work" / "first")
+    second = line(tmp_path, name="second")
+    with pytest.raises(PromiseError, match="72 units are in line first"):
+        second.publish(people=None)
+    follower = line(tmp_path, name="third")
+    with pytest.raises(InputError, match="a run of line first was cut short"):
+        follower.publish(people="town", groups="first", partition=None)

@@ -11,7 +11,7 @@ from sfumato.tasks.private.people.kinds import WITNESS
 from sfumato.tasks.private.people.lines import read_line
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.people.store import read_map
-from sfumato.tasks.private.state import STATE, PublishedVersion, read_state
+from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,11 @@ def without_one_sided(one: SlotMap, other: SlotMap) -> SlotMap:
 
 def _latest(work: Path, name: str) -> tuple[str, PublishedVersion]:
     """The number of a line's latest version, and what its state knows of it."""
-    if (work / name / STATE).is_file() and (versions := read_state(work / name).versions):
-        return max(versions.items())
+    state = read_state(work / name) if (work / name / STATE).is_file() else LineState()
+    if state.pending is not None:
+        raise InputError(f"groups: a run of line {name} was cut short: release it again first")
+    if state.versions:
+        return max(state.versions.items())
     raise InputError(
         f"groups: no version of a line {name} is known in this work directory: release it first"
     )

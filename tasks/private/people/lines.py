@@ -23,7 +23,7 @@ from sfumato.tasks.private.line import read_units, unit_hashes
 from sfumato.tasks.private.people.keys import NAME, people_directory
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.private.people.store import read_map, since_composed
-from sfumato.tasks.private.state import STATE, read_state
+from sfumato.tasks.private.state import STATE, LineState, read_state
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.schema.nesting import parse_json
 
@@ -105,17 +105,24 @@ def line_of_groups(work: Path, name: str, groups: str | None) -> str:
     return name
 
 
+def state_of(line: Path) -> LineState:
+    """What a line remembers, with the version that may have appeared when a run was killed."""
+    state = read_state(line)
+    versions = {**state.versions, **dict([state.pending] if state.pending else [])}
+    return state.model_copy(update={"versions": versions})
+
+
 def other_lines(work: Path, name: str) -> list[Path]:
     """The private directories of all other lines of a work directory that have a version."""
     states = (path.parent for path in work.glob(f"*/{STATE}"))
-    return sorted(line for line in states if line.name != name and read_state(line).versions)
+    return sorted(line for line in states if line.name != name and state_of(line).versions)
 
 
 def maps_of(line: Path) -> list[SlotMap]:
     """The maps of a line from which all its slots are known: composed ones hold those before."""
     return [
         read_map(line, version, known.map)
-        for version, known in since_composed(read_state(line))
+        for version, known in since_composed(state_of(line))
         if known.map is not None
     ]
 
@@ -134,7 +141,7 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
     found = {}
     for other in other_lines(work, name):
         known = np.isin(names, people_of(other)).sum()
-        versions = [n for n, of in read_state(other).versions.items() if of.units and not of.map]
+        versions = [n for n, of in state_of(other).versions.items() if of.units and not of.map]
         if versions:
             hashes = unit_hashes(unit, line_key(other))
             known = max(known, np.isin(hashes, read_units(other, versions)).sum())

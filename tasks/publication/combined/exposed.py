@@ -25,10 +25,10 @@ from sfumato.tasks.declaration.exposure import ColumnExposure, FacedPeople, Join
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.partitions.shared.thresholds import largest_l
-from sfumato.tasks.private.people.lines import lock_of_lines, maps_of
+from sfumato.tasks.private.people.lines import lock_of_lines, maps_of, state_of
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople, published_slots
 from sfumato.tasks.private.people.slots import SlotMap
-from sfumato.tasks.private.state import PublishedVersion, read_state
+from sfumato.tasks.private.state import PublishedVersion
 from sfumato.tasks.publication.combined.lines.same_columns import maps_with_one_column
 from sfumato.tasks.publication.combined.meeting import Meeting, is_joined, meetings
 from sfumato.tasks.publication.line import Line
@@ -107,7 +107,7 @@ def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) 
 
 
 def _versions(place: Path) -> list[PublishedVersion]:
-    return list(read_state(place).versions.values())
+    return list(state_of(place).versions.values())
 
 
 def _called(line: Line, met: Meeting, names: Sequence[str]) -> dict[str, str]:

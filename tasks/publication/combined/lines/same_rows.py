@@ -12,9 +12,8 @@ import pyarrow as pa
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.people.keys import people_key
-from sfumato.tasks.private.people.lines import maps_of, other_lines, read_line
+from sfumato.tasks.private.people.lines import maps_of, other_lines, read_line, state_of
 from sfumato.tasks.private.source_rows import hashed_rows, read_rows, rows_in_common
-from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.line import Line
 
 
@@ -57,7 +56,7 @@ def _rows_met(line: Line, identity: Identity, other: Path) -> Iterator[int]:
 
 def _sources(line: Line, other: Path, knows_people: bool) -> Iterator[pa.Table]:
     """The rows of each version of another line that are not compared by their people."""
-    for version, known in read_state(other).versions.items():
+    for version, known in state_of(other).versions.items():
         if not known.units and (kept := read_rows(other, version)) is not None:
             yield kept
     if not knows_people:
