@@ -408,3 +408,11 @@ def test_the_slots_of_a_line_are_those_of_its_last_version(line, work):
     slots = slots_so_far(private(work), read_state(private(work)))
     assert slots is not None
     assert (slots.kind == LIVE).sum() == len(line.people)
+
+
+def test_a_version_goes_on_where_the_one_before_it_is(line, tmp_path):
+    line.publish()
+    line.move()
+    elsewhere = {"uri": str(tmp_path / "elsewhere")}
+    with pytest.raises(PromiseError, match=r"0001, which this one continues, is not in .*elsewhere"):
+        line.publish(publish=elsewhere)
