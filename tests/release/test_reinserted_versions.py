@@ -51,8 +51,9 @@ def newest(work):
     return maps_of(work / NAME)[-1]
 
 
-@pytest.mark.parametrize("kind", ["permuted", "split", "ranges"])
-@pytest.mark.parametrize("vacancies", ["keep", "refill"])
+@pytest.mark.parametrize(
+    ("kind", "vacancies"), [("permuted", "keep"), ("split", "refill"), ("ranges", "refill")]
+)
 def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, kind, vacancies):
     line = changed(tmp_path, kind, vacancies=vacancies)
     for directory in line.versions:
@@ -68,29 +69,26 @@ def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, 
     (of,) = told["exposure"]["columns"]
     for attack in ("intersection", "newcomers", "leavers"):
         assert (of[attack]["one"], of[attack]["few"]) == (0, 0)
+    assert (told["refilled"], told["reinserted"]) == (counts["refilled"], counts["reinserted"])
     assert told["vacancy"]["vacant"] == release.declared.rows.vacant
     with (line.versions[-1] / "index.html").open(encoding="utf-8") as page:
         assert "may be in another group than before" in page.read()
 
 
 def test_under_labels_nobody_changes_places(tmp_path, work):
-    line = changed(tmp_path, "generalized", versions=4)
+    line = changed(tmp_path, "generalized")
     for directory in line.versions:
         check(directory)
 
 
-def test_somebody_in_two_slots_is_two_people_to_attacks(tmp_path, work):
+def test_somebody_in_two_slots_is_two_people_to_attacks_in_a_map_of_a_later_format(tmp_path, work):
     changed(tmp_path)
     slots = newest(work)
     left = np.flatnonzero(slots.kind == LEFT)
     assert len(left)
     (shown,) = SeenPeople([MapOfLine(0, slots)]).shown("job")
     assert len(np.unique(shown.person)) == len(slots)
-
-
-def test_a_map_of_people_with_two_slots_is_of_a_later_format(tmp_path, work):
-    changed(tmp_path)
-    assert as_table(newest(work)).schema.metadata[b"sfumato"].startswith(b'{"format": 2,')
+    assert as_table(slots).schema.metadata[b"sfumato"].startswith(b'{"format": 2,')
 
 
 def test_who_is_forgotten_is_forgotten_in_every_slot(tmp_path, work):

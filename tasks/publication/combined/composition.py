@@ -78,6 +78,8 @@ class Composition:
             "fewest": dict(passed.fewest) if passed else {},
             "likeliest": self.likeliest,
             "vacancy": self._vacancy(),
+            "refilled": self.counts.get("refilled", 0),
+            "reinserted": self.counts.get("reinserted", 0),
             "withheld": self.counts.get("withheld", 0),
             "waiting": self.counts.get("waiting", 0),
             "retired": self.counts.get("in_retired_groups", 0),
