@@ -414,5 +414,5 @@ def test_a_version_goes_on_where_the_one_before_it_is(line, tmp_path):
     line.publish()
     line.move()
     elsewhere = {"uri": str(tmp_path / "elsewhere")}
-    with pytest.raises(PromiseError, match=r"0001, which this one continues, is not in .*elsewhere"):
+    with pytest.raises(PromiseError, match=r"0001, which this one continues, is not in .*where"):
         line.publish(publish=elsewhere)
