@@ -35,3 +35,13 @@ def as_indices(codes: np.ndarray) -> pa.Array:
     known = np.packbits(codes >= 0, bitorder="little")
     buffers = [pa.py_buffer(known), pa.py_buffer(np.ascontiguousarray(codes))]
     return pa.Array.from_buffers(pa.int32(), len(codes), buffers)
+
+
+def as_array(numbers: np.ndarray, type_: pa.DataType) -> pa.Array:
+    """Numbers as an Arrow array of a type that is as wide as theirs.
+
+    >>> as_array(np.array([1, 2]), pa.int64()).to_pylist()
+    [1, 2]
+    """
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(numbers))]
+    return pa.Array.from_buffers(type_, len(numbers), buffers)

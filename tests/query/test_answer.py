@@ -269,6 +269,9 @@ from tests.query.worlds import CENSUS
 
 release = Release(Path(sys.argv[1]), CENSUS, {})
 print(document(answer(release, "SELECT AVG(loss) FROM microdata"))["rows"])
+grouped = "SELECT sex, MIN(loss), COUNT(*) FROM microdata WHERE age > 1"
+for where in ("", " AND loss > 60"):
+    answer(release, f"{grouped}{where} GROUP BY sex")
 heavy = {"prefect", "great_expectations", "pandas", "numba", "matplotlib"}
 sys.exit(", ".join(sorted(heavy & set(sys.modules))) or 0)
 """

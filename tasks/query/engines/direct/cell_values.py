@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.exact import exact
 from sfumato.tasks.query.bounds.counted_values import CountedValues
 from sfumato.tasks.query.bounds.extremes import Counting
@@ -51,7 +52,7 @@ class CellValues:
             return None
         low_sure, low_all, high_sure, high_all = self._counts[:, cell, met]
         chances = self._expected[cell, met]
-        values = self._values.take(pa.array(met))
+        values = self._values.take(as_indices(met.astype(np.int32)))
         return CountedValues(
             _ShownValues(values),
             partial(exact, values, "aggregated"),
@@ -99,32 +100,31 @@ class _Items:
 
 def _items(meant: MeantRows, matching: MatchingValues) -> Iterator[_Items]:
     """The items of some groups in cells at once, so that they fit."""
-    group = meant.hits.group
-    lengths = matching.start[group + 1] - matching.start[group]
+    lengths = matching.start[meant.hits.group + 1] - matching.start[meant.hits.group]
+    meant, lengths = meant.take(some := np.flatnonzero(lengths)), lengths[some]
     ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
+    total = int(lengths.sum())
     for block in range(0, total, _AT_ONCE):
         first, last = np.searchsorted(ends, [block, min(block + _AT_ONCE, total)], side="right")
         if last > first:
-            yield _block(meant, matching, slice(first, last), lengths[first:last])
+            yield _block(meant.take(slice(first, last)), matching, lengths[first:last])
 
 
-def _block(meant: MeantRows, matching: MatchingValues, some: slice, lengths: np.ndarray) -> _Items:
+def _block(meant: MeantRows, matching: MatchingValues, lengths: np.ndarray) -> _Items:
     """Each of the groups in cells with each of its matching values."""
-    group, size = meant.hits.group[some], meant.size[some]
+    group, size = meant.hits.group, meant.size
     matched = matching.number[group]
     first = matching.start[group] - (np.cumsum(lengths) - lengths)
     of = np.repeat(np.arange(len(group)), lengths)
     at = np.arange(len(of)) + first[of]
     times, below = matching.times[at], matching.below[at]
-    cell = np.zeros(len(of), np.int64) if meant.hits.cell is None else meant.hits.cell[some][of]
     return _Items(
-        cell,
+        np.zeros(len(of), np.int64) if meant.hits.cell is None else meant.hits.cell[of],
         matching.code[at],
         times,
         below,
         matched[of] - below - times,
-        np.maximum(meant.least[some] + matched - size, 0)[of],
-        np.minimum(meant.most[some], matched)[of],
-        meant.expected[some][of] * times / size[of],
+        np.maximum(meant.least + matched - size, 0)[of],
+        np.minimum(meant.most, matched)[of],
+        (meant.expected[of] * times) / size[of],
     )

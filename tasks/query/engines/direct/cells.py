@@ -11,8 +11,8 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-import pyarrow as pa
 
+from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import dense, pack
 from sfumato.tasks.query.engines.direct.coded_values import CodedValues, NotDirectError
@@ -58,6 +58,11 @@ class Hits:
     hits: np.ndarray
     cells: int
 
+    def take(self, some: np.ndarray | slice) -> "Hits":
+        """Some of them, of as many cells."""
+        cell = None if self.cell is None else self.cell[some]
+        return Hits(self.group[some], cell, self.hits[some], self.cells)
+
 
 def selected_rows(
     table: PublishedColumns, group_by: Sequence[str], chosen: np.ndarray | None
@@ -87,7 +92,9 @@ def _ranked(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _keys(columns: Sequence[CodedValues], codes: Sequence[np.ndarray]) -> list[Key]:
     pairs = zip(columns, codes, strict=True)
-    shown = [column.values.take(pa.array(of)).to_pylist() for column, of in pairs]
+    shown = [
+        column.values.take(as_indices(of.astype(np.int32))).to_pylist() for column, of in pairs
+    ]
     return list(zip(*shown, strict=True))
 
 
@@ -135,6 +142,11 @@ class MeantRows:
     least: np.ndarray
     most: np.ndarray
     expected: np.ndarray
+
+    def take(self, some: np.ndarray | slice) -> "MeantRows":
+        """Those of some hits."""
+        parallel = (of[some] for of in (self.size, self.least, self.most, self.expected))
+        return MeantRows(self.hits.take(some), *parallel)
 
 
 def meant_rows(hits: Hits, sizes: np.ndarray, matching: Sequence[np.ndarray]) -> MeantRows:

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.arrow import as_array, as_codes, as_indices, as_numpy
 
 _SAMPLE = 1 << 16
+_NEGATIVE_ZERO = -(2**63)  # as the bits of a float
 _SPARSE = 4  # a range of integers is looked up where it has at most so many for each row
 
 
@@ -74,14 +75,14 @@ def _ranked(column: pa.ChunkedArray) -> CodedValues | None:
     values = np.flatnonzero(met)
     rank = (np.cumsum(met) - 1).astype(_narrow(len(values)))
     codes = shifted.astype(rank.dtype) if len(values) == len(met) else rank[shifted]
-    return CodedValues(codes, pa.array((values + low).astype(units.dtype)).cast(numbers.type))
+    return CodedValues(codes, as_array((values + low).astype(units.dtype), numbers.type))
 
 
 def _require_repeated(column: pa.ChunkedArray) -> None:
     if len(column) <= 2 * _SAMPLE or pa.types.is_dictionary(column.type):
         return
-    every = pa.array(np.arange(0, len(column), len(column) // _SAMPLE))
-    sampled = column.take(every)
+    every = np.arange(0, len(column), len(column) // _SAMPLE, dtype=np.int32)
+    sampled = column.take(as_indices(every))
     if 2 * pc.count_distinct(sampled).as_py() > len(sampled):
         raise NotDirectError
 
@@ -89,20 +90,20 @@ def _require_repeated(column: pa.ChunkedArray) -> None:
 def _in_order(array: pa.DictionaryArray) -> CodedValues:
     values, indices = array.dictionary, array.indices
     _require_plain(values)
-    order = as_numpy(pc.sort_indices(values))
+    order = as_numpy(pc.sort_indices(values)).astype(np.int32)
     rank = np.empty(len(values) + 1, dtype=_narrow(len(values) + 1))
     rank[order], rank[-1] = np.arange(len(values)), len(values)
-    ordered = values.take(pa.array(order))
+    ordered = values.take(as_indices(order))
     if not indices.null_count:
         return CodedValues(rank[as_numpy(indices)], ordered)
     ordered = pa.concat_arrays([ordered, pa.nulls(1, ordered.type)])
-    return CodedValues(rank[as_numpy(pc.fill_null(indices, len(values)))], ordered)
+    return CodedValues(rank[as_codes(indices)], ordered)
 
 
 def _require_plain(values: pa.Array) -> None:
     if pa.types.is_floating(values.type):
-        numbers = values.to_numpy(zero_copy_only=False)
-        if np.isnan(numbers).any() or np.signbit(numbers[numbers == 0]).any():
+        bits = as_numpy(values.cast(pa.float64()).view(pa.int64()))
+        if np.isnan(bits.view(np.float64)).any() or (bits == _NEGATIVE_ZERO).any():
             raise NotDirectError
 
 

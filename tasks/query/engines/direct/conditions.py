@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
@@ -79,7 +80,7 @@ class ValueConditions:
         """The values on which a condition holds, or on which its negation does (bool, by code)."""
         query = exp.select(_wanted(node, holds=holds)).from_(view)
         found = fetch_table(self._connection, query)[_HOLDS].combine_chunks()
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+        return as_numpy(found.cast(pa.uint8())).view(bool)
 
     def _constant(self, node: exp.Expr, *, holds: bool) -> bool:
         found = fetch_table(self._connection, exp.select(_wanted(node, holds=holds)))

@@ -87,8 +87,10 @@ class CountedBounds:
         table = self._tables.values(bundle)
         selected = np.zeros(len(self._tables.sizes), dtype=bool)
         selected[self._hits.group] = True
-        matches = selected[table.group]
         if bundle in self._matches:
-            matches &= self._matches[bundle]
+            matches = np.flatnonzero(self._matches[bundle])
+            matches = matches[selected[table.group[matches]]]
+        else:
+            matches = np.flatnonzero(selected[table.group])
         found = matching_values(table, name, matches, self._tables.times(bundle), len(selected))
         return CellValues(self._meant(bundle), found, table.coded(name).values)

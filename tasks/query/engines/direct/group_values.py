@@ -68,13 +68,9 @@ def count_matching(
 
 
 def matching_values(
-    table: PublishedColumns,
-    name: str,
-    matches: np.ndarray,
-    times: np.ndarray | None,
-    groups: int,
+    table: PublishedColumns, name: str, matches: np.ndarray, times: np.ndarray | None, groups: int
 ) -> MatchingValues:
-    """The values of a column in the rows that match (bool, one per row).
+    """The values of a column in the rows that match (positions).
 
     Raises:
         NotDirectError: where there are too many groups and values.
@@ -83,10 +79,11 @@ def matching_values(
     values = max(len(column.values), 1)
     if groups * values > INT64_MAX:
         raise NotDirectError
-    pairs = table.group[matches] * np.int64(values)
-    pairs += column.codes[matches]
+    narrow = np.int32 if groups * values <= np.iinfo(np.int32).max else np.int64
+    pairs = table.group[matches].astype(narrow) * narrow(values)
+    pairs += column.codes[matches].astype(narrow)
     distinct, number = _counted(pairs, None if times is None else times[matches])
-    group, code = np.divmod(distinct, values)
+    group, code = np.divmod(distinct, narrow(values))
     start = np.append(0, np.cumsum(np.bincount(group, minlength=groups)))
     before = np.append(0, np.cumsum(number))
     below = before[:-1] - before[start[group]]
@@ -97,6 +94,8 @@ def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, n
     """Each pair once, ascending, and how often it occurs."""
     if times is None:
         ordered = np.sort(pairs)
+    elif (pairs[1:] >= pairs[:-1]).all():
+        ordered = pairs
     else:
         order = np.argsort(pairs, kind="stable")
         ordered, times = pairs[order], times[order]

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sfumato.expectations.arrow import as_indices
 from sfumato.tasks.query.engines.direct.cells import Hits
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.numbers import Units, sums_by, units_of
@@ -94,10 +95,10 @@ class HelpRows:
 def _extremes(values: pa.Array, codes: np.ndarray, hits: Hits, extreme: np.ufunc) -> list[Any]:
     """The value with the extreme code in each cell; None in one without codes."""
     none = len(values) if extreme is np.minimum else -1
-    if hits.cell is None:
-        found = np.array([extreme.reduce(codes)]) if len(codes) else np.array([none])
-    else:
-        found = np.full(hits.cells, none)
-        extreme.at(found, hits.cell, codes.astype(np.int64))
-    shown: list[Any] = values.take(pa.array(found, mask=found == none)).to_pylist()
+    found = np.full(hits.cells, none, dtype=np.int32)
+    if hits.cell is not None:
+        extreme.at(found, hits.cell, codes.astype(np.int32))
+    elif len(codes):
+        found[0] = extreme.reduce(codes)
+    shown: list[Any] = values.take(as_indices(np.where(found == none, -1, found))).to_pylist()
     return shown
