@@ -13,8 +13,8 @@ from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.microdata.filter import columns_asked
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
-from sfumato.tasks.partitions.continued.routes import fault_of_vacancies
 from sfumato.tasks.partitions.of_line import fault_of_groups
+from sfumato.tasks.partitions.routes import fault_of_vacancies
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import NUMBERS, ORDERED

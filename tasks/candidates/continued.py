@@ -26,9 +26,9 @@ from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.continued.evolve import Judge, evolve
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
-from sfumato.tasks.partitions.continued.routes import asks_likelihoods
 from sfumato.tasks.partitions.continued.rows import Drawn
 from sfumato.tasks.partitions.continued.survivors import stack
+from sfumato.tasks.partitions.routes import asks_likelihoods
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.private.people.groups import are_even

@@ -51,7 +51,7 @@ class Admission:
         asked = label[~found] * self.categories + category[~found]
         place = np.minimum(np.searchsorted(self.members, asked), max(len(self.members) - 1, 0))
         found[~found] = self.members[place] == asked if len(asked) else False
-        return found
+        return np.asarray(found)
 
 
 def admission(column: Column, labels: Sequence[Admitted]) -> Admission:

@@ -150,7 +150,7 @@ def _expected(
 def _runs(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The positions of runs one after another (int64)."""
     before = np.cumsum(lengths) - lengths
-    return np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return np.asarray(np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths))
 
 
 def _distinct(columns: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
