@@ -69,6 +69,7 @@ KINDS = {
         OCCUPATION,
         3,
     ),
+    "cells": Kind({"method": "suppressed"}, {"method": "forest"}, BOXES, OCCUPATION, 3),
     "ambiguous": Kind(
         {"method": "ambiguous"},
         {"method": "disjoint-cover"},
