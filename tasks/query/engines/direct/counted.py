@@ -7,6 +7,7 @@ import numpy as np
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.direct.cell_values import CellValues
 from sfumato.tasks.query.engines.direct.cells import (
+    Hits,
     MeantRows,
     SelectedRows,
     counted_rows,
@@ -45,12 +46,12 @@ class CountedBounds:
         self._tables, self._estimates, self._values = tables, estimates, dict[str, CellValues]()
         if len(tables.sizes) != tables.rows.groups:
             raise NotDirectError
-        self._hits = hits_of(rows, len(tables.sizes))
         self._matches = {
             of.columns: conditions.rows(tables.values(of.columns), of.condition)
             for of in question.matching
         }
         self._numbers = {bundle: self._number(bundle) for bundle in self._matches}
+        self._hits = self._of_groups_that_match(hits_of(rows, len(tables.sizes)))
 
     @cached_property
     def rows(self) -> list[CountedRows]:
@@ -71,6 +72,12 @@ class CountedBounds:
         whole = self._tables.is_whole(name)
         values = self._values[name].counted(cell, whole=whole, estimates=self._estimates)
         return bounds_from_values(aggregate, self.rows[cell], values)
+
+    def _of_groups_that_match(self, hits: Hits) -> Hits:
+        """The hits of groups in which some value matches each condition: no others count."""
+        for number in self._numbers.values():
+            hits = hits.take(np.flatnonzero(number[hits.group] != 0))
+        return hits
 
     def _meant(self, without: _Bundle | None) -> MeantRows:
         """The rows that conditions mean, but for those on the columns `without`."""

@@ -1,13 +1,17 @@
 """The values of groups: their sums, how many match, and which do."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import lcm
 
 import numpy as np
 
 from sfumato.expectations.exact import INT64_MAX, exact
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
-from sfumato.tasks.query.engines.direct.numbers import Units, product, sums_by
+from sfumato.tasks.query.engines.direct.numbers import Units, largest, product, run_starts, sums_by
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
+
+_LONGEST = 1 << 40  # units that can be added up quickly
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,6 +20,32 @@ class GroupTotals:
 
     sizes: np.ndarray
     sums: Units
+
+    @cached_property
+    def means(self) -> "GroupMeans":
+        """The mean of each group, of one denominator where no number gets too long by it."""
+        sizes = np.flatnonzero(np.bincount(self.sizes))
+        denominator = lcm(*sizes.tolist())
+        if denominator * max(largest(self.sums.units), 1) <= _LONGEST:
+            units = self.sums.units * (denominator // np.maximum(self.sizes, 1))
+            return GroupMeans(units, None, np.array([denominator]), self.sums.digits)
+        rank = np.zeros(int(self.sizes.max()) + 1, dtype=np.int64)
+        rank[sizes] = np.arange(len(sizes))
+        return GroupMeans(self.sums.units, rank[self.sizes], sizes, self.sums.digits)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMeans:
+    """Fractions, one per group: units by 10**digits, and by a denominator.
+
+    `rank` says which of the denominators each group has (int64, one per group); None where there is
+    one for all.
+    """
+
+    units: np.ndarray
+    rank: np.ndarray | None
+    denominators: np.ndarray
+    digits: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +113,17 @@ def matching_values(
     pairs = table.group[matches].astype(narrow) * narrow(values)
     pairs += column.codes[matches].astype(narrow)
     distinct, number = _counted(pairs, None if times is None else times[matches])
-    group, code = np.divmod(distinct, narrow(values))
+    group = distinct // narrow(values)
     start = np.append(0, np.cumsum(np.bincount(group, minlength=groups)))
     before = np.append(0, np.cumsum(number))
     below = before[:-1] - before[start[group]]
-    return MatchingValues(code, number, below, start, before[start[1:]] - before[start[:-1]])
+    return MatchingValues(
+        distinct - group * narrow(values),
+        number,
+        below,
+        start,
+        before[start[1:]] - before[start[:-1]],
+    )
 
 
 def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +135,7 @@ def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, n
     else:
         order = np.argsort(pairs, kind="stable")
         ordered, times = pairs[order], times[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    starts = run_starts(ordered)
     if times is None:
         return ordered[starts], np.diff(np.append(starts, len(ordered)))
     return ordered[starts], np.add.reduceat(times, starts) if len(starts) else times

@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.direct.cells import Hits, SelectedRows, hits_of
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
-from sfumato.tasks.query.engines.direct.group_values import GroupTotals
+from sfumato.tasks.query.engines.direct.group_values import GroupMeans
 from sfumato.tasks.query.engines.direct.numbers import product, sums_by
 from sfumato.tasks.query.engines.direct.release_tables import ReleaseTables
 from sfumato.tasks.query.question.aggregate import Aggregate
@@ -57,21 +57,20 @@ class BoundsFromHelp:
         return self._combined[key]
 
     def _expected(self, name: str) -> list[Fraction]:
-        return expected_sums(self._hits, self._tables.totals(name))
+        return expected_sums(self._hits, self._tables.totals(name).means)
 
 
-def expected_sums(hits: Hits, totals: GroupTotals) -> list[Fraction]:
+def expected_sums(hits: Hits, means: GroupMeans) -> list[Fraction]:
     """The sum that is expected in each cell: of every group its hits times its mean."""
-    sizes = totals.sizes[hits.group]
-    met = np.flatnonzero(np.bincount(sizes))
-    key = np.searchsorted(met, sizes) if len(met) > 1 else np.zeros(len(sizes), dtype=np.int64)
-    if hits.cell is not None:
-        key += hits.cell * len(met)
-    weighted = product(totals.sums.units[hits.group], hits.hits)
-    single = hits.cell is None and len(met) == 1
-    sums = sums_by(None if single else key, hits.cells * len(met), weighted)
+    number = len(means.denominators)
+    key = hits.cell
+    if means.rank is not None:
+        rank = means.rank[hits.group]
+        key = rank if hits.cell is None else hits.cell * number + rank
+    sums = sums_by(key, hits.cells * number, product(means.units[hits.group], hits.hits))
     found = [Fraction(0)] * hits.cells
     for place in np.flatnonzero(sums).tolist():
-        cell, size = divmod(place, len(met))
-        found[cell] += Fraction(int(sums[place]), int(met[size]) * 10**totals.sums.digits)
+        cell, of = divmod(place, number)
+        denominator = int(means.denominators[of]) * 10**means.digits
+        found[cell] += Fraction(int(sums[place]), denominator)
     return found

@@ -63,11 +63,11 @@ def sums_by(key: np.ndarray | None, keys: int, units: np.ndarray) -> np.ndarray:
     """
     if key is None:
         return np.array([whole_sum(units)], dtype=object)
-    if _largest(units) * len(units) <= _FLOAT_EXACT:
+    if largest(units) * len(units) <= _FLOAT_EXACT:
         return np.bincount(key, units.astype(np.float64), keys).astype(np.int64)
     if units.dtype == np.int64 and len(units) <= _LOW:
         halves = units >> _HALF, units & _LOW
-        if _largest(halves[0]) * len(units) <= _FLOAT_EXACT:
+        if largest(halves[0]) * len(units) <= _FLOAT_EXACT:
             upper, lower = (sums_by(key, keys, half).astype(object) for half in halves)
             return np.asarray(upper * (1 << _HALF) + lower)
     totals = np.zeros(keys, dtype=object)
@@ -75,12 +75,22 @@ def sums_by(key: np.ndarray | None, keys: int, units: np.ndarray) -> np.ndarray:
     return totals
 
 
+def run_starts(ordered: np.ndarray) -> np.ndarray:
+    """Where runs of equal numbers start (int64).
+
+    >>> run_starts(np.array([4, 4, 7])).tolist()
+    [0, 2]
+    """
+    changed = np.concatenate(([True], ordered[1:] != ordered[:-1]))
+    return np.flatnonzero(changed[: len(ordered)])
+
+
 def product(units: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Units (int64 or Python integers) that many times (int64), exactly."""
-    fits = _largest(units) * int(times.max(initial=0)) <= INT64_MAX
+    fits = largest(units) * int(times.max(initial=0)) <= INT64_MAX
     return np.asarray((units if fits else units.astype(object)) * times)
 
 
-def _largest(units: np.ndarray) -> int:
+def largest(units: np.ndarray) -> int:
     """The largest absolute value."""
     return max(-int(units.min()), int(units.max())) if len(units) else 0
