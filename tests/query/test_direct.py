@@ -9,15 +9,19 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.engines.direct import cell_values, cells, group_values
+from sfumato.tasks.query.engines.direct import cell_values, cells, coded_values, group_values
+from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.numbers import product, sums_by, units_of
+from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.sql.session import session
@@ -166,3 +170,28 @@ def test_sums_are_exact(terms, most):
     assert product(units, key).tolist() == [number * of for of, number in terms]
     wide = pa.array([Decimal(number * most) for _, number in terms], pa.decimal128(38, 0))
     assert units_of(wide).units.tolist() == [number * most for _, number in terms]
+
+
+FEW = [10**12 + place % 7 * 10**9 for place in range(300)]
+MANY = [10**12 + place * 10**9 for place in range(300)]
+
+
+def stored(values, type_, path):
+    """The columns of a table in memory, and of a file of several parts."""
+    table = pa.table({"of": pa.array(values, pa.int64()).cast(type_)})
+    pq.write_table(table, path, row_group_size=100)
+    return PublishedColumns(table), PublishedColumns(path), PublishedColumns(path, table)
+
+
+@pytest.mark.parametrize("type_", [pa.int64(), pa.string(), pa.float64()], ids=str)
+def test_columns_with_few_values_are_coded(type_, tmp_path):
+    with patch.object(coded_values, "_SAMPLE", 16):
+        for columns in stored([*FEW, None], type_, tmp_path / "few.parquet"):
+            coded, column = columns.coded("of"), columns.read("of").cast(type_).combine_chunks()
+            assert coded.codes.dtype == np.uint8
+            assert coded.values.take(as_indices(coded.codes.astype(np.int32))).equals(column)
+            *known, null = coded.values.to_pylist()
+            assert (known, null) == (sorted(set(column.drop_null().to_pylist())), None)
+        for columns in stored(MANY, type_, tmp_path / "many.parquet")[:2]:
+            with pytest.raises(NotDirectError):
+                columns.coded("of")

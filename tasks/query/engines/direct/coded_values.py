@@ -79,7 +79,11 @@ def _ranked(column: pa.ChunkedArray) -> CodedValues | None:
 
 
 def _require_repeated(column: pa.ChunkedArray) -> None:
-    if len(column) <= 2 * _SAMPLE or pa.types.is_dictionary(column.type):
+    if len(column) <= 2 * _SAMPLE:
+        return
+    if pa.types.is_dictionary(column.type):
+        if 2 * sum(len(chunk.dictionary) for chunk in column.chunks) > len(column):
+            raise NotDirectError
         return
     every = np.arange(0, len(column), len(column) // _SAMPLE, dtype=np.int32)
     sampled = column.take(as_indices(every))

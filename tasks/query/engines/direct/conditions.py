@@ -5,8 +5,6 @@ values are asked for on which it holds, or those on which its negation does; a v
 null is among neither.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import reduce
 
 import duckdb
@@ -18,23 +16,17 @@ from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
-from sfumato.tasks.sql.session import fetch_table, session
+from sfumato.tasks.sql.session import fetch_table
 
 _HOLDS = "holds"
-
-
-@contextmanager
-def open_conditions() -> Iterator["ValueConditions"]:
-    """Conditions, judged by a DuckDB that sees values of columns and nothing else."""
-    with session({}) as connection:
-        yield ValueConditions(connection)
+_VALUES = "\x01values"  # no published table can be called so
 
 
 class ValueConditions:
     """Judges conditions on published tables."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Show the connection no values yet."""
+        """Show no values yet to a connection, which may see other tables."""
         self._connection = connection
         self._views: dict[tuple[PublishedColumns, str], str] = {}
 
@@ -71,14 +63,14 @@ class ValueConditions:
         """The name by which DuckDB knows the values of a column."""
         key = table, name
         if key not in self._views:
-            self._views[key] = f"values_{len(self._views)}"
+            self._views[key] = f"{_VALUES}{len(self._views)}"
             shown = pa.table({name: table.coded(name).values})
             self._connection.register(self._views[key], shown)
         return self._views[key]
 
     def _values(self, node: exp.Expr, view: str, *, holds: bool) -> np.ndarray:
         """The values on which a condition holds, or on which its negation does (bool, by code)."""
-        query = exp.select(_wanted(node, holds=holds)).from_(view)
+        query = exp.select(_wanted(node, holds=holds)).from_(exp.table_(view, quoted=True))
         found = fetch_table(self._connection, query)[_HOLDS].combine_chunks()
         return as_numpy(found.cast(pa.uint8())).view(bool)
 

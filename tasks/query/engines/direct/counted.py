@@ -92,6 +92,8 @@ class CountedBounds:
     def _cell_values(self, name: str) -> CellValues:
         bundle = self._tables.bundle(name)
         table = self._tables.values(bundle)
+        if table.coded(name).values.null_count:
+            raise NotDirectError
         selected = np.zeros(len(self._tables.sizes), dtype=bool)
         selected[self._hits.group] = True
         if bundle in self._matches:

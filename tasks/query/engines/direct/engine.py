@@ -14,7 +14,7 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.direct.cells import SelectedRows, selected_rows
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
-from sfumato.tasks.query.engines.direct.conditions import ValueConditions, open_conditions
+from sfumato.tasks.query.engines.direct.conditions import ValueConditions
 from sfumato.tasks.query.engines.direct.counted import CountedBounds
 from sfumato.tasks.query.engines.direct.helped import BoundsFromHelp
 from sfumato.tasks.query.engines.direct.release_tables import ReleaseTables
@@ -34,9 +34,9 @@ def open_direct(
     tables: Files, declared: Declared, _estimator: Estimator = "weighted"
 ) -> Iterator["DirectEngine"]:
     """An engine that answers questions on the published tables and help tables."""
-    with session(tables) as connection, open_conditions() as conditions:
+    with session(tables) as connection:
         known = ReleaseTables(tables, declared, relations(declared))
-        yield DirectEngine(connection, declared, known, conditions)
+        yield DirectEngine(connection, declared, known, ValueConditions(connection))
 
 
 @dataclass(frozen=True)

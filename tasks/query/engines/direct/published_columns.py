@@ -72,7 +72,5 @@ class PublishedColumns:
 def _column(source: Source, name: str) -> pa.ChunkedArray:
     if isinstance(source, pa.Table):
         return source[name]
-    with pq.ParquetFile(source) as file:
-        texts = pa.types.is_string(file.schema_arrow.field(name).type)
-    with pq.ParquetFile(source, read_dictionary=[name] if texts else None) as file:
+    with pq.ParquetFile(source, read_dictionary=[name]) as file:  # of texts; no other has one
         return file.read([name])[name]

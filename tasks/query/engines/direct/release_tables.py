@@ -26,6 +26,7 @@ class ReleaseTables:
         self._values: dict[str, PublishedColumns] = {known.rows: self.rows}
         self._helping: dict[str, HelpRows] = {}
         self._totals: dict[str, GroupTotals] = {}
+        self._times: dict[tuple[str, ...], np.ndarray] = {}
 
     def is_whole(self, name: str) -> bool:
         """Whether a column's values are integers."""
@@ -45,7 +46,11 @@ class ReleaseTables:
 
     def times(self, bundle: tuple[str, ...]) -> np.ndarray | None:
         """How often each of them occurs (int64, one per row); None where that is once."""
-        return self.values(bundle).numbers("count") if self._known.counted else None
+        if not self._known.counted:
+            return None
+        if bundle not in self._times:
+            self._times[bundle] = self.values(bundle).numbers("count")
+        return self._times[bundle]
 
     def helping(self, name: str) -> HelpRows:
         """The help table of a sensitive column."""
