@@ -30,7 +30,7 @@ from tests.query.composed import composed, published
 from tests.query.worlds import column, with_help
 from tests.query.worlds import declare as plain
 
-EACH = {"dev": 8, "ci": 40, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
+EACH = {"dev": 5, "ci": 40, "deep": 500}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
 
 
 @contextmanager
