@@ -145,6 +145,27 @@ def test_hard_values_are_answered_as_sql_answers_them(name):
             assert asked() == (name == "floats")
 
 
+@pytest.mark.parametrize("most", [1, 10**15, 10**30])
+@pytest.mark.parametrize(("type_", "scale"), [("integer", 0), ("decimal", 0), ("decimal", 3)])
+def test_sums_have_the_types_that_sql_gives_them(type_, scale, most):
+    if type_ == "integer":
+        most = min(most, 2**62)
+    values = [Decimal(of * most) for of in (1, -1, 1, 0)]
+    declared = plain(
+        age=column("quasi-identifier", "integer"), loss=column("sensitive", type_, scale=scale)
+    )
+    losses = pa.array(values, pa.decimal128(38, scale)).cast(declared.columns["loss"].arrow_type)
+    table = pa.table({"age": [1, 2, 2, 3], "loss": losses, "group_id": [0, 0, 0, 1]})
+    sql = "SELECT SUM(loss), AVG(loss), MIN(loss), MAX(loss) FROM microdata WHERE age < 3"
+    question = read_question(sql, declared)
+    tables = with_help(table, "loss")
+    with session(tables) as connection, engine(tables, declared) as asking:
+        expected = ask(RowsEngine(connection, declared), declared, question)
+        with counted_sql() as asked:
+            agree(ask(asking, declared, question), expected, sql)
+        assert not asked()
+
+
 def test_files_in_another_order_are_left_to_sql():
     declared = declare("permuted", "independent")
     tables = in_form(microdata(random.Random(1)), declared)

@@ -19,14 +19,15 @@ _LOW = (1 << _HALF) - 1
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Numbers as `units / 10**digits`, the digits being those of their type."""
+    """Integers, or decimals: `units / 10**digits`, the digits being those of their type."""
 
     units: np.ndarray
     digits: int
+    decimal: bool = False
 
     def number(self, units: int) -> int | Decimal:
         """The number that this many units make, as SQL has it."""
-        return Decimal(units).scaleb(-self.digits, _LONG) if self.digits else units
+        return Decimal(units).scaleb(-self.digits, _LONG) if self.decimal else units
 
 
 def units_of(numbers: pa.Array) -> Units:
@@ -48,9 +49,9 @@ def units_of(numbers: pa.Array) -> Units:
     words = words[numbers.offset : numbers.offset + len(numbers)]
     low, high = words[:, 0], words[:, 1]
     if np.array_equal(high, low >> 63):
-        return Units(np.ascontiguousarray(low), numbers.type.scale)
+        return Units(np.ascontiguousarray(low), numbers.type.scale, decimal=True)
     whole = high.astype(object) * (1 << 64) + low.astype(np.uint64).astype(object)
-    return Units(whole, numbers.type.scale)
+    return Units(whole, numbers.type.scale, decimal=True)
 
 
 def sums_by(key: np.ndarray | None, keys: int, units: np.ndarray) -> np.ndarray:
