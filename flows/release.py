@@ -21,6 +21,7 @@ from sfumato.tasks.evaluate import evaluate
 from sfumato.tasks.ingest import ingest
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
 from sfumato.tasks.private.scratch import run_directory, sweep
+from sfumato.tasks.publication.versions import is_measured
 from sfumato.tasks.publish import publish
 from sfumato.tasks.validate import validate
 from sfumato.tasks.verify import verify
@@ -71,4 +72,6 @@ def _publish(plan: Plan, run: Path) -> Path:
         version = publish(judged, deidentified, line, raw)
     else:
         say_that_it_stands(version)
+        if is_measured(line.public, version.name):
+            return version
     return evaluate(version, deidentified, spec.evaluate, line)

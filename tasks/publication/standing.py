@@ -78,7 +78,10 @@ def _require_named(line: Line, identity: Identity, versions: str) -> None:
 def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
     rule = "the source or the spec changed, and versions: disjoint"
     if identity.units is None:
-        raise PromiseError(f"{rule} cannot be checked without a unit (unit: row)")
+        raise PromiseError(
+            f"{rule} cannot be checked without a unit (unit: row): "
+            "publish the changed rows as another line, or name a column that tells people apart"
+        )
     earlier = sorted(state.versions)
     unknown = [number for number in earlier if not state.versions[number].units]
     if unknown:

@@ -85,6 +85,11 @@ def _with_status(version: Version, current: bool) -> Version:
     return version.model_copy(update={"status": "published" if current else "superseded"})
 
 
+def is_measured(public: Path, number: str) -> bool:
+    """Decide whether a version's accuracy stands in the public record."""
+    return read_record(public).versions[number].accuracy is not None
+
+
 def read_record(line: Path) -> Record:
     """The record in a line's public directory; an empty one where nothing was published.
 

@@ -307,7 +307,7 @@ def test_who_is_forgotten_has_no_slot_and_stays_out(line, work, tmp_path):
     with pytest.raises(PromiseError, match="is older than the line"):
         restore(spec, backup)
     units.write_text("77777\n", encoding="utf-8")
-    with pytest.raises(InputError, match="unit 1 has no slot in this line"):
+    with pytest.raises(InputError, match="the unit of its line 1 has no slot"):
         forget(spec, units)
 
 
@@ -325,10 +325,13 @@ def test_people_are_known_by_other_units(line, work, tmp_path):
     with pytest.raises(PromiseError, match="89 units are in an earlier version"):
         line.publish(versions="disjoint")
     units.write_text("1,2\n", encoding="utf-8")
-    with pytest.raises(InputError, match="unit 1 has no slot in this line"):
+    with pytest.raises(InputError, match="the unit of its line 1 has no slot"):
         rename(spec, units)
     units.write_text("501,502\n", encoding="utf-8")
-    with pytest.raises(InputError, match="two cannot be one"):
+    with pytest.raises(InputError, match="has a slot already: two cannot be one"):
+        rename(spec, units)
+    units.write_text("501,900\n502,900\n", encoding="utf-8")
+    with pytest.raises(InputError, match="of another line, too: two cannot be one"):
         rename(spec, units)
 
 

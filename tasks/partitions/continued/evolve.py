@@ -149,8 +149,9 @@ def _require_the_same_people(line: LineSoFar, met: Met) -> None:
     if gone > _MOST_RENAMED * was.sum() and new > _MOST_RENAMED * len(met.new):
         raise PromiseError(
             f"versions: composed: {gone} of {int(was.sum())} units are gone and {new} of "
-            f"{len(met.new)} are new: if they are the same people under other names, give them "
-            "their names back; if they are others, say --yes-they-are-others"
+            f"{len(met.new)} are new: if they are the same people under other names, say "
+            "which by line rekey --units, or give them their names back; if they are others, say "
+            "--yes-they-are-others"
         )
 
 

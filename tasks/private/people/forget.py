@@ -7,6 +7,7 @@ newcomers, somebody could be told by the slot that stays vacant.
 
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def forget_units(
     known = {name for path in _maps(files) for name in _names(_read(files[path]))}
     for number, name in enumerate(names, 1):
         if name not in known:
-            raise InputError(f"{place}: unit {number} has no slot in this line")
+            raise InputError(f"{place}: the unit of its line {number} has no slot in this line")
     return with_forgotten(files, np.array(sorted(set(names)), dtype=NAME))
 
 
@@ -113,12 +114,18 @@ def rename_units(
         InputError: where somebody has no slot, or the new name is somebody's already.
     """
     known = {name for path in _maps(files) for name in _names(_read(files[path]))}
+    times = Counter(names.values())
     for number, (old, new) in enumerate(names.items(), 1):
         if old not in known:
-            raise InputError(f"{place}: unit {number} has no slot in this line")
-        if new in known or list(names.values()).count(new) > 1:
+            raise InputError(f"{place}: the unit of its line {number} has no slot in this line")
+        if new in known:
             raise InputError(
-                f"{place}: unit {number} becomes one that has a slot: two cannot be one"
+                f"{place}: the new unit of its line {number} has a slot already: two cannot be one"
+            )
+        if times[new] > 1:
+            raise InputError(
+                f"{place}: the new unit of its line {number} is that of another line, too: two "
+                "cannot be one"
             )
     renamed = _rewritten(files, lambda name: names.get(name, name))
     for path in (path for path in renamed if path.startswith("units/")):

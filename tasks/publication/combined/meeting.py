@@ -151,7 +151,8 @@ def require_compatible(
         ):
             raise PromiseError(
                 f"lines {declared.name} and {one.line.name} are about {one.people} people in "
-                f"common: {fault} (across-lines: accepted-risk publishes it all the same)"
+                f"common: {fault} (groups: {one.line.name} shows what that line shows in another "
+                "form; across-lines: accepted-risk publishes it all the same)"
             )
 
 
