@@ -56,6 +56,7 @@ TESTS = {
         "tests/query/test_subdomains.py",
         "tests/report/test_composed_page.py",
         "tests/report/test_page.py",
+        "tests/spec",
         "tests/test_doctests.py",
     ),
 }
