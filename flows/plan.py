@@ -88,8 +88,15 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
         as_of=run.as_of,
         groups=spec.groups,
         same_as=_same_as(spec),
+        pinned=_pinned(spec),
     )
     return Plan(spec, spec.terms(base), base, line, run.others)
+
+
+def _pinned(spec: ReleaseSpec) -> str | None:
+    """The SHA-256 of the file whose row numbers are units, None where others are."""
+    generated = any(column.generated is not None for column in spec.columns.values())
+    return spec.source.sha256 if generated else None
 
 
 def _same_as(spec: ReleaseSpec) -> dict[str, str]:

@@ -48,8 +48,7 @@ def find_followed(line: Line, terms: Terms) -> FollowedLine | None:
             "cannot go on: start a line of another name about the same people"
         )
     with lock_of_lines(line.work):
-        found = followed_line(line.work, name, line.people, terms.composed)
-    return replace(found, called=line.same_as)
+        return followed_line(line.work, name, line.people, terms.composed)
 
 
 def lasting_columns(terms: Terms) -> list[str]:
@@ -177,7 +176,7 @@ def _has(slots: SlotMap, name: str, role: str) -> bool:
 
 def _share_values(followed: FollowedLine, lasting: Sequence[str]) -> bool:
     """Decide whether both lines have a column whose values stay with a group."""
-    return any(followed.slots.rows.has(followed.called.get(name, name)) for name in lasting)
+    return any(followed.slots.rows.has(name) for name in lasting)
 
 
 def _same_values(
@@ -185,7 +184,7 @@ def _same_values(
 ) -> np.ndarray:
     """Which slots somebody of the table holds who has their values still (bool).
 
-    Columns that are called, or are, otherwise in the other line have no values to be compared.
+    Columns that are otherwise in the other line have no values to be compared.
     """
     names = [name for name in names if _has(slots, name, table[name].role)]
     ours, theirs = ([of[name] for name in names] for of in (table, slots.rows))

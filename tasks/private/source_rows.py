@@ -9,10 +9,8 @@ and the key of the work directory can test whether a row was among them.
 
 import hmac
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +19,7 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.people.keys import text_of
 from sfumato.tasks.private.workdir import private_directory
 
 ROWS = "rows"
@@ -80,16 +79,10 @@ def rows_in_common(one: pa.Table, other: pa.Table) -> int:
 
 def _hashed(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of a column's values (uint64), a null's last, and the place there of each row."""
-    texts = [*(_text(value) for value in column.values.to_pylist()), _NULL]
+    texts = [*(text_of(value).encode() for value in column.values.to_pylist()), _NULL]
     hashes = b"".join(hmac.digest(secret, text, "sha256")[:_BYTES] for text in texts)
     codes = np.where(column.codes < 0, len(texts) - 1, column.codes)
     return np.frombuffer(hashes, dtype="<u8").astype(np.uint64), codes
-
-
-def _text(value: Any) -> bytes:
-    """A value as a text: equal numbers are equal texts, whatever their type."""
-    plain = format(value.normalize(), "f") if isinstance(value, Decimal) else str(value)
-    return plain.encode()
 
 
 def _combined(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:

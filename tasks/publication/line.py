@@ -26,6 +26,7 @@ class Line:
         people: the name of the set of people that it is about, None for none.
         groups: the line whose groups it shows, None where they are its own.
         same_as: what columns are called in another line of the same people.
+        pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
         accepts_lines: whether what it tells together with other lines is accepted.
         as_of: the day of which its next version tells, where that is said.
     """
@@ -39,6 +40,7 @@ class Line:
     as_of: date | None = None
     groups: str | None = None
     same_as: Mapping[str, str] = field(default_factory=dict)
+    pinned: str | None = None
 
     @property
     def work(self) -> Path:

@@ -12,6 +12,7 @@ from sfumato.tasks.publication.combined.meeting import (
     description_of,
     require_known_columns,
     require_named,
+    require_same_file,
 )
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.ownership import require_ours
@@ -33,6 +34,8 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
             _name_people(line, found)
             return found
     require_known_columns(line)
+    if state.versions:
+        require_same_file(line, read_line(line.work, line.name))
     _require_named(line, identity, versions)
     if state.versions and versions == "disjoint":
         _require_disjoint(line, state, identity)

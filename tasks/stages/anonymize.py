@@ -1,6 +1,5 @@
 """Anonymize: group the rows and write what will be shown of each group."""
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from sfumato.tasks.forms.optional import diagnostics, fakes
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.publication.combined.exposed import declared_exposure
 from sfumato.tasks.publication.diagnostics.divergence import divergence
@@ -83,7 +83,7 @@ def write_candidate(
 
 def keep_private_diagnostics(candidate: Path, private: Path) -> None:
     """Leave what only the steward may know of a partition among a version's private reports."""
-    shutil.copyfile(candidate / "facts.json", private / "partition.json")
+    write_atomically(private / "partition.json", (candidate / "facts.json").read_bytes())
 
 
 def declaration(candidate: Path) -> Declared:

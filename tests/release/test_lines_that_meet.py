@@ -1,9 +1,14 @@
 """Lines about the same people: what one of them promises, the other may not take away."""
 
+import hashlib
+
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.flows.plan import plan_run
+from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.state import read_state, write_state
+from sfumato.tasks.publication.publish import existing_version
 from tests.release.evolving import DIVERSE, Evolving, spec
 
 SIXES = [DIVERSE[0] | {"l": 6}]
@@ -96,3 +101,46 @@ def test_a_version_of_a_killed_run_counts(tmp_path):
     follower = line(tmp_path, name="third")
     with pytest.raises(InputError, match="a run of line first was cut short"):
         follower.publish(people="town", groups="first", partition=None)
+
+
+def test_a_line_whose_state_is_gone_is_not_forgotten(tmp_path):
+    """Whoever is in both could otherwise be grouped anew without a word."""
+    line(tmp_path).publish(people="town")
+    (tmp_path / "work" / "first" / "state.json").unlink()
+    second = line(tmp_path, name="second")
+    with pytest.raises(PromiseError, match=r"line first .* its state is gone"):
+        second.publish(people="town")
+
+
+@pytest.mark.parametrize("type_", ["float", "decimal"])
+def test_a_number_is_somebodys_whatever_its_type(tmp_path, type_):
+    line(tmp_path).publish(people="town")
+    second = line(tmp_path, name="second")
+    numbered = {"role": "identifier", "type": type_, "unit": True}
+    columns = spec("split", "second", tmp_path)["columns"] | {"id": numbered}
+    for person in second.people.values():
+        person["id"] = f"{person['id']}.0"
+    with pytest.raises(PromiseError, match="72 units are in line first about the same people"):
+        second.publish(people="town", columns=columns, versions="disjoint")
+
+
+def pinned(found):
+    """A line whose people are known by the numbers of the file's rows."""
+    numbered = {"role": "identifier", "type": "integer", "unit": True, "generated": "row-number"}
+    columns = spec("split", found.name, found.folder)["columns"]
+    del columns["id"]
+    found.write()
+    sha256 = hashlib.sha256((found.folder / "people.csv").read_bytes()).hexdigest()
+    source = {"uri": "people.csv", "format": "csv", "sha256": sha256}
+    return {"columns": columns | {"person": numbered}, "source": source}
+
+
+def test_row_numbers_are_those_of_one_file(tmp_path):
+    first = line(tmp_path)
+    first.people = {n: {k: v for k, v in p.items() if k != "id"} for n, p in first.people.items()}
+    first.publish(**pinned(first))
+    first.people.pop(0)
+    plan = plan_run(first.write(**pinned(first)))
+    asked = Identity("rows", "spec", None)
+    with pytest.raises(PromiseError, match=r"source\.sha256 is not that of the versions before"):
+        existing_version(plan.line, asked, "composed")

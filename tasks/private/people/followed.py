@@ -1,7 +1,6 @@
 """A line whose groups another line of the same people shows: what its latest version left."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +21,11 @@ class FollowedLine:
         name: of the line.
         slots: those that its latest version left.
         sha256: of the map in which they are.
-        called: what columns of the following line are called in it, where they are otherwise.
     """
 
     name: str
     slots: SlotMap
     sha256: str
-    called: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shown(self) -> np.ndarray:

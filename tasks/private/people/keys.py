@@ -8,7 +8,9 @@ line's own would keep lines apart for ever.
 import hmac
 import os
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +79,13 @@ def name_of(unit: str, secret: bytes) -> bytes:
     return hmac.digest(secret, unit.encode(), "sha256")[:NAME_BYTES]
 
 
+def text_of(value: Any) -> str:
+    """A value as a text: equal numbers are equal texts, whatever their type."""
+    number = Decimal(repr(value)) if isinstance(value, float) else value
+    return format(number.normalize(), "f") if isinstance(number, Decimal) else str(number)
+
+
 def names_of(unit: Column, secret: bytes) -> np.ndarray:
     """The name of each row's unit (S16, one per row)."""
-    names = b"".join(name_of(str(value), secret) for value in unit.values.to_pylist())
+    names = b"".join(name_of(text_of(value), secret) for value in unit.values.to_pylist())
     return np.asarray(np.frombuffer(names, dtype=NAME)[unit.codes])

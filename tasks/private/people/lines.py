@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
@@ -41,6 +41,7 @@ class KnownLine(BaseModel):
         hides_presence: whether its form hides who is in it.
         groups: the line whose groups it shows, None where they are its own.
         same_as: what columns are called in another line of the same people.
+        pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
         declares: whether its form shows distributions in place of values.
         promises: what it promises of sensitive columns.
     """
@@ -54,6 +55,7 @@ class KnownLine(BaseModel):
     hides_presence: bool
     groups: str | None = None
     same_as: Mapping[str, str] = {}
+    pinned: str | None = None
     declares: bool = False
     promises: tuple[Promise, ...] = ()
 
@@ -113,9 +115,20 @@ def state_of(line: Path) -> LineState:
 
 
 def other_lines(work: Path, name: str) -> list[Path]:
-    """The private directories of all other lines of a work directory that have a version."""
+    """The private directories of all other lines of a work directory that have a version.
+
+    Raises:
+        PromiseError: where a line told of itself, and what it published is known no more.
+    """
     states = (path.parent for path in work.glob(f"*/{STATE}"))
-    return sorted(line for line in states if line.name != name and state_of(line).versions)
+    found = sorted(line for line in states if line.name != name and state_of(line).versions)
+    told = {path.name for path in (people_directory(work) / _LINES).glob("*")}
+    if gone := sorted(told - {name, *(line.name for line in found)}):
+        raise PromiseError(
+            f"line {gone[0]} of this work directory has published, and its state is gone: nobody "
+            "can tell who is in both: put it back (sfumato line restore)"
+        )
+    return found
 
 
 def maps_of(line: Path) -> list[SlotMap]:

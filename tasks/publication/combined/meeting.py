@@ -81,6 +81,7 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
     for one in met:
         other = one.line.name
         if one.names(line.people):
+            require_same_file(line, one.known)
             if rule == "disjoint" and not (line.accepts_lines or is_joined(line, one)):
                 raise PromiseError(
                     f"versions: disjoint is broken: {one.people} units are in line {other} about "
@@ -95,6 +96,20 @@ def require_named(line: Line, met: Sequence[Meeting], rule: str) -> list[str]:
                 "units mean other people"
             )
     return notices
+
+
+def require_same_file(line: Line, known: KnownLine | None) -> None:
+    """Refuse people who are known by row numbers of another file.
+
+    Raises:
+        PromiseError: with the rule.
+    """
+    if known is not None and known.pinned != line.pinned:
+        raise PromiseError(
+            "generated: row numbers mean the same people in one file alone, and source.sha256 is "
+            "not that of the versions before: give people an identifier in the file, or name other "
+            "people in a line of another name"
+        )
 
 
 def is_joined(line: Line, met: Meeting) -> bool:
@@ -168,6 +183,7 @@ def description_of(line: Line, declared: Declared) -> KnownLine:
         hides_presence=declared.form.shows == "columns",
         groups=line_of(declared.partition),
         same_as=dict(line.same_as),
+        pinned=line.pinned,
         declares=declared.form.declares,
         promises=tuple(promise for promise in declared.promises if promise.protects),
     )

@@ -1,7 +1,6 @@
 """A sensitive column that two lines about the same people group: what both tell together."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from sfumato.tasks.private.people.lines import KnownLine
 from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.publication.combined.common_values import by_values, in_common
-from sfumato.tasks.publication.combined.lines.same_columns import maps_with_one_column
 
 
 def second_grouping(
@@ -41,15 +39,17 @@ def second_grouping(
     for name, called in both_protect(ours, theirs):
         if ours.declares or theirs.declares:
             return f"{name!r} is shown in both, and in one by distributions alone"
-        promises = _Promises(name, _of(declared.promises, name), _of(theirs.promises, called))
+        if called != name:
+            return f"{name!r} is {called!r} there: a value that changed between them would be told"
+        promises = _Promises(name, _of(declared.promises, name), _of(theirs.promises, name))
         for one in maps:
-            if refused := _refused(one, now, called, promises, joined):
+            if refused := _refused(one, now, promises, joined):
                 return f"{name!r} is grouped in both, and {refused.reason}"
     return None
 
 
 class _Promises(NamedTuple):
-    """What two lines promise of a column, under the name that it has in the one that is new."""
+    """What two lines promise of a column."""
 
     name: str
     ours: Sequence[PrivacyModel]
@@ -76,18 +76,11 @@ def _changed_hands(one: SlotMap, other: SlotMap) -> bool:
     return bool(of_past.any() or left.any() or np.isin(one.key[here], other.names).any())
 
 
-def _refused(
-    theirs: SlotMap, ours: SlotMap, called: str, promises: _Promises, joined: bool
-) -> Refused | None:
-    """Why the groups of two maps do not compose in one column, None where they do.
-
-    Where the other line has it in bands, no promise can be judged: groups may cut none of its own.
-    """
+def _refused(theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool) -> Refused | None:
+    """Why the groups of two maps do not compose in one column, None where they do."""
     if _changed_hands(theirs, ours) or _changed_hands(ours, theirs):
         return Refused("slots of one of them changed hands", 0, 0)
     name = promises.name
-    in_bands = called != name and len(theirs.rows[called].values) < len(ours.rows[name].values)
-    theirs, ours = maps_with_one_column([theirs, ours], [called, name], name)
     if joined and theirs.composed and ours.composed:
         theirs, ours = without_one_sided(theirs, ours), without_one_sided(ours, theirs)
     of_theirs, of_ours = in_common(groups_ever(theirs, [name]), groups_ever(ours, [name]))
@@ -96,23 +89,20 @@ def _refused(
     known = gate(None, before, [])
     if isinstance(known, Refused):
         return known
-    found = gate(known.atoms, now, [] if in_bands else promises.ours)
+    found = gate(known.atoms, now, promises.ours)
     if isinstance(found, Refused):
         return found
     if found.route != "A":
         return Refused("groups are mixed anew", len(of_ours), 0)
     parts = np.unique(found.atoms.of[before.person])
-    return _cut(found, parts, promises, in_bands) if len(parts) > len(of_theirs) else None
+    return _cut(found, parts, promises) if len(parts) > len(of_theirs) else None
 
 
-def _cut(found: Passed, parts: np.ndarray, promises: _Promises, in_bands: bool) -> Refused | None:
+def _cut(found: Passed, parts: np.ndarray, promises: _Promises) -> Refused | None:
     """Why groups of the other line may not be cut into these atoms (int64), None where they may."""
-    if in_bands:
-        return Refused("groups of the other line are cut", len(parts), 0)
     groups = take_groups(found.atoms.groups, parts)
     for promise in promises.theirs:
-        asked = replace(promise, sensitive=promises.name)
-        if asked.compares_with_all or asked.failing(groups).any():
+        if promise.compares_with_all or promise.failing(groups).any():
             reason = f"groups of the other line are cut, which promises {promise.title}"
             return Refused(reason, len(parts), 0)
     return None
