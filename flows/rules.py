@@ -14,7 +14,7 @@ from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.microdata.filter import columns_asked
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.of_line import fault_of_groups
-from sfumato.tasks.partitions.routes import fault_of_vacancies
+from sfumato.tasks.partitions.routes import fault_of_consolidation, fault_of_vacancies
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import NUMBERS, ORDERED
@@ -260,7 +260,11 @@ def _require_routes(spec: SpecParts, versions: ContinuedVersions) -> None:
             )
     recoded = spec.named("sensitive", "insensitive")
     lasting = recoded if spec.form.recodes else spec.named("sensitive")
-    if fault := fault_of_vacancies(versions, spec.scoped(), spec.partition, lasting):
+    faults = (
+        fault_of_vacancies(versions, spec.scoped(), spec.partition, lasting),
+        fault_of_consolidation(versions, spec.partition, lasting, spec.form.recodes),
+    )
+    if fault := next(filter(None, faults), None):
         raise ValueError(fault)
 
 

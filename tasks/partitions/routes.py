@@ -42,3 +42,29 @@ def fault_of_vacancies(
                 "or partition anatomy with one sensitive column and no insensitive one"
             )
     return None
+
+
+def fault_of_consolidation(
+    versions: ComposedVersions,
+    partition: PartitionParameters,
+    lasting: Sequence[str],
+    recodes: bool,
+) -> str | None:
+    """Say why nobody can be moved to another group without telling more; None where some can.
+
+    Args:
+        versions: what a spec says of how versions go on.
+        partition: who is grouped with whom.
+        lasting: the columns whose values stay with a group.
+        recodes: whether groups have labels, which would have to cover who is moved.
+    """
+    if not versions.consolidate:
+        return None
+    if versions.vacancies == "keep":
+        return "versions.consolidate: gives vacant slots away: use vacancies: paired or refill"
+    if partition.distinct_values and len(lasting) == 1 and not recodes:
+        return None
+    return (
+        "versions.consolidate: moves people between groups whose values all differ: use partition "
+        "anatomy with one sensitive column, in a form that shows exact rows, or leave it out"
+    )

@@ -4,8 +4,9 @@
     python -m tests.benchmarks.rereleases --versions 2 --people 4000 --kinds permuted
 
 Each line is published with everything drawn anew at `accepted-risk`, and `composed`, so that its
-groups go on: with vacant values kept, and with newcomers in the places of people who left, where
-what is promised allows it. Exposures are of people in all versions, by the private maps.
+groups go on: with vacant values kept, with newcomers in the places of people who left, where what
+is promised allows it, and with groups that few are left in closed. Exposures are of people in all
+versions, by the private maps.
 """
 
 import argparse
@@ -22,14 +23,17 @@ from tests.benchmarks.comers import Pace, acs, acs_is_here, adult, versions_of
 from tests.benchmarks.rereleased import Accuracy, Rereleased, spec_of
 
 OCCUPATION, HOURS, INDUSTRY = "occupation", "hours-per-week", "INDP_CAT"
-RULES: dict[str, dict[str, str]] = {
+RULES: dict[str, dict[str, Any]] = {
     "redraw": {"rule": "accepted-risk"},
     "keep": {"rule": "composed"},
     "paired": {"rule": "composed", "vacancies": "paired"},
     "refill": {"rule": "composed", "vacancies": "refill"},
+    "paired, closing": {"rule": "composed", "vacancies": "paired", "consolidate": True},
+    "refill, closing": {"rule": "composed", "vacancies": "refill", "consolidate": True},
     "keep, reinsert": {"rule": "composed", "changes": "reinsert"},
 }
 AS_FIRST_MADE = ("ambiguous", "redistributed")  # forms in which no slot changes hands
+WHERE_VALUES_DIFFER = "anatomy"  # partition of which people may be moved to groups of equal values
 BY_FILE = ["workclass", "education", "marital-status", "race", "sex", "native-country"]
 
 
@@ -168,6 +172,8 @@ def rows_of(
     for rule in asked.rules:
         said = RULES[rule]
         if len(said) > 1 and kind.form["method"] in AS_FIRST_MADE:
+            continue
+        if "consolidate" in said and kind.partition["method"] != WHERE_VALUES_DIFFER:
             continue
         with tempfile.TemporaryDirectory() as folder:
             told = spec_of("coming", columns, (kind.form, kind.partition, kind.promises), said)

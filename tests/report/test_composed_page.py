@@ -118,6 +118,18 @@ def test_says_where_newcomers_may_have_the_place_of_others(vacancies):
     assert ("or the place of somebody who left" in text) == (vacancies != "keep")
 
 
+@pytest.mark.parametrize("consolidate", [False, True])
+def test_says_where_people_may_have_moved_to_other_groups_of_the_same_values(consolidate):
+    lineage = LineageTotals(continued=2, new=1, left=1)
+    text = page_of("split", vacancies="refill", consolidate=consolidate, lineage=lineage)
+    assert ("is in the same group here, with the same values beside it;" in text) != consolidate
+    assert (
+        "or in another one of exactly the same values, each of them once;" in text
+    ) == consolidate
+    assert ("Groups that few were left in are shown no more" in text) == consolidate
+    assert ("their people moved to others of the same values" in text) == consolidate
+
+
 @pytest.mark.parametrize("method", FORMS)
 def test_the_snippet_runs(method, tmp_path, monkeypatch):
     about, tables = release(method)

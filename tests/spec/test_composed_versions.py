@@ -23,6 +23,10 @@ def read(folder, **changes):
         ("composed", {"rule": "composed"}),
         ({"rule": "composed"}, {"rule": "composed", "vacancies": "keep", "changes": "withhold"}),
         ({"rule": "composed", "cohort": 3}, {"rule": "composed", "retire": "1/4"}),
+        (
+            {"rule": "composed", "vacancies": "refill"},
+            {"rule": "composed", "vacancies": "refill", "consolidate": False},
+        ),
         ("disjoint", {"rule": "disjoint"}),
         ("accepted-risk", {"rule": "accepted-risk"}),
     ],
@@ -109,6 +113,30 @@ def test_of_groups_whose_values_all_differ_every_promise_is_kept(tmp_path, promi
         read_spec(kind_of("split", tmp_path, versions=versions, promises=promises, columns=columns))
 
 
+CLOSING = {"rule": "composed", "vacancies": "refill", "consolidate": True}
+
+
+def test_people_move_only_between_groups_whose_values_all_differ(tmp_path):
+    for vacancies in ("paired", "refill"):
+        read_spec(kind_of("split", tmp_path, versions={**CLOSING, "vacancies": vacancies}))
+    with pytest.raises(SpecError, match=r"versions\.consolidate: gives vacant slots away"):
+        read_spec(kind_of("split", tmp_path, versions={**CLOSING, "vacancies": "keep"}))
+    told = "versions.consolidate: moves people between groups whose values all differ"
+    columns = spec("split", "line", tmp_path)["columns"] | {
+        "hours": {"role": "sensitive", "type": "integer", "unprotected": "of no interest"}
+    }
+    promises = [{**one, "sensitive": "job"} for one in KINDS["split"][2]]
+    labels = {"partition": {"method": "anatomy"}, "promises": KINDS["split"][2]}
+    for kind, changes in (
+        ("ranges", {}),
+        ("generalized", {}),
+        ("generalized", labels),
+        ("split", {"columns": columns, "promises": promises}),
+    ):
+        with pytest.raises(SpecError, match=told):
+            read_spec(kind_of(kind, tmp_path, versions=CLOSING, **changes))
+
+
 @pytest.mark.parametrize("kind", ["ambiguous", "redistributed"])
 def test_forms_that_show_groups_as_first_made_give_no_slot_away(tmp_path, kind):
     with pytest.raises(SpecError, match="shows groups as they were first made: use keep"):
@@ -125,8 +153,9 @@ def test_vacancies_are_declared(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     said = [{"rule": "composed", "vacancies": one} for one in ("keep", "paired", "refill")]
     said += [{"rule": "composed", "changes": one} for one in ("reinsert", "as-first")]
+    said += [{"rule": "composed", "vacancies": "refill", "consolidate": True}]
     digests = {plan_run(read(tmp_path, versions=one)).terms.digest() for one in said}
-    assert len(digests) == 5
+    assert len(digests) == 6
 
 
 def kind_of(kind, folder, **changes):

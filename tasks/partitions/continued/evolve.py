@@ -4,7 +4,8 @@ Whoever holds a slot is shown in it while the values are the same; otherwise the
 this version, and its values stay in the group. Newcomers are grouped among themselves, or take the
 slots of people who left. So every group is continued whole, and all versions together tell what one
 release with the groups of all cohorts would tell; where slots are taken, they leave every value of
-a group possible.
+a group possible. Groups that few are left in may be closed, and their people moved to others of the
+same values.
 
 Source: this project's construction; the values that stay are what m-invariance (Xiao and Tao,
 SIGMOD 2007) makes up as counterfeits.
@@ -19,6 +20,7 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.continued.cohort import Cohort, Grouping, form_cohort, nobody
+from sfumato.tasks.partitions.continued.consolidate import Consolidation
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.continued.refill import (
@@ -85,13 +87,14 @@ def evolve(
     retired = _too_few_left(line.slots, met, Fraction(0))
     taken, cohort = newcomers.received(met, retired)
     while True:
-        retired = np.union1d(
-            retired, _too_few_left(line.slots, taken.joined(met), wish.retire)
-        ).astype(np.int64)
-        if np.isin(line.slots.group[taken.slots], retired).any():
+        settled = newcomers.settled(taken.joined(met), retired)
+        closed = np.unique(line.slots.group[settled.moved])
+        gone = np.union1d(retired, _too_few_left(line.slots, settled, wish.retire)).astype(np.int64)
+        retired = np.setdiff1d(gone, closed)
+        if np.isin(line.slots.group[settled.slot[taken.rows]], gone).any():
             taken, cohort = newcomers.received(met, retired)
             continue
-        drawn = draw(line, shape, taken.joined(met), retired, cohort)
+        drawn = draw(line, shape, settled, gone, cohort)
         if not drawn.groups:
             raise PromiseError("versions: composed: no group can be shown any more")
         broken = np.flatnonzero(judge(drawn))
@@ -102,7 +105,7 @@ def evolve(
         retired = np.union1d(retired, of_line)
         if len(of_cohort) and not len(of_line):
             taken, cohort = no_slot_taken(), nobody(np.flatnonzero(met.new))
-    return _evolved(line, met, taken, cohort, retired, drawn)
+    return _evolved(line, met, settled, cohort, gone, drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +133,14 @@ class _Newcomers:
             return no_slot_taken(), group(new)
         refill = Refill(line, self.shape, self.strata, vacancies, self.randomness)
         return refill.fill(met, retired, group)
+
+    def settled(self, met: Met, retired: np.ndarray) -> Met:
+        """The same people, some of them in slots of other groups where the spec says so."""
+        if not (self.wish.consolidate and len(self.line.slots)):
+            return met
+        line, vacancies = self.line, self.wish.vacancies
+        moving = Consolidation(line, self.shape, self.strata, vacancies, self.randomness)
+        return moving.settled(met, retired)
 
     def _with_changed(self, met: Met) -> GroupTheRest:
         """Group whose values changed among those who came."""
@@ -183,7 +194,7 @@ def _too_few_left(slots: SlotMap, met: Met, share: Fraction) -> np.ndarray:
 
 
 def _evolved(
-    line: LineSoFar, met: Met, taken: Taken, cohort: Cohort, retired: np.ndarray, drawn: Drawn
+    line: LineSoFar, met: Met, settled: Met, cohort: Cohort, retired: np.ndarray, drawn: Drawn
 ) -> Evolved:
     shown = np.zeros(line.rows, dtype=bool)
     shown[drawn.source[drawn.source >= 0]] = True
@@ -191,13 +202,15 @@ def _evolved(
     if cohort.partition is not None:
         suppressed[cohort.rows[cohort.partition.group < 0]] = True
     stay = np.flatnonzero(met.continued)
-    in_retired = np.isin(line.slots.group[met.slot[stay]], retired)
+    in_retired = np.isin(line.slots.group[settled.slot[stay]], retired)
     known = ~met.new
+    refilled = int((settled.continued & met.new).sum())
     changed = known & ~met.continued
     counts = {
         "continued": int((shown & met.continued).sum()),
-        "new": int((shown & ~known).sum()) - len(taken),
-        "refilled": len(taken),
+        "new": int((shown & ~known).sum()) - refilled,
+        "refilled": refilled,
+        "moved": len(settled.moved),
         "reinserted": int((shown & changed).sum()),
         "withheld": int((~shown & changed).sum()),
         "in_retired_groups": int(in_retired.sum()),

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from sfumato.expectations.models.model import plain
+from sfumato.tasks.schema.formats import since as came_with
 from sfumato.tasks.schema.part import Part
 
 Rule = Literal["disjoint", "accepted-risk", "composed"]
@@ -36,6 +37,8 @@ class ComposedVersions(Part):
             them take their places.
         changes: what becomes of people whose values changed.
         share: of the presence that (α,β)-privacy allows, what each cohort may take of the rest.
+        consolidate: whether people of groups that few are left in move to groups of the same
+            values.
     """
 
     since: ClassVar[int] = 2
@@ -48,6 +51,10 @@ class ComposedVersions(Part):
         PlainSerializer(plain, return_type=int | str),
         Field(description="of the presence still allowed, what a cohort may take"),
     ] = Fraction(1, 2)
+
+    consolidate: bool = came_with(
+        2, False, "close groups that few are left in, who move to groups of the same values"
+    )
 
     @field_validator("share", mode="before")
     @classmethod
@@ -123,7 +130,8 @@ def declaration_of(rule: DeclaredRule) -> Versions:
     """The part of what a spec says that a release declares."""
     if not isinstance(rule, ContinuedVersions):
         return rule
-    return ComposedVersions(vacancies=rule.vacancies, changes=rule.changes, share=rule.share)
+    declared = ComposedVersions.model_fields
+    return ComposedVersions(**{name: getattr(rule, name) for name in declared})
 
 
 def read_versions(written: Any) -> Any:

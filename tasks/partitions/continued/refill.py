@@ -29,7 +29,8 @@ from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.private.people.groups import are_even
 from sfumato.tasks.private.people.kinds import WITNESS
 
-_FEWEST = 2  # slots of a group, and values of these, that are given away together
+FEWEST = 2
+"""Slots of a group, and values of these, that are given away together."""
 GroupTheRest = Callable[[np.ndarray], Cohort]
 """Groups newcomers (positions, int64) among themselves."""
 
@@ -158,8 +159,8 @@ class Refill:
         if self.shape.covers:
             labels = CoveredPairs(self.line, self.shape)
             return Taken(*labels.pairs(new, of_new, free, of_free, self.randomness))
-        rows, row_keys = _ranked(of_new, self.randomness(len(new)), len(places))
-        slots, slot_keys = _ranked(of_free, self._order_of(free), len(places))
+        rows, row_keys = ranked(of_new, self.randomness(len(new)), len(places))
+        slots, slot_keys = ranked(of_free, self._order_of(free), len(places))
         _, one, other = np.intersect1d(row_keys, slot_keys, True, True)
         return Taken(new[rows[one]], free[slots[other]])
 
@@ -177,10 +178,10 @@ class Refill:
         group, groups = dense(self.line.slots.group[slots])
         value, _ = self._columns(self.shape.compared, self.line.rows + slots)
         values = np.unique(np.stack([group, value]), axis=1)[0]
-        return np.asarray(np.bincount(values, minlength=groups)[group] >= _FEWEST)
+        return np.asarray(np.bincount(values, minlength=groups)[group] >= FEWEST)
 
 
-def _ranked(values: np.ndarray, keys: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+def ranked(values: np.ndarray, keys: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
     """Places by value and key, and a number for the value and the place among equals (int64).
 
     Args:

@@ -13,7 +13,7 @@ from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.partitions.partition import Continued, Partition, TargetDistributions
 from sfumato.tasks.private.people.keys import NAME
-from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT, WITNESS
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, MOVED, VACANT, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
 
 
@@ -242,4 +242,5 @@ def _kinds(
     of_hidden = line.slots.kind[hidden]
     of_hidden[of_hidden == LIVE] = VACANT
     of_hidden[left[hidden]] = LEFT
+    of_hidden[np.isin(hidden, met.moved)] = MOVED
     return np.concatenate([of_shown, of_hidden]).astype(np.int8)

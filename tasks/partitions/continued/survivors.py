@@ -1,7 +1,7 @@
 """Who of a table has a slot already, and who of these goes on in it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +23,13 @@ class Met:
         slot: the slot that its person holds (int64), -1 for none.
         continued: whether it is shown in that slot.
         new: whether its person was never shown.
+        moved: the slots (int64) of people who are shown in other ones of equal values.
     """
 
     slot: np.ndarray
     continued: np.ndarray
     new: np.ndarray
+    moved: np.ndarray = field(default_factory=lambda: np.array([], dtype=np.int64))
 
 
 def stack(rows: Microdata, slots: Microdata) -> Microdata:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.composition.sparse import evenly
+from sfumato.expectations.composition.sparse import evenly, same_rows
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.microdata.grouping import as_tuples, groups_of
@@ -27,6 +27,18 @@ def are_even(slots: SlotMap, columns: Sequence[str]) -> np.ndarray:
     marked = np.zeros(int(slots.group.max(initial=-1)) + 1, dtype=bool)
     marked[ever[even]] = True
     return marked
+
+
+def are_equal_sets(
+    slots: SlotMap, columns: Sequence[str], one: np.ndarray, other: np.ndarray
+) -> np.ndarray:
+    """Mark the pairs of groups (int64 each) that show the same values, each of them once (bool)."""
+    ever = np.unique(slots.group[slots.kind != WITNESS])
+    a, b = (np.minimum(np.searchsorted(ever, of), len(ever) - 1) for of in (one, other))
+    equal = np.asarray((ever[a] == one) & (ever[b] == other))
+    for counts in groups_ever(slots, columns).sensitive.values():
+        equal &= same_rows(counts, a, counts, b) & (counts.largest[a] == 1)
+    return equal
 
 
 def groups_ever(slots: SlotMap, sensitive: Sequence[str], covered: Sequence[str] = ()) -> Groups:

@@ -2,8 +2,8 @@
 
 A map names whoever holds a slot. Those whom it forgot are told apart by their groups. Somebody
 whose values changed may have left a slot for another one, and is another person in each. Of a slot
-that was given to a newcomer both maps tell the group and the values, and the later one tells who
-held it before.
+that was given to somebody else both maps tell the group and the values, and the later one tells who
+held it before. Whoever was moved, as a group was dissolved, is the same person.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.counting import dense
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.private.people.kinds import LEFT, WITNESS
+from sfumato.tasks.private.people.groups import are_equal_sets
+from sfumato.tasks.private.people.kinds import LEFT, MOVED, WITNESS
 from sfumato.tasks.private.people.numbered import count_of, person_numbers
 from sfumato.tasks.private.people.slots import SlotMap
 
@@ -62,7 +63,7 @@ def members_of(before: SlotMap | None, now: SlotMap, columns: Sequence[str]) -> 
     (of_was, of_past, of_is), units = _ids(before, was, now, is_)
     place = np.full(count_of([of_was, of_past, of_is]), -1, dtype=np.int64)
     place[of_was] = np.arange(len(was))
-    slot = place[of_is]
+    slot = _with_moved(before, was, now, is_, place[of_is])
     left = np.ones(len(was), dtype=bool)
     left[slot[slot >= 0]] = False
     old, new = _handed_over(before, was[left], now, is_[slot < 0], columns)
@@ -93,6 +94,8 @@ def _ids(
     former = np.append(place[left], names[3] * width + now.past.group)
     episode = np.isin(place, former)
     ids[episode] = ids.max(initial=0) + 1 + dense(place[episode])[0]
+    moved = _moved_from(before, was, now, is_)
+    ids[moved] = ids.max(initial=0) + 1 + dense(place[moved])[0]
     nobody = np.flatnonzero(np.concatenate(keys) == b"")
     list_ = np.repeat(np.arange(len(keys)), lengths)
     order = nobody[np.lexsort((list_[nobody], group[nobody]))]
@@ -102,8 +105,89 @@ def _ids(
     ids, number = dense(ids)
     units = np.full(number, -1, dtype=np.int64)
     units[ids] = unit
-    units[ids[order]] = unit.max(initial=0) + 1 + ids[order]
+    for apart in (order, moved):
+        units[ids[apart]] = unit.max(initial=0) + 1 + ids[apart]
     return np.split(ids, np.cumsum(lengths)[:-1]), units if episode.any() else None
+
+
+def _moved_from(before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray) -> np.ndarray:
+    """The slots that people were moved from (int64), who are themselves in other ones."""
+    none = np.zeros(len(before.past), dtype=bool)
+    moved = [before.kind[was] == MOVED, none, now.kind[is_] == MOVED]
+    held = [before.held[was], none, now.held[is_]]
+    return np.flatnonzero(np.concatenate(moved) & np.concatenate(held))
+
+
+def _with_moved(
+    before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray, slot: np.ndarray
+) -> np.ndarray:
+    """The slot of each member (int64), where some were moved, and hold other ones now.
+
+    Args:
+        before: the map before.
+        was: positions in it (int64).
+        now: the map.
+        is_: positions in it (int64).
+        slot: of the same person (int64, a place in `was`), -1 for none.
+    """
+    moved = np.flatnonzero((now.kind[is_] == MOVED) & (slot < 0))
+    here = np.full(len(was), -1, dtype=np.int64)
+    _, old, new = np.intersect1d(
+        *_places(before, was, now, is_[moved]), assume_unique=True, return_indices=True
+    )
+    here[old] = moved[new]
+    found = slot.copy()
+    found[np.isin(found, old)] = -1
+    found[here[old]] = old
+    return found
+
+
+def _places(
+    before: SlotMap, was: np.ndarray, now: SlotMap, is_: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A number for person and group of slots of two maps (int64); nobody has none in common."""
+    numbers = person_numbers(before.key[was], now.key[is_])
+    width = 1 + max(int(one.group.max(initial=0)) for one in (before, now))
+    of_was, of_is = numbers[0] * width + before.group[was], numbers[1] * width + now.group[is_]
+    of_was[~before.held[was]] = -1 - np.flatnonzero(~before.held[was])
+    return of_was, of_is
+
+
+def count_strays(
+    before: SlotMap,
+    now: SlotMap,
+    members: Members,
+    previous: np.ndarray,
+    movable: Sequence[str] = (),
+) -> int:
+    """How many people are shown in other groups than those that go on from theirs.
+
+    Args:
+        before: the map before.
+        now: the map.
+        members: of both.
+        previous: the group of the version before that each of this one goes on from (int64).
+        movable: the columns whose values a group has, where groups may be dissolved and the map
+            tells who was moved to one of an equal set of values; empty where nobody may be.
+    """
+    if not before.composed:
+        return 0
+    place = np.full(count_of([members.of_was, members.of_is]), -1, dtype=np.int64)
+    place[members.of_was] = members.was
+    was, is_ = place[members.of_is], members.is_
+    shown = (was >= 0) & (before.published[was] >= 0) & (now.published[is_] >= 0)
+    was, is_ = was[shown], is_[shown]
+    strays = previous[now.published[is_]] != before.published[was]
+    if movable and strays.any():
+        alike = are_equal_sets(before, movable, before.group[was], now.group[is_])
+        strays &= ~(alike & _are_moved(before, was, now))
+    return int(strays.sum())
+
+
+def _are_moved(before: SlotMap, was: np.ndarray, now: SlotMap) -> np.ndarray:
+    """Mark slots of a map (positions, int64) whose holders were moved by the next one (bool)."""
+    moved = np.flatnonzero((now.kind == MOVED) & now.held)
+    return np.isin(*_places(before, was, now, moved))
 
 
 def _start_of_run(keys: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import Coded, count, dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.private.people.kinds import LEFT, LIVE, WITNESS
+from sfumato.tasks.private.people.kinds import LEFT, LIVE, MOVED, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
 
 _DIGITS = 38  # of a decimal
@@ -66,10 +66,13 @@ class SeenPeople:
     """People of several versions, by one number each in all of them."""
 
     def __init__(self, maps: Sequence[MapOfLine]) -> None:
-        """Number everybody who ever was in a group of these maps, vacant slots and all."""
+        """Number everybody who ever was in a group of these maps, vacant slots and all.
+
+        Whoever was moved is in the other group: the slot that was left is nobody's.
+        """
         kept = [np.flatnonzero(one.slots.kind != WITNESS) for one in maps]
         self._maps = [
-            replace(one, slots=take_slots(one.slots, rows))
+            replace(one, slots=_without_moved(take_slots(one.slots, rows)))
             for one, rows in zip(maps, kept, strict=True)
         ]
         self._person = _persons(self._maps)
@@ -104,6 +107,12 @@ class SeenPeople:
             group, number = dense(slots.group)
         groups = count(group, max(number, 1), {name: values})
         return Shown(self._person[at], group, groups, (slots.kind == LIVE) & slots.held)
+
+
+def _without_moved(slots: SlotMap) -> SlotMap:
+    key = slots.key.copy()
+    key[slots.kind == MOVED] = b""
+    return replace(slots, key=key)
 
 
 def _persons(maps: Sequence[MapOfLine]) -> list[np.ndarray]:

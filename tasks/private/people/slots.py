@@ -2,15 +2,15 @@
 
 A slot is a row of a published version, made once: its group, and the values that the group goes on
 to show for it. The person who was given it holds it for ever, shown or not, unless a newcomer with
-the same values was given it since: then the line knows for ever who held a slot of that group
-before. One file per version (Parquet, 0600), never changed but by `forget`, with a row for each
-slot that the version's line has:
+the same values was given it since, or the group was dissolved: then the line knows for ever who
+held a slot of that group before. One file per version (Parquet, 0600), never changed but by
+`forget`, with a row for each slot that the version's line has:
 
     key        the name of who holds the slot (16 bytes), null for nobody
     group      of the line, numbered from 0 for ever
     published  the group's id in this version, -1 where it is not shown
     since      the version that made the slot
-    kind       LIVE, VACANT or WITNESS, as in a partition, or LEFT
+    kind       LIVE, VACANT or WITNESS, as in a partition, or LEFT or MOVED
     retired    whether the group is shown no more
     =<column>  the value of each published column
     ^<column>  the level to which the group's values are generalized, where the partition says so
@@ -32,7 +32,7 @@ import pyarrow as pa
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES
-from sfumato.tasks.private.people.kinds import FORMER, LEFT
+from sfumato.tasks.private.people.kinds import FORMER, LEFT, MOVED
 from sfumato.tasks.schema.formats import require_readable
 
 _FORMAT, _OF_ONE_HOLDER = 2, 1
@@ -69,7 +69,7 @@ class SlotMap:
         group: of the line (int64).
         published: the group's id in this version (int64), -1 where it is not shown.
         since: the number of the version that made it (int64).
-        kind: LIVE, VACANT, WITNESS or LEFT (int8).
+        kind: LIVE, VACANT, WITNESS, LEFT or MOVED (int8).
         retired: whether its group is shown no more (bool).
         rows: the values.
         levels: the level of each slot's group by column (int64), where labels have some.
@@ -107,7 +107,7 @@ class SlotMap:
     @property
     def own(self) -> np.ndarray:
         """Which slots somebody holds who has no other (bool)."""
-        return np.asarray(self.held & (self.kind != LEFT))
+        return np.asarray(self.held & (self.kind != LEFT) & (self.kind != MOVED))
 
 
 def as_table(slots: SlotMap) -> pa.Table:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from sfumato.expectations.composition.gate import Passed, gate
 from sfumato.expectations.composition.refusals import Refused, number
@@ -31,8 +30,7 @@ from sfumato.tasks.forms.composed.tuples import TUPLE, tuples_shown
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.private.people.groups import groups_ever, with_tuples
 from sfumato.tasks.private.people.kinds import LEFT, LIVE, VACANT, WITNESS
-from sfumato.tasks.private.people.members import Members, members_of
-from sfumato.tasks.private.people.numbered import count_of
+from sfumato.tasks.private.people.members import Members, count_strays, members_of
 from sfumato.tasks.private.people.slots import SlotMap, from_table
 from sfumato.tasks.private.people.store import slots_so_far
 from sfumato.tasks.private.state import LineState, last_digest, read_state
@@ -126,8 +124,12 @@ def _judged(
     members = members_of(before, now, columns)
     if members.lost:
         return Refused(f"{number(members.lost, 'slot')} of earlier versions in other hands", 0, 0)
-    if refused := _too_present(now, declared) or _moved(before, now, members, tables[LINEAGE]):
+    if refused := _too_present(now, declared):
         return refused
+    previous = tables[LINEAGE][PREVIOUS].fill_null(-1).to_numpy()
+    movable = columns if getattr(declared.versions, "consolidate", False) else []
+    if before is not None and (people := count_strays(before, now, members, previous, movable)):
+        return Refused(f"{number(people, 'person')} in another group than before", 0, people)
     if declared.form.declares:
         return None
     shown = form_of(declared).groups(tables, declared.columns, (), columns)
@@ -208,25 +210,6 @@ def _told_before(before: SlotMap, members: Members, groups: Groups) -> Atoms | R
     numbers = np.full(int(before.group.max()) + 1, -1, dtype=np.int64)
     numbers[before.group[members.was]] = group
     return with_former_holders(found.atoms, members.of_past, numbers[before.past.group])
-
-
-def _moved(
-    before: SlotMap | None, now: SlotMap, members: Members, lineage: pa.Table
-) -> Refused | None:
-    """Why people are in other groups than those that go on from theirs, None where nobody is."""
-    if before is None or not before.composed:
-        return None
-    previous = lineage[PREVIOUS].fill_null(-1).to_numpy()
-    place = np.full(count_of([members.of_was, members.of_is]), -1, dtype=np.int64)
-    place[members.of_was] = members.was
-    was, is_ = place[members.of_is], members.is_
-    shown = (was >= 0) & (before.published[was] >= 0) & (now.published[is_] >= 0)
-    was, is_ = was[shown], is_[shown]
-    moved = previous[now.published[is_]] != before.published[was]
-    if not moved.any():
-        return None
-    people = int(moved.sum())
-    return Refused(f"{number(people, 'person')} in another group than before", 0, people)
 
 
 def _columns(declared: Declared) -> list[str]:

@@ -7,6 +7,7 @@ _WORDS = {
     "continued": "people who go on",
     "new": "people who are new",
     "refilled": "newcomers in the places of people who left",
+    "moved": "people moved to other groups of the same values",
     "vacant": "values of people who left",
     "not_represented_versions": "rows that earlier versions keep out",
     "groups_continued": "groups that go on",
