@@ -21,7 +21,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import Vacancies
-from sfumato.tasks.partitions.continued.refill import FEWEST, Taken, no_slot_taken, ranked
+from sfumato.tasks.partitions.continued.refill import FEWEST, Taken, no_slot_taken, rank_equals
 from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.private.people.kinds import WITNESS
 
@@ -53,7 +53,7 @@ class Consolidation:
             met: who has a slot, newcomers among them.
             retired: the groups that are shown no more (int64).
         """
-        places = _Places.of(self, met, retired)
+        places = _OpenSlots.of(self, met, retired)
         if places is None:
             return met
         groups = self.randomness(len(places.alike))
@@ -67,7 +67,7 @@ class Consolidation:
         found, _ = key([self.line.table[name].take(rows) for name in names], len(rows))
         return dense(found)[0]
 
-    def _given(self, places: "_Places", closed: np.ndarray, groups: np.ndarray) -> Taken:
+    def _given(self, places: "_OpenSlots", closed: np.ndarray, groups: np.ndarray) -> Taken:
         """A slot of a group that goes on for each person of those that are closed (bool).
 
         Args:
@@ -79,10 +79,11 @@ class Consolidation:
         going, here = closed[group], places.row >= 0
         old, free = np.flatnonzero(going & here), np.flatnonzero(~going & ~here)
         labels, _ = dense(places.labels)
-        together = groups[group[free]] if self.vacancies == "paired" else None
-        fresh = self.randomness(len(free)) if together is None else together
-        people, of_people = ranked(labels[old], self.randomness(len(old)), len(group))
-        slots, of_slots = ranked(labels[free], fresh, len(group))
+        fresh = self.randomness(len(free))
+        if self.vacancies == "paired":
+            fresh = _fullest_last(group[free], groups)
+        people, of_people = rank_equals(labels[old], self.randomness(len(old)), len(group))
+        slots, of_slots = rank_equals(labels[free], fresh, len(group))
         _, one, other = np.intersect1d(of_people, of_slots, True, True)
         return Taken(places.row[old[people[one]]], places.slot[free[slots[other]]])
 
@@ -103,8 +104,21 @@ class Consolidation:
         return given if len(given) else no_slot_taken()
 
 
+def _fullest_last(group: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Keys (int64) by which slots of a group go together, and groups of many vacant slots first.
+
+    Args:
+        group: of each vacant slot (int64).
+        order: keys by which equal groups are ordered (uint64).
+    """
+    vacant = np.bincount(group, minlength=len(order))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[np.lexsort((order, -vacant))] = np.arange(len(order))
+    return np.asarray(rank[group])
+
+
 @dataclass(frozen=True, eq=False)
-class _Places:
+class _OpenSlots:
     """The slots of groups whose people may move among each other (parallel, but `alike`).
 
     Attributes:
@@ -125,7 +139,7 @@ class _Places:
     alike: np.ndarray
 
     @classmethod
-    def of(cls, asked: Consolidation, met: Met, retired: np.ndarray) -> "_Places | None":
+    def of(cls, asked: Consolidation, met: Met, retired: np.ndarray) -> "_OpenSlots | None":
         """The slots of open groups; None where there are none."""
         slots = asked.line.slots
         slot = np.flatnonzero((slots.kind != WITNESS) & ~slots.retired)
@@ -184,7 +198,7 @@ def _sets(group: np.ndarray, value: np.ndarray, groups: int) -> tuple[np.ndarray
     return found, sets
 
 
-def _to_close(places: _Places, met: Met, order: np.ndarray) -> np.ndarray:
+def _to_close(places: _OpenSlots, met: Met, order: np.ndarray) -> np.ndarray:
     """Mark the groups that are not needed (bool): those with the fewest who were there before.
 
     Args:

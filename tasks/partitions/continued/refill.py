@@ -159,8 +159,8 @@ class Refill:
         if self.shape.covers:
             labels = CoveredPairs(self.line, self.shape)
             return Taken(*labels.pairs(new, of_new, free, of_free, self.randomness))
-        rows, row_keys = ranked(of_new, self.randomness(len(new)), len(places))
-        slots, slot_keys = ranked(of_free, self._order_of(free), len(places))
+        rows, row_keys = rank_equals(of_new, self.randomness(len(new)), len(places))
+        slots, slot_keys = rank_equals(of_free, self._order_of(free), len(places))
         _, one, other = np.intersect1d(row_keys, slot_keys, True, True)
         return Taken(new[rows[one]], free[slots[other]])
 
@@ -181,7 +181,7 @@ class Refill:
         return np.asarray(np.bincount(values, minlength=groups)[group] >= FEWEST)
 
 
-def ranked(values: np.ndarray, keys: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+def rank_equals(values: np.ndarray, keys: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
     """Places by value and key, and a number for the value and the place among equals (int64).
 
     Args:
