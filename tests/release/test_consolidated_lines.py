@@ -13,6 +13,7 @@ from sfumato.expectations.composition.refusals import Refused
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.kinds import LIVE, MOVED, VACANT
 from sfumato.tasks.private.people.members import count_strays, members_of
+from sfumato.tasks.private.people.seen import MapOfLine, SeenPeople
 from tests.composition.lines import LETTERS
 from tests.composition.oracle import posterior
 from tests.composition.vectors import entropy
@@ -246,6 +247,16 @@ def test_whoever_moved_may_move_again_and_leave_and_come_back():
     assert all(isinstance(one, Passed) for one in line.verdicts)
 
 
+def test_whoever_moved_is_one_person_in_every_version():
+    line = moved_twice()
+    versions = SeenPeople([MapOfLine(0, one) for one in line.maps]).shown("s")
+    assert all(len(np.unique(one.person)) == len(one.person) for one in versions)
+    groups = [dict(zip(one.person.tolist(), one.group.tolist(), strict=True)) for one in versions]
+    moved = [p for p in groups[0] if [of.get(p) for of in groups] == [2, 0, 3]]
+    assert len(moved) == 1
+    assert all(one.live[one.person == moved[0]].all() for one in versions)
+
+
 def test_newcomers_move_too_and_are_nobody_who_was_moved():
     """X has the slot of somebody of a group that is closed, and ends in another."""
     found = Counter()
@@ -296,7 +307,7 @@ def test_nobody_moves_out_of_or_into_a_group_of_which_somebody_was_forgotten():
 
 def test_nobody_moves_between_groups_of_other_values_or_of_values_that_repeat():
     for people in ("123124", "112112"):
-        here = "AF" if people == "123124" else "AE"
+        here = "AE" if people == "123124" else "AF"
         assert in_threes(here, people=people).evolved[-1].counts["moved"] == 0
 
 
@@ -307,13 +318,14 @@ def test_nobody_moves_to_another_stratum():
     def published(places, then=None):
         line = Growing(in_their_order, CLOSING, shape=shape)
         line.publish(everybody, places)
-        line.publish({"A": "1", "F": "3"}, then or places)
+        line.publish({"A": "1", "B": "2", "F": "3"}, then or places)
         return line.evolved[-1].counts["moved"]
 
     alike = dict.fromkeys(everybody, "west")
     assert published(alike) == 1
     assert published({**alike, "D": "east", "E": "east", "F": "east"}) == 0
     assert published(alike, {**alike, "F": "east"}) == 0
+    assert published(alike, {**alike, "B": "east", "F": "east"}) == 0
 
 
 def test_groups_of_too_few_are_closed_instead_of_shown_no_more_with_their_people():

@@ -79,11 +79,11 @@ class Consolidation:
         going, here = closed[group], places.row >= 0
         old, free = np.flatnonzero(going & here), np.flatnonzero(~going & ~here)
         labels, _ = dense(places.labels)
-        fresh = self.randomness(len(free))
+        leaving, given = (self.randomness(len(of)) for of in (old, free))
         if self.vacancies == "paired":
-            fresh = _fullest_last(group[free], groups)
-        people, of_people = rank_equals(labels[old], self.randomness(len(old)), len(group))
-        slots, of_slots = rank_equals(labels[free], fresh, len(group))
+            leaving, given = groups[group[old]], _emptiest_first(group[free], groups)
+        people, of_people = rank_equals(labels[old], leaving, len(group))
+        slots, of_slots = rank_equals(labels[free], given, len(group))
         _, one, other = np.intersect1d(of_people, of_slots, True, True)
         return Taken(places.row[old[people[one]]], places.slot[free[slots[other]]])
 
@@ -99,12 +99,12 @@ class Consolidation:
             alone = np.unique(source[arrivals[slots.group[given.slots]] < FEWEST])
             if not len(alone):
                 break
-            back = alone[np.argsort(order[alone])][:batch]
+            back = alone[np.argsort(order[alone])][-batch:]
             given, batch = given.keep(~np.isin(source, back)), 2 * batch
         return given if len(given) else no_slot_taken()
 
 
-def _fullest_last(group: np.ndarray, order: np.ndarray) -> np.ndarray:
+def _emptiest_first(group: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Keys (int64) by which slots of a group go together, and groups of many vacant slots first.
 
     Args:

@@ -16,7 +16,7 @@ _WORDS = {
     "route": "route by which versions together keep the promises",
     "worst_posterior": "likeliest value of anybody",
 }
-_PRIVATE = ("groups_retired", "route", "worst_posterior")
+_PRIVATE = ("moved", "groups_retired", "route", "worst_posterior")
 
 
 def composition_rows(
