@@ -340,7 +340,7 @@ def strays(line, movable=("s",)):
     shown = now.published >= 0
     previous = np.full(int(now.published.max()) + 1, -1)
     of_before = dict(zip(before.group.tolist(), before.published.tolist(), strict=True))
-    previous[now.published[shown]] = [of_before[g] for g in now.group[shown].tolist()]
+    previous[now.published[shown]] = [of_before.get(g, -1) for g in now.group[shown].tolist()]
     return count_strays(before, now, members, previous, movable)
 
 
