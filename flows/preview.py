@@ -1,7 +1,8 @@
 """What a spec would give, before anything is published: a hierarchy's labels, the next version.
 
 A version is rehearsed in a private directory that goes when it ends. Everything is made as for a
-release; nothing is judged against other lines, and the line does not remember it.
+release; what it would tell together with other lines is not judged, and the line does not remember
+it.
 """
 
 from os import environ
@@ -18,10 +19,13 @@ from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.hierarchies import hierarchies
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.scratch import run_directory
+from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
+from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.stages.anonymize import declaration, write_candidate
-from sfumato.tasks.stages.deidentify import write_deidentified
+from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.stage import read_note
 
@@ -65,12 +69,13 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
 
     Returns:
         `rows` as a release declares them, and of a composed line which groups would go on, come
-        and be retired.
+        and be retired; `stands`, a version's number, where this source and spec have one.
 
     Raises:
         SpecError: where the spec is wrong.
         InputError: where the source cannot be read.
-        PromiseError: where a promise cannot be kept, or groups cannot go on.
+        PromiseError: where a promise cannot be kept, groups cannot go on, or what the line or
+            others published forbids it.
     """
     plan = plan_run(path, overrides)
     spec, line = plan.spec, plan.line.private
@@ -78,6 +83,11 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
         whole = write_source(spec.source, spec.columns, plan.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
         kept = write_deidentified(ingested, plan.terms, plan.unit, line, run, spec.remember)
+        known = identity(kept)
+        stands = standing_version(plan.line, known, rule_of(plan.terms.versions))
+        if stands is not None:
+            return {"stands": stands}
+        require_other_rows(plan.line, known)
         candidate = write_candidate(
             kept, plan.terms, run, operating_system, plan.continuing, plan.line
         )

@@ -42,7 +42,7 @@ from sfumato.tasks.publication.combined.meeting import description_of
 from sfumato.tasks.publication.line import Candidate, Line, hold
 from sfumato.tasks.publication.ownership import replace_record, with_change
 from sfumato.tasks.publication.seal import require_sealed
-from sfumato.tasks.publication.standing import directories, standing_version
+from sfumato.tasks.publication.standing import directories, name_people, standing_version
 from sfumato.tasks.publication.versions import read_record
 
 _STAGING = ".staging-"
@@ -76,6 +76,7 @@ def existing_version(line: Line, identity: Identity, versions: str) -> Path | No
         recover(line)
         number = standing_version(line, identity, versions)
         if number is not None:
+            name_people(line, number)
             return line.public / number
         require_other_rows(line, identity)
     _signer(line)
@@ -109,6 +110,7 @@ def publish(
         recover(line)
         number = standing_version(line, identity, candidate.versions)
         if number is not None:
+            name_people(line, number)
             return Published(line.public / number, existed=True)
         number, notices = _next(line), require_other_rows(line, identity)
         try:

@@ -30,9 +30,7 @@ def standing_version(line: Line, identity: Identity, versions: str) -> str | Non
     require_ours(line, state, record, directories(line))
     for number, known in sorted(state.versions.items()):
         if (known.rows, known.spec) == (identity.rows, identity.spec):
-            found = _still_there(line, number, record)
-            _name_people(line, found)
-            return found
+            return _still_there(line, number, record)
     require_known_columns(line)
     if state.versions:
         require_same_file(line, read_line(line.work, line.name))
@@ -59,7 +57,7 @@ def _still_there(line: Line, number: str, record: Record) -> str:
     return number
 
 
-def _name_people(line: Line, number: str) -> None:
+def name_people(line: Line, number: str) -> None:
     """Keep what a spec says now of the people and the columns of a version that stands."""
     known = read_line(line.work, line.name)
     if known is None:
@@ -98,4 +96,4 @@ def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
 
 def directories(line: Line) -> list[str]:
     """The versions that are in the public directory, recorded or not."""
-    return [path.name for path in line.public.iterdir() if path.name.isdigit()]
+    return [path.name for path in line.public.glob("*") if path.name.isdigit()]

@@ -404,6 +404,17 @@ def test_a_rehearsal_tells_what_would_be_retired_and_leaves_nothing(line, work):
     assert [path.name for path in line.versions[0].parent.glob("0*")] == ["0001"]
 
 
+def test_a_rehearsal_tells_what_stands_and_what_the_line_forbids(line, work):
+    line.publish()
+    assert rehearse(line.write(), Overrides()) == {"stands": "0001"}
+    line.move()
+    with pytest.raises(PromiseError, match="versions: disjoint is broken: 66 units"):
+        rehearse(line.write(versions="disjoint"), Overrides())
+    (private(work) / "state.json").unlink()
+    with pytest.raises(PromiseError):
+        rehearse(line.write(), Overrides())
+
+
 def test_the_slots_of_a_line_are_those_of_its_last_version(line, work):
     line.publish()
     line.move()
