@@ -160,5 +160,6 @@ def _json(value: Any) -> Json | dict[str, Json]:
     return str(value) if isinstance(value, Decimal) else nearest(value)
 
 
-def _order(key: Key) -> list[tuple[bool, Any]]:
-    return [(value is None, value) for value in key]
+def _order(key: Key) -> list[tuple[int, Any]]:
+    """Ascending, then what is no number, then nulls."""
+    return [(2, 0) if v is None else (1, 0) if v != v else (0, v) for v in key]
