@@ -38,9 +38,7 @@ def main(lines: int = 1000) -> None:
             shares = _first_shares(written)
             people += len(shares)
             if by_likelihood and posterior(written) != shares:
-                raise AssertionError(
-                    f"{name}: not as likely as in the group: {written}"
-                )
+                raise AssertionError(f"{name}: not as likely as in the group: {written}")
         taken = time.process_time() - begin
         print(f"{name}: {lines} lines, {people} people, routes {dict(routes)}, {taken:.0f} s")
 
