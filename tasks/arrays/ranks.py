@@ -25,3 +25,17 @@ def places_in(order: np.ndarray) -> np.ndarray:
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
     return places
+
+
+def rank_equals(values: np.ndarray, keys: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places by value and key, and a number for the value and the place among equals (int64).
+
+    Args:
+        values: a number of each place's value (int64).
+        keys: by which equals are ordered.
+        bound: above the number of equals.
+    """
+    order = np.lexsort((keys, values))
+    ordered = values[order]
+    rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    return order, ordered * bound + rank

@@ -8,6 +8,8 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.plan import plan_run
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.state import read_state, write_state
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
 from tests.release.evolving import DIVERSE, Evolving, spec
 
@@ -62,7 +64,7 @@ def test_a_line_may_join_groups_of_another(tmp_path):
     six_by_six(first)
     pairs = {n: p | {"age": p["age"] // 2} for n, p in first.people.items()}
     second = line(tmp_path, name="second", people=pairs)
-    six_by_six(second)
+    assert check(six_by_six(second)).verdicts
 
 
 def test_covers_of_the_same_people_are_not_drawn_twice(tmp_path):
@@ -110,6 +112,12 @@ def test_a_line_whose_state_is_gone_is_not_forgotten(tmp_path):
     second = line(tmp_path, name="second")
     with pytest.raises(PromiseError, match=r"line first .* its state is gone"):
         second.publish(people="town")
+
+
+def test_what_a_killed_run_told_of_its_line_is_no_line(tmp_path):
+    told = private_directory(tmp_path / "work" / "people" / "lines")
+    (told / ".first.4194304.tmp").write_bytes(b"half of what a li")
+    assert check(line(tmp_path).publish()).verdicts
 
 
 @pytest.mark.parametrize("type_", ["float", "decimal"])

@@ -76,9 +76,14 @@ def test_versions_pass_their_checks_and_tell_no_more_of_anybody(tmp_path, work, 
 
 
 def test_under_labels_nobody_changes_places(tmp_path, work):
+    """And the boxes go on: whoever has no place of their own among newcomers is not shown."""
     line = changed(tmp_path, "generalized")
-    for directory in line.versions:
-        check(directory)
+    assert all(check(directory).verdicts for directory in line.versions)
+    told = json.loads((work / NAME / "reports" / "0003" / "composition.json").read_bytes())
+    (of,) = told["exposure"]["columns"]
+    for attack in ("intersection", "newcomers", "leavers"):
+        assert (of[attack]["one"], of[attack]["few"]) == (0, 0)
+    assert told["withheld"] > 0
 
 
 def test_somebody_in_two_slots_is_two_people_to_attacks_in_a_map_of_a_later_format(tmp_path, work):

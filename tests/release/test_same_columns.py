@@ -6,6 +6,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.spec import read_spec
+from sfumato.tasks.publication.check import check
 from tests.release.evolving import DIVERSE, Evolving, spec
 
 WORK = {"role": "sensitive", "same-as": "job"}
@@ -49,7 +50,7 @@ def test_a_second_grouping_under_another_name_is_refused(first):
 
 
 def test_by_its_own_name_it_is_another_column(first):
-    publish(renamed(first, **{"same-as": "work"}))
+    assert check(publish(renamed(first, **{"same-as": "work"}))).verdicts
 
 
 def test_not_even_in_the_same_groups_is_it_shown_under_two_names(first):

@@ -17,15 +17,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense
+from sfumato.tasks.arrays.ranks import rank_equals
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.partitions.continued.line import LineSoFar, Shape
 from sfumato.tasks.partitions.continued.parameters import Vacancies
-from sfumato.tasks.partitions.continued.refill import FEWEST, Taken, no_slot_taken, rank_equals
+from sfumato.tasks.partitions.continued.refill import FEWEST, Taken, no_slot_taken
 from sfumato.tasks.partitions.continued.survivors import Met
 from sfumato.tasks.private.people.kinds import WITNESS
 
-_CLOSED = -1
+_AS_IT_IS = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +155,7 @@ class _OpenSlots:
         slot, value = slot[kept], value[kept]
         sets, _ = _sets(slots.group[slot], value, len(open_))
         pairs = np.where(open_, sets * (int(stratum.max(initial=0)) + 1) + stratum, -1)
-        alike = np.full(len(open_), _CLOSED, dtype=np.int64)
+        alike = np.full(len(open_), _AS_IT_IS, dtype=np.int64)
         alike[open_] = dense(pairs[open_])[0]
         labels = alike[slots.group[slot]] * (int(value.max()) + 1) + value
         return cls(slot, slots.group[slot], row[slot], value, labels, alike)

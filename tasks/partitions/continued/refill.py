@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense
+from sfumato.tasks.arrays.ranks import rank_equals
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.partitions.continued.cohort import Cohort
@@ -179,17 +180,3 @@ class Refill:
         value, _ = self._columns(self.shape.compared, self.line.rows + slots)
         values = np.unique(np.stack([group, value]), axis=1)[0]
         return np.asarray(np.bincount(values, minlength=groups)[group] >= FEWEST)
-
-
-def rank_equals(values: np.ndarray, keys: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places by value and key, and a number for the value and the place among equals (int64).
-
-    Args:
-        values: a number of each place's value (int64).
-        keys: by which equals are ordered (uint64).
-        bound: above the number of equals.
-    """
-    order = np.lexsort((keys, values))
-    ordered = values[order]
-    rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-    return order, ordered * bound + rank

@@ -122,7 +122,7 @@ def other_lines(work: Path, name: str) -> list[Path]:
     """
     states = (path.parent for path in work.glob(f"*/{STATE}"))
     found = sorted(line for line in states if line.name != name and state_of(line).versions)
-    told = {path.name for path in (people_directory(work) / _LINES).glob("*")}
+    told = {path.name for path in (people_directory(work) / _LINES).glob("[!.]*")}
     if gone := sorted(told - {name, *(line.name for line in found)}):
         raise PromiseError(
             f"line {gone[0]} of this work directory has published, and its state is gone: nobody "

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.counting import dense
+from sfumato.tasks.arrays.ranks import rank_equals
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.people.groups import are_equal_sets
 from sfumato.tasks.private.people.kinds import LEFT, MOVED, WITNESS
@@ -228,10 +229,9 @@ def _handed_over(
 
 def _ranked(value: np.ndarray, bound: int) -> np.ndarray:
     """A number for each value and its place among equal ones (int64)."""
-    order = np.argsort(value, kind="stable")
-    ordered = value[order]
+    order, numbers = rank_equals(value, np.arange(len(value)), bound)
     ranked = np.empty(len(value), dtype=np.int64)
-    ranked[order] = ordered * bound + np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    ranked[order] = numbers
     return ranked
 
 

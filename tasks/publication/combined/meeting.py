@@ -161,13 +161,16 @@ def require_compatible(
     for one in met:
         if not one.names(line.people) or one.known is None:
             continue
-        if fault := _crossing(ours, one.known) or second_grouping(
-            now, declared, ours, one.known, maps_of(one.line), is_joined(line, one)
-        ):
+        joined, other = is_joined(line, one), one.line.name
+        maps = maps_of(one.line)
+        fault, mended = _crossing(ours, one.known), ""
+        if fault is None:
+            fault = second_grouping(now, declared, ours, one.known, maps, joined)
+            mended = "" if joined else f"groups: {other} shows its groups in another form; "
+        if fault is not None:
             raise PromiseError(
-                f"lines {declared.name} and {one.line.name} are about {one.people} people in "
-                f"common: {fault} (groups: {one.line.name} shows what that line shows in another "
-                "form; across-lines: accepted-risk publishes it all the same)"
+                f"lines {declared.name} and {other} are about {one.people} people in common: "
+                f"{fault} ({mended}across-lines: accepted-risk publishes it all the same)"
             )
 
 
