@@ -1,0 +1,312 @@
+"""Whole releases, from a CSV file to published files that passed their check, by partition.
+
+Each release is made by the stages of the flow, each in a process of its own, without Prefect. What
+the same spec costs on 500 rows is taken off, and the rest told as a multiple of the floor: reading,
+sorting and writing the same columns in the same formats, in the same run. Nothing is asserted.
+"""
+
+import argparse
+import csv
+import json
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass, field
+from io import StringIO
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import yaml
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.flows.plan import Plan, plan_run
+from tests.benchmarks import stages
+from tests.benchmarks.stages import peak_megabytes
+
+SMALL = 500
+STAGES = (
+    stages.ingest,
+    stages.deidentify,
+    stages.verify,
+    stages.anonymize,
+    stages.validate,
+    stages.publish,
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A partition with a form it goes with, and the promises that are kept."""
+
+    sensitive: str
+    promises: Sequence[Mapping[str, Any]]
+    partition: Mapping[str, Any]
+    form: Mapping[str, Any]
+    strata: Sequence[Any] = ()
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+HIERARCHIES = {
+    "age": {"hierarchy": {"intervals": [5, 10, 20]}},
+    "zip": {"hierarchy": {"intervals": [10, 100, 1000]}},
+}
+DISTINCT = [{"model": "l-diversity", "variant": "distinct", "l": 4}]
+RECIPES = {
+    "ke, 8 groups": Recipe(
+        "loss",
+        [{"model": "ke-anonymity", "k": 5, "e": 20_000}],
+        {"method": "ke", "objective": "sum"},
+        {"method": "permuted"},
+    ),
+    "ke, fine": Recipe(
+        "loss",
+        [{"model": "ke-anonymity", "k": 5, "e": 2}],
+        {"method": "ke", "objective": "sum"},
+        {"method": "permuted"},
+    ),
+    "anatomy": Recipe("job", DISTINCT, {"method": "anatomy"}, {"method": "split"}),
+    "mondrian": Recipe(
+        "job",
+        [{"model": "k-anonymity", "k": 5}, *DISTINCT],
+        {"method": "mondrian", "mode": "strict"},
+        {"method": "generalized"},
+    ),
+    "full-domain": Recipe(
+        "job",
+        [{"model": "k-anonymity", "k": 5}, *DISTINCT],
+        {"method": "full-domain", "metric": "ncp", "suppression": 0.01},
+        {"method": "generalized"},
+        columns=HIERARCHIES,
+    ),
+    "forest": Recipe(
+        "job",
+        [{"model": "k-anonymity", "k": 5}],
+        {"method": "forest"},
+        {"method": "suppressed"},
+        columns={"job": {"unprotected": "a benchmark of k-anonymity alone"}},
+    ),
+    "cover": Recipe(
+        "job",
+        [{"model": "alpha-beta", "alpha": 0.2, "beta": 0.4, "presence": "combined"}],
+        {"method": "disjoint-cover"},
+        {"method": "ambiguous"},
+    ),
+    "stratum": Recipe(
+        "loss",
+        [
+            {"model": "p-privacy", "target": "source", "per": "stratum"},
+            {"model": "t-closeness", "t": 0.3, "distance": "ordered"},
+        ],
+        {"method": "stratum"},
+        {"method": "redistributed", "tree": "balanced", "denominator": 16},
+        strata=[{"column": "age", "bands": [30, 40, 50]}],
+    ),
+}
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Print a table in Markdown, a row for each recipe and size, and write it as CSV."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="*", default=[10**4, 10**5, 10**6])
+    parser.add_argument("--recipes", nargs="*", default=list(RECIPES), choices=list(RECIPES))
+    parser.add_argument("--csv", type=Path, default=None)
+    chosen = parser.parse_args(arguments)
+    rows = list(_rows(chosen.recipes, sorted(chosen.rows)))
+    if chosen.csv is not None:
+        with chosen.csv.open("w", newline="", encoding="utf-8") as out:
+            writer = csv.DictWriter(out, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def _rows(recipes: Sequence[str], sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """The figures of every recipe and size, each printed as soon as it is known."""
+    names = ["recipe", "rows", "groups", *(stage.__name__ for stage in STAGES)]
+    names += ["cpu", "floor", "ratio", "exponent", "wall", "megabytes"]
+    print("| " + " | ".join(names) + " |")
+    print("|" + "---|" * len(names))
+    with tempfile.TemporaryDirectory() as folder:
+        known: dict[tuple[str, int], dict[str, Any]] = {}
+        for size in (SMALL, *sizes):
+            source = Path(folder) / f"{size}.csv"
+            write_people(source, size)
+            floor = _cpu_apart(lambda source=source: _floor(source))[0]
+            for recipe in recipes:
+                place = Path(folder) / f"{recipe}-{size}"
+                place.mkdir()
+                if size == SMALL:  # all that is imported or compiled is, from here on
+                    _release(RECIPES[recipe], source, place, apart=False)
+                    place = place / "again"
+                    place.mkdir()
+                taken = _release(RECIPES[recipe], source, place, apart=True)
+                base = known[recipe, SMALL]["by"] if size != SMALL else {}
+                known[recipe, size] = taken
+                if size == SMALL:
+                    continue
+                by = {name: max(0.0, taken["by"][name] - base[name]) for name in base}
+                cpu = sum(by.values())
+                before = [n for n in sizes if n < size]
+                figures = {
+                    "recipe": recipe,
+                    "rows": size,
+                    "groups": taken["groups"],
+                    **{name: round(seconds, 2) for name, seconds in by.items()},
+                    "cpu": round(cpu, 2),
+                    "floor": round(floor, 2),
+                    "ratio": round(cpu / floor, 1),
+                    "exponent": _exponent(known, recipe, before, size, cpu),
+                    "wall": round(taken["wall"], 1),
+                    "megabytes": round(taken["peak"]),
+                }
+                taken["cpu"] = cpu
+                print("| " + " | ".join(str(one) for one in figures.values()) + " |", flush=True)
+                yield figures
+
+
+def _exponent(
+    known: Mapping[tuple[str, int], Mapping[str, Any]],
+    recipe: str,
+    before: Sequence[int],
+    size: int,
+    cpu: float,
+) -> float | str:
+    """The power of the rows that the seconds grew by since the size before."""
+    if not before or (recipe, before[-1]) not in known or not known[recipe, before[-1]]["cpu"]:
+        return ""
+    return round(log(cpu / known[recipe, before[-1]]["cpu"]) / log(size / before[-1]), 2)
+
+
+def _release(recipe: Recipe, source: Path, place: Path, *, apart: bool) -> dict[str, Any]:
+    """CPU seconds of each stage of one release, the highest peak of memory, and the groups."""
+    spec = place / "spec.yaml"
+    spec.write_text(yaml.safe_dump(document_of(recipe, source, place)), encoding="utf-8")
+    os.environ["SFUMATO_WORK"] = str(place / "work")
+    run = place / "run"
+    run.mkdir(mode=0o700)
+    start, by, peaks = time.perf_counter(), {}, [0.0]
+    for stage in STAGES:
+        if apart:
+            by[stage.__name__], peak = _cpu_apart(lambda s=stage: s(_plan(spec), run))
+            peaks.append(peak)
+        else:
+            with redirect_stdout(StringIO()):
+                stage(_plan(spec), run)
+    wall = time.perf_counter() - start
+    manifest = place / "releases" / "whole" / "0001" / "datapackage.json"
+    observed = json.loads(manifest.read_text(encoding="utf-8"))["sfumato"]["observed"]
+    groups = max(one["groups"] for one in observed)
+    return {"by": by, "wall": wall, "peak": max(peaks), "groups": groups, "cpu": 0.0}
+
+
+def _plan(spec: Path) -> Plan:
+    return plan_run(spec, None)
+
+
+def document_of(recipe: Recipe, source: Path, place: Path) -> dict[str, Any]:
+    """The spec of a recipe on a source."""
+    columns = {name: dict(what) for name, what in COLUMNS.items()}
+    for name, more in recipe.columns.items():
+        columns[name] |= more
+    columns["loss"]["role"] = "drop"
+    columns[recipe.sensitive]["role"] = "sensitive"
+    return {
+        "version": 1,
+        "name": "whole",
+        "title": "People about nobody",
+        "source": {"uri": str(source), "format": "csv"},
+        "nulls": "drop-row",
+        "columns": columns,
+        "promises": [dict(promise) for promise in recipe.promises],
+        "partition": dict(recipe.partition),
+        "form": dict(recipe.form),
+        "publish": {"uri": str(place / "releases"), "formats": ["parquet", "csv"]},
+        "people": "nobody",
+        "strata": list(recipe.strata),
+        "versions": "disjoint",
+        "approval": "none",
+    }
+
+
+COLUMNS: Mapping[str, Mapping[str, Any]] = {
+    "person": {"role": "identifier", "type": "integer", "unit": True},
+    "age": {"role": "quasi-identifier", "type": "integer"},
+    "sex": {"role": "quasi-identifier"},
+    "town": {"role": "quasi-identifier"},
+    "zip": {"role": "quasi-identifier", "type": "integer"},
+    "school": {"role": "quasi-identifier"},
+    "married": {"role": "quasi-identifier"},
+    "job": {"role": "quasi-identifier"},
+    "loss": {"role": "quasi-identifier", "type": "integer"},
+}
+
+
+def write_people(path: Path, rows: int) -> None:
+    """People about nobody: eight columns, of 2 to 100,000 different values."""
+    rng = np.random.default_rng(rows)
+    texts = {"sex": ("f", 2), "town": ("town", 200), "school": ("level", 14), "married": ("m", 5)}
+    drawn = {
+        name: pa.array([f"{prefix} {n}" for n in range(count)]).take(
+            pa.array(np.minimum(rng.geometric(2 / count, rows), count) - 1)
+        )
+        for name, (prefix, count) in texts.items()
+    }
+    jobs = pa.array([f"job {n}" for n in range(50)])
+    table = pa.table(
+        {
+            "person": rng.permutation(rows),
+            "age": rng.integers(17, 90, rows),
+            "sex": drawn["sex"],
+            "town": drawn["town"],
+            "zip": rng.integers(1000, 10_000, rows),
+            "school": drawn["school"],
+            "married": drawn["married"],
+            "job": jobs.take(pa.array(np.minimum(rng.geometric(0.1, rows), 50) - 1)),
+            "loss": np.minimum(rng.exponential(15_000, rows).astype(np.int64), 100_000),
+        }
+    )
+    pyarrow.csv.write_csv(table, path)
+
+
+def _floor(source: Path) -> None:
+    """Read, sort by all columns as one packed key, write: what no release can do without."""
+    table = pyarrow.csv.read_csv(source)
+    keys = np.zeros(table.num_rows, dtype=np.int64)
+    for name in ("age", "zip", "loss"):
+        keys = keys * 100_000 + table[name].to_numpy()
+    ordered = table.take(pa.array(np.argsort(keys, kind="stable")))
+    pq.write_table(ordered, source.with_suffix(".parquet"))
+    pyarrow.csv.write_csv(ordered, source.with_suffix(".sorted.csv"))
+
+
+def _cpu_apart(work: Callable[[], object]) -> tuple[float, float]:
+    """CPU seconds of some work in a forked process, and its peak of memory in megabytes."""
+    receive, send = multiprocessing.Pipe(duplex=False)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        with suppress(SfumatoError):
+            start = time.process_time()
+            with redirect_stdout(StringIO()):
+                work()
+            send.send((time.process_time() - start, peak_megabytes()))
+            code = 0
+        os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if status != 0:
+        raise SystemExit("a release of the benchmark failed")
+    seconds, peak = receive.recv()
+    return float(seconds), float(peak)
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])
