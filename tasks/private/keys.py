@@ -6,8 +6,11 @@ itself cannot: hashes are one-way, so a new one needs every version's source (`s
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.private.durable import locked, write_atomically
@@ -15,8 +18,12 @@ from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.wrapping import passphrase_in, unwrap, wrap
 from sfumato.tasks.schema.nesting import parse_json
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.hmac import HMAC
+
 PASSPHRASE = "SFUMATO_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 KEY = "key"
+HASH_BYTES = 32
 _BYTES = 32
 
 
@@ -40,6 +47,16 @@ def line_key(line: Path, environ: Mapping[str, str] = os.environ) -> bytes:
         return unwrap_key(path, passphrase_in(environ, PASSPHRASE))
 
 
+def keyed_hashes(texts: Iterable[bytes], secret: bytes) -> np.ndarray:
+    """HMAC-SHA256 of each text under a secret (uint8, texts x 32)."""
+    # It takes time to import, and most commands hash nobody.
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.hmac import HMAC
+
+    begin = HMAC(secret, SHA256()).copy
+    return np.frombuffer(b"".join(_digests(texts, begin)), np.uint8).reshape(-1, HASH_BYTES)
+
+
 def new_secret() -> bytes:
     """A secret from the operating system."""
     return os.urandom(_BYTES)
@@ -48,6 +65,13 @@ def new_secret() -> bytes:
 def key_file(secret: bytes, passphrase: str | None) -> bytes:
     """The content of the file of a line's secret, wrapped where there is a passphrase."""
     return json.dumps(wrap(secret, passphrase)).encode() if passphrase else secret
+
+
+def _digests(texts: Iterable[bytes], begin: Callable[[], "HMAC"]) -> Iterator[bytes]:
+    for text in texts:
+        hashing = begin()
+        hashing.update(text)
+        yield hashing.finalize()
 
 
 def rewrap(line: Path, old: str | None, new: str | None) -> None:

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.exact import INT64_MAX
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.keys import HASH_BYTES, keyed_hashes
 from sfumato.tasks.private.workdir import private_directory
-
-HASH_BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +77,13 @@ def _sorted_rows(microdata: Microdata) -> bytes:
 
 def unit_hash(unit: str, secret: bytes) -> bytes:
     """The keyed hash of a unit, given as text (32 bytes)."""
-    return hmac.digest(secret, unit.encode(), "sha256")
+    return keyed_hashes([unit.encode()], secret).tobytes()
 
 
 def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
     """The keyed hash of each distinct unit, sorted (S32, one per unit)."""
-    hashes = b"".join(unit_hash(str(value), secret) for value in unit.values.to_pylist())
-    return np.sort(np.frombuffer(hashes, dtype=f"V{HASH_BYTES}").view(f"S{HASH_BYTES}"))
+    hashes = keyed_hashes((str(value).encode() for value in unit.values.to_pylist()), secret)
+    return np.sort(hashes.view(f"S{HASH_BYTES}").ravel())
 
 
 def write_units(line: Path, version: str, units: np.ndarray) -> None:
@@ -99,7 +99,7 @@ def read_units(line: Path, versions: Sequence[str]) -> np.ndarray:
 
 def canonical_row_order(microdata: Microdata) -> np.ndarray:
     """Positions of the rows (int64) in an order that depends on their values alone."""
-    return np.lexsort([column.codes for column in microdata.columns][::-1])
+    return stable_order(key(microdata.columns, microdata.rows)[0])
 
 
 def write_suppressed_rows(line: Path, version: str, suppressed: np.ndarray | None) -> None:

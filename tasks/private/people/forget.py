@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.private.line import HASH_BYTES
+from sfumato.tasks.private.keys import HASH_BYTES
 from sfumato.tasks.private.people.keys import NAME
 from sfumato.tasks.private.people.names import ERASED, MAP
 from sfumato.tasks.private.state import STATE, parse_state

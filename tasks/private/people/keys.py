@@ -5,7 +5,6 @@ be held against each other; outside of it the name means nothing. Hashes are one
 line's own would keep lines apart for ever.
 """
 
-import hmac
 import os
 from collections.abc import Mapping
 from decimal import Decimal
@@ -17,7 +16,7 @@ import numpy as np
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
-from sfumato.tasks.private.keys import KEY, key_file, new_secret, unwrap_key
+from sfumato.tasks.private.keys import KEY, key_file, keyed_hashes, new_secret, unwrap_key
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import passphrase_in
 
@@ -76,7 +75,7 @@ def restore_people_key(place: Path, work: Path, saved: bytes) -> None:
 
 def name_of(unit: str, secret: bytes) -> bytes:
     """The name of a unit, given as text."""
-    return hmac.digest(secret, unit.encode(), "sha256")[:NAME_BYTES]
+    return keyed_hashes([unit.encode()], secret).tobytes()[:NAME_BYTES]
 
 
 def text_of(value: Any) -> str:
@@ -87,5 +86,6 @@ def text_of(value: Any) -> str:
 
 def names_of(unit: Column, secret: bytes) -> np.ndarray:
     """The name of each row's unit (S16, one per row)."""
-    names = b"".join(name_of(text_of(value), secret) for value in unit.values.to_pylist())
-    return np.asarray(np.frombuffer(names, dtype=NAME)[unit.codes])
+    hashes = keyed_hashes((text_of(value).encode() for value in unit.values.to_pylist()), secret)
+    names = np.ascontiguousarray(hashes[:, :NAME_BYTES]).view(NAME).ravel()
+    return np.asarray(names[unit.codes])
