@@ -15,7 +15,7 @@ import pyarrow as pa
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict, exact, plain
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 
 GROUPS = "groups"  # stands in the report where a table's name does: promises are judged on groups
 _COUNTS = ("groups", "failing")  # beside the observed parameters of a promise
@@ -111,7 +111,8 @@ def observation(verdict: Verdict) -> dict[str, int | str | None]:
 
 def judge_rule(name: str, rule: Rule, table: pa.Table) -> Finding:
     """Judge the table of that name by a rule."""
-    return Finding(name, rule.type, rule.parameters(), rule.holds(table), rule.observed(table))
+    holds, observed = rule.judge(table)
+    return Finding(name, rule.type, rule.parameters(), holds, observed)
 
 
 def examine(

@@ -4,7 +4,7 @@ Nulls are not judged here: each column has a policy for them. Columns may be dic
 a rule is evaluated on the distinct values.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,12 +16,13 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import exact, is_ordered
-from sfumato.expectations.rules.structure import ColumnTypes, NotEmpty, OrderedColumns, Rule
+from sfumato.expectations.rules.rule import CountingRule, Rule
+from sfumato.expectations.rules.structure import ColumnTypes, NotEmpty, OrderedColumns
 from sfumato.expectations.texts import as_number
 
 
 @dataclass(frozen=True)
-class ValueRule(ABC):
+class ValueRule(CountingRule):
     """A rule about the values of one column, judged on the distinct values."""
 
     type: ClassVar[str]
@@ -42,10 +43,6 @@ class ValueRule(ABC):
             PromiseError: where there is no such column.
         """
         return int(self._offending(table).sum())
-
-    def holds(self, table: pa.Table) -> bool:
-        """True where no row breaks the rule."""
-        return self.observed(table) == 0
 
     def first(self, table: pa.Table) -> int | None:
         """The position of the first row that breaks the rule, from 0; None where there is none."""

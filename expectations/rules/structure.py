@@ -6,28 +6,14 @@ A rule's `type` is the name of the Great Expectations expectation that asserts i
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.rules.identifiers import ForbiddenColumns, NoRowNumber
-
-
-class Rule(Protocol):
-    """Something that must hold of a table; it tells how much is wrong, never which value."""
-
-    type: ClassVar[str]
-
-    def parameters(self) -> dict[str, Any]:
-        """The rule's parameters, ready for JSON."""
-
-    def observed(self, table: pa.Table) -> int | None:
-        """The count that the rule judges, None where there is nothing to count."""
-
-    def holds(self, table: pa.Table) -> bool:
-        """True where the table keeps the rule."""
+from sfumato.expectations.rules.rule import CountingRule, Rule, Ruling
 
 
 @dataclass(frozen=True)
@@ -41,8 +27,9 @@ class OrderedColumns:
         """The names."""
         return {"column_list": list(self.columns)}
 
-    def observed(self, table: pa.Table) -> None:
-        """Nothing: names are either right or wrong."""
+    def judge(self, table: pa.Table) -> Ruling:
+        """Decide; there is nothing to count."""
+        return Ruling(self.holds(table), None)
 
     def holds(self, table: pa.Table) -> bool:
         """True where the table has exactly these names, in this order."""
@@ -50,7 +37,7 @@ class OrderedColumns:
 
 
 @dataclass(frozen=True)
-class RowCount:
+class RowCount(CountingRule):
     """The table has exactly this many rows."""
 
     type: ClassVar[str] = "expect_table_row_count_to_equal"
@@ -64,13 +51,13 @@ class RowCount:
         """The table's rows."""
         return int(table.num_rows)
 
-    def holds(self, table: pa.Table) -> bool:
+    def allows(self, count: int | None) -> bool:
         """True where the number of rows is right."""
-        return self.observed(table) == self.rows
+        return count == self.rows
 
 
 @dataclass(frozen=True)
-class TotalCount:
+class TotalCount(CountingRule):
     """The counts in a column, all positive, add up to exactly this many rows."""
 
     type: ClassVar[str] = "expect_total_count"
@@ -87,13 +74,13 @@ class TotalCount:
             return None
         return int(pc.sum(table[self.column]).as_py() or 0)
 
-    def holds(self, table: pa.Table) -> bool:
+    def allows(self, count: int | None) -> bool:
         """True where the sum is right."""
-        return self.observed(table) == self.rows
+        return count == self.rows
 
 
 @dataclass(frozen=True)
-class NotEmpty:
+class NotEmpty(CountingRule):
     """The table has rows."""
 
     type: ClassVar[str] = "expect_table_row_count_to_be_between"
@@ -106,13 +93,13 @@ class NotEmpty:
         """The table's rows."""
         return int(table.num_rows)
 
-    def holds(self, table: pa.Table) -> bool:
+    def allows(self, count: int | None) -> bool:
         """True where there is at least one row."""
-        return self.observed(table) >= 1
+        return count is not None and count >= 1
 
 
 @dataclass(frozen=True)
-class NotNull:
+class NotNull(CountingRule):
     """A column holds no null."""
 
     type: ClassVar[str] = "expect_column_values_to_not_be_null"
@@ -132,13 +119,9 @@ class NotNull:
             raise PromiseError(f"column {self.column!r} is missing")
         return int(table[self.column].null_count)
 
-    def holds(self, table: pa.Table) -> bool:
-        """True where the column has no null."""
-        return self.observed(table) == 0
-
 
 @dataclass(frozen=True)
-class ColumnTypes:
+class ColumnTypes(CountingRule):
     """Each column has the Arrow type that was declared for it, dictionary-encoded or not."""
 
     type: ClassVar[str] = "expect_column_types"
@@ -153,13 +136,9 @@ class ColumnTypes:
         published = {(field.name, _plain(field.type)) for field in table.schema}
         return len({name for name, _ in published ^ set(self.types)})
 
-    def holds(self, table: pa.Table) -> bool:
-        """True where all columns have the declared types."""
-        return self.observed(table) == 0
-
 
 @dataclass(frozen=True)
-class ReadableLabels:
+class ReadableLabels(CountingRule):
     """Every label in a recoded column means something; `unreadable` counts those that do not."""
 
     type: ClassVar[str] = "expect_readable_labels"
@@ -174,10 +153,6 @@ class ReadableLabels:
         """The number of different labels that mean nothing."""
         return self.unreadable(table)
 
-    def holds(self, table: pa.Table) -> bool:
-        """True where every label means something."""
-        return self.observed(table) == 0
-
 
 @dataclass(frozen=True)
 class CanonicalOrder:
@@ -190,8 +165,9 @@ class CanonicalOrder:
         """None are needed: there is one canonical order."""
         return {}
 
-    def observed(self, table: pa.Table) -> None:
-        """Nothing: an order is either the canonical one or another."""
+    def judge(self, table: pa.Table) -> Ruling:
+        """Decide; there is nothing to count."""
+        return Ruling(self.holds(table), None)
 
     def holds(self, table: pa.Table) -> bool:
         """True where the rows stand in canonical order."""

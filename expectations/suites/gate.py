@@ -17,7 +17,7 @@ import pyarrow as pa
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.groups.frames import to_frame
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.suites.composition import expectation_of_atoms
 from sfumato.expectations.suites.engine import (
     DataContextConfig,

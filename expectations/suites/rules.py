@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import pandas as pd
 import pyarrow as pa
 
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule, Ruling
 from sfumato.expectations.suites.engine import (
     Described,
     PandasExecutionEngine,
@@ -58,12 +58,12 @@ class RulesOfTable(TableMetricProvider):
     @metric_value(engine=PandasExecutionEngine)
     def _pandas(
         cls, execution_engine: Any, metric_domain_kwargs: Any, **_: Any
-    ) -> dict[str, tuple[bool, int | None]]:
+    ) -> dict[str, Ruling]:
         with discreet("rules"):
             df = frame_of(execution_engine, metric_domain_kwargs)
             table = _table_of(df)
             rules: Sequence[Rule] = df.attrs[_RULES]
-            return {expectation_of(r).key: (r.holds(table), r.observed(table)) for r in rules}
+            return {expectation_of(r).key: r.judge(table) for r in rules}
 
 
 class ExpectRule(Described):

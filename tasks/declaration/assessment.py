@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import Number, PrivacyModel, Verdict, plain
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import (
     GROUPS,
     Expectation,

@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.counting import count, dense
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule, TotalCount, rules_of_published
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import TotalCount, rules_of_published
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import is_sorted
 from sfumato.tasks.forms.recoded.recoded import sensitive_column
@@ -129,4 +131,4 @@ def _is_counted(table: pa.Table) -> bool:
     """Decide whether rows are sorted, and a group has every combination of values once."""
     by = [encode(name, "sensitive", table[name]) for name in table.column_names if name != COUNT]
     keys, _ = key(by, table.num_rows)
-    return is_sorted(table) and len(np.unique(keys)) == table.num_rows
+    return is_sorted(table) and len(distinct(keys)) == table.num_rows

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition

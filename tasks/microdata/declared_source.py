@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.source import AcceptedValues, ValueRule, ValuesInRange, source_rules
-from sfumato.expectations.rules.structure import Rule
 from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec

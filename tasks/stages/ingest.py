@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import read, represented_rows

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.tasks.forms.composed.lineage import LINEAGE, SCHEMA, lineage_of
 from sfumato.tasks.forms.composed.lineage import rules as rules_of_lineage
 from sfumato.tasks.forms.composed.vacancies import MARK, Vacancies, mark, rules_of_vacant

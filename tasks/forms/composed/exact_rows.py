@@ -7,10 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import (
-    Rule,
-    TotalCount,
-)
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import TotalCount
 from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of, vacant_of
 from sfumato.tasks.forms.composed.vacancies import MARK, VACANT, Rules, Vacancies
 from sfumato.tasks.forms.counts_table import ST

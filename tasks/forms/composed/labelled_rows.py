@@ -9,11 +9,9 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import (
-    ColumnTypes,
-    OrderedColumns,
-    Rule,
-)
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import ColumnTypes, OrderedColumns
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.forms.composed.lineage import LINEAGE, vacant_of
 from sfumato.tasks.forms.composed.vacancies import MARK, Rules, Vacancies
 from sfumato.tasks.forms.form import Form, Tables
@@ -32,7 +30,7 @@ class LabelledRows(Vacancies):
 
     def group_in(self, tables: Tables) -> tuple[np.ndarray, np.ndarray]:
         """The partition's own numbers: labels have no ids."""
-        number = np.unique(tables[self.rows][MARK].to_numpy() // 4)
+        number = distinct(tables[self.rows][MARK].to_numpy() // 4)
         return number, number
 
     def apart(self, tables: Tables, _sensitive: Sequence[str]) -> Tables:

@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.rules.structure import Rule, TotalCount, rules_of_published
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import TotalCount, rules_of_published
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.schema.names import GROUP_ID
 
 LINEAGE, PREVIOUS, ROWS, VACANT_ROWS = "lineage", "previous_group_id", "rows", "vacant"
@@ -70,7 +72,7 @@ def _is_sound(table: pa.Table) -> bool:
     ids, before = table[GROUP_ID].to_numpy(), table[PREVIOUS].drop_null().to_numpy()
     return (
         np.array_equal(ids, np.arange(len(ids)))
-        and len(np.unique(before)) == len(before)
+        and len(distinct(before)) == len(before)
         and before.min(initial=0) >= 0
         and (pc.min(table[VACANT_ROWS]).as_py() or 0) >= 0
     )

@@ -12,11 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import (
-    NotEmpty,
-    Rule,
-    rules_of_published,
-)
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import NotEmpty, rules_of_published
 from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of, vacant_of
 from sfumato.tasks.forms.form import Form, Tables
 from sfumato.tasks.forms.order import is_sorted_by_group

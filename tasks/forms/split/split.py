@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule, rules_of_published
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import rules_of_published
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.permuted import permuted
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
