@@ -8,6 +8,7 @@ Where versions are composed, the rows of a group look alike and not all are peop
 count as often as its people.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -146,48 +147,68 @@ def _column(shown: _PeopleShown, name: str, declared: Declared) -> _ComparedColu
     read = reader_for(form_of(declared))(name, column)
     people = np.zeros(len(labels), dtype=np.int64)
     np.add.at(people, codes, shown.people)
-    rows = people.tolist()
-    level, height = levels(column, read)
-    reached = [level(label) for label in labels]
-    penalties = _penalties(labels, [read(label) for label in labels], column)
+    rows, admitted = people.tolist(), [read(label) for label in labels]
+    reached, height = levels(column, labels, admitted)
     stars = np.array([label == STAR for label in labels], dtype=bool)
     return _ComparedColumn(
         steps=Fraction(sum(n * at for n, at in zip(rows, reached, strict=True)), height),
-        penalty=sum((n * p for n, p in zip(rows, penalties, strict=True)), Fraction(0)),
+        penalty=_penalty(labels, admitted, rows, column),
         highest=max(reached),
         starred=stars[codes],
     )
 
 
-def _penalties(
-    labels: Sequence[str | None], admitted: Sequence[Admitted], column: DeclaredColumn
-) -> list[Fraction]:
+def _penalty(
+    labels: Sequence[str | None],
+    admitted: Sequence[Admitted],
+    rows: Sequence[int],
+    column: DeclaredColumn,
+) -> Fraction:
+    """The sum of the certainty penalties of the labels' rows, added up by denominators."""
     known = [a for label, a in zip(labels, admitted, strict=True) if label != STAR]
+    span, leaves = _span(known), _leaves(known, column)
+    parts: defaultdict[Fraction | int, Fraction | int] = defaultdict(int)
+    for label, a, times in zip(labels, admitted, rows, strict=True):
+        part, whole = (1, 1) if label == STAR else _share(a, span, leaves)
+        parts[whole] += part * times
+    return sum((Fraction(part) / whole for whole, part in parts.items()), Fraction(0))
+
+
+def _span(known: Sequence[Admitted]) -> Fraction | int:
+    """The length from the least to the greatest value, where some label is an interval."""
     ends = [end for a in known if isinstance(a, Between) for end in (a.low, a.high)]
-    singles = [v for a in known if isinstance(a, ListedValues) for v in a.values]
-    ordered = bool(ends)
-    span = _length(min([*ends, *singles]), max([*ends, *singles])) if ordered else Fraction(0)
-    leaves = column.hierarchy if isinstance(column.hierarchy, tuple) else set(singles)
-    return [
-        Fraction(1) if label == STAR else _penalty(a, span, len(leaves))
-        for label, a in zip(labels, admitted, strict=True)
-    ]
+    if not ends:
+        return 0
+    ends += [v for a in known if isinstance(a, ListedValues) for v in a.values]
+    return _length(min(ends), max(ends))
 
 
-def _penalty(admitted: Admitted, span: Fraction, leaves: int) -> Fraction:
+def _leaves(known: Sequence[Admitted], column: DeclaredColumn) -> int:
+    """The number of values there are: leaves of the hierarchy, else whatever labels list."""
+    if isinstance(column.hierarchy, tuple):
+        return len(column.hierarchy)
+    return len(set().union(*(a.values for a in known if isinstance(a, ListedValues))))
+
+
+def _share(
+    admitted: Admitted, span: Fraction | int, leaves: int
+) -> tuple[Fraction | int, Fraction | int]:
+    """What a label admits, and of how much, in the same unit: their ratio is its penalty."""
     if isinstance(admitted, Between):
-        return _length(admitted.low, admitted.high) / span
+        return _length(admitted.low, admitted.high), span
     if isinstance(admitted, Prefixed):
-        return Fraction(admitted.length - len(admitted.kept), admitted.length)
+        return admitted.length - len(admitted.kept), admitted.length
     if isinstance(admitted, ListedValues):
         number = len(admitted.values) + admitted.null
-        return Fraction(number, max(leaves, number)) if number > 1 else Fraction(0)
-    return Fraction(1)
+        return (number, max(leaves, number)) if number > 1 else (0, 1)
+    return 1, 1
 
 
-def _length(low: Any, high: Any) -> Fraction:
+def _length(low: Any, high: Any) -> Fraction | int:
     """The difference of two ordered values: a number, or days and seconds."""
     difference = high - low
+    if isinstance(difference, int):
+        return difference
     if hasattr(difference, "total_seconds"):
         return Fraction(difference.days * 86_400 + difference.seconds) + Fraction(
             difference.microseconds, 10**6

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.exact import is_ordered
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.recoded.label_readers import reader as reader_of
 from sfumato.tasks.forms.recoded.labels import STAR, interval, value_set
@@ -124,14 +125,18 @@ def _intervals(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa
 
 def _sets(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa.Array:
     """The values of each group, in ascending order."""
-    null = int(column.has_null)
+    null, number = int(column.has_null), column.category()[1]
     texts = pc.cast(column.values, pa.string()).to_pylist()
+    group = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(categories)))
+    in_group, member = np.divmod(distinct(group * number + categories), number)
+    ends = np.flatnonzero(np.diff(in_group, append=len(starts))) + 1
+    members, before = member.tolist(), 0
     seen: dict[tuple[int, ...], str | None] = {}
     labels = []
-    for run in np.split(categories, starts[1:]):
-        members = tuple(np.unique(run).tolist())
-        if members not in seen:
-            known = [texts[member - null] for member in members if member >= null]
-            seen[members] = value_set(known, len(known) < len(members)) if known else None
-        labels.append(seen[members])
+    for end in ends.tolist():
+        run, before = tuple(members[before:end]), end
+        if run not in seen:
+            known = [texts[category - null] for category in run if category >= null]
+            seen[run] = value_set(known, len(known) < len(run)) if known else None
+        labels.append(seen[run])
     return pa.array(labels, pa.string())

@@ -22,6 +22,7 @@ STAR = ROOT
 _OR_NULL = " or null"
 _KEPT = 2**18  # labels that are read only once, though several rules and measures read them
 _SPECIAL = re.compile(r"""[{},"]|^[\[ *]|[ \]]$| or null$""")
+_UNQUOTED = re.compile(r'[^{},"]+(?:, [^{},"]+)*')
 _ITEM = re.compile(r'("(?:[^"\\]|\\.)*"|[^{},"]+)(?:, |$)')
 
 
@@ -146,7 +147,9 @@ def read_notation(text: str, type_: ColumnType) -> Admitted:
     null = text.endswith(_OR_NULL)
     label = text.removesuffix(_OR_NULL)
     if type_ not in ORDERED:
-        return ListedValues(tuple(value_of(item, type_) for item in _items(label)), null)
+        items = _items(label)
+        of_type = items if type_ == "string" else [value_of(item, type_) for item in items]
+        return ListedValues(tuple(of_type), null)
     if not label.startswith("["):
         return ListedValues((value_of(label, type_),), null)
     low, high = label.removeprefix("[").removesuffix("]").split(", ")
@@ -160,6 +163,8 @@ def _items(label: str) -> list[str]:
     if not label.startswith("{"):
         return [label]
     inner = label[1:-1]
+    if label.endswith("}") and _UNQUOTED.fullmatch(inner):
+        return inner.split(", ")
     found = list(_ITEM.finditer(inner))
     if sum(len(item[0]) for item in found) < len(inner) or not label.endswith("}"):
         raise ValueError("not a set of values")
