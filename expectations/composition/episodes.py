@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.expectations.composition.sparse import entries_of
 from sfumato.expectations.composition.state import Atoms
+from sfumato.expectations.sorting import distinct
 
 
 def overlapping_units(atoms: Atoms, units: np.ndarray) -> int:
@@ -27,4 +28,4 @@ def overlapping_units(atoms: Atoms, units: np.ndarray) -> int:
         key = units[person][place] * max(counts.values, 1) + counts.value[entries]
         possible, times = np.unique(key, return_counts=True)
         found.append(possible[times > 1] // max(counts.values, 1))
-    return len(np.unique(np.concatenate(found)))
+    return len(distinct(np.concatenate(found)))

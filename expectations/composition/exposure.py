@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Counts
+from sfumato.expectations.sorting import stable_order
 
 _AT_ONCE = 1 << 22  # values compared
 _INFINITE = np.iinfo(np.int64).max
@@ -132,7 +133,7 @@ def _common(sets: _Sets, one: np.ndarray, shown: _Sets, other: np.ndarray, width
                 value, place = value[inside], place[inside]
             found.append((some[place], value))
     pair, value = (np.concatenate(column) for column in zip(*found, strict=True))
-    return _Sets(value[np.argsort(pair, kind="stable")], np.bincount(pair, minlength=len(one)))
+    return _Sets(value[stable_order(pair)], np.bincount(pair, minlength=len(one)))
 
 
 def _parts(lengths: np.ndarray) -> Iterator[slice]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.expectations.composition.state import Atoms, Shown
+from sfumato.expectations.sorting import stable_order
 
 MOST_CUTS = 1  # with two, a group does not tell what each part has
 
@@ -55,7 +56,7 @@ def pairs_of(before: Atoms, of: np.ndarray, shown: Shown) -> Pairs:
         shown.group[inside] * width + atom[inside] + 1, return_inverse=True, return_counts=True
     )
     group = np.concatenate([pure, key // width])
-    order = np.argsort(group, kind="stable")
+    order = stable_order(group)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     of_group = np.zeros(groups, dtype=np.int64)

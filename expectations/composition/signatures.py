@@ -14,6 +14,7 @@ from sfumato.expectations.composition.pairs import Pairs
 from sfumato.expectations.composition.sparse import Columns, columns_of, evenly, same_rows
 from sfumato.expectations.composition.state import Atoms
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.sorting import distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ def mixtures_of(pairs: Pairs, atoms: int, broken: np.ndarray) -> Mixtures:
         ends = pairs.group[old], pairs.groups + pairs.atom[old]
         edges = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(label), len(label)))
         _, component = connected_components(edges, directed=False)
-        mixed = np.unique(component[: pairs.groups][broken])
+        mixed = distinct(component[: pairs.groups][broken])
         number = np.full(int(component.max()) + 1, -1, dtype=np.int64)
         number[mixed] = np.arange(len(mixed))
         label = number[component]

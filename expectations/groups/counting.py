@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_ordered
 from sfumato.expectations.groups.groups import Counts, Cover, Groups, Joint, Population, Subdomains
+from sfumato.expectations.sorting import stable_order
 
 
 class Coded(NamedTuple):
@@ -169,7 +170,7 @@ def _sums(key: np.ndarray, numbers: np.ndarray, length: int) -> np.ndarray:
 def add_up(columns: Sequence[np.ndarray], numbers: np.ndarray) -> list[np.ndarray]:
     """Equal rows of `columns` once, in ascending order, and the sum of their numbers."""
     key, _ = pack(columns, [int(c.max(initial=0)) + 1 for c in columns])
-    order = np.argsort(key, kind="stable")
+    order = stable_order(key)
     starts = _starts(key[order])
     sums = np.add.reduceat(numbers[order], starts) if len(order) else numbers
     return [*(column[order][starts] for column in columns), sums]

@@ -26,6 +26,7 @@ from sfumato.expectations.models.model import (
     Worst,
     plain,
 )
+from sfumato.expectations.sorting import stable_order
 from sfumato.expectations.texts import NUMBERS
 
 _STRICT = ConfigDict(extra="forbid")
@@ -183,7 +184,7 @@ class PPrivacy(PrivacyModel):
 
 
 def _by_group(shown: Subdomains) -> Subdomains:
-    order = np.argsort(shown.group, kind="stable")
+    order = stable_order(shown.group)
     return replace(
         shown, group=shown.group[order], node=shown.node[order], count=shown.count[order]
     )

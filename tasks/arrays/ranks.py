@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sfumato.expectations.sorting import stable_order
+
 
 def dense_ranks(keys: np.ndarray) -> np.ndarray:
     """Return the dense ranks 0, 1, … (int64, one per key) of one-dimensional integer keys.
@@ -9,7 +11,7 @@ def dense_ranks(keys: np.ndarray) -> np.ndarray:
     >>> dense_ranks(np.array([7, -1, 7, 9]))
     array([1, 0, 1, 2])
     """
-    order = np.argsort(keys, kind="stable")
+    order = stable_order(keys)
     ordered = keys[order]
     ranks = np.empty(len(keys), dtype=np.int64)
     ranks[order] = np.cumsum(np.append(False, ordered[1:] != ordered[:-1])[: len(keys)])

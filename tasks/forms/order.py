@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.sorting import distinct, stable_order
 from sfumato.tasks.arrays.ranks import dense_ranks, places_in
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.schema.names import GROUP_ID
@@ -20,7 +21,7 @@ ALONG = "/along"  # the name of a table that is never published: it tells how gr
 def canonical_table(table: pa.Table) -> pa.Table:
     """The same rows in canonical order, with group ids renamed; a fixed point of itself."""
     if GROUP_ID not in table.column_names:
-        return table.take(pa.array(np.argsort(_by_value(table, []), kind="stable")))
+        return _in_order(table, stable_order(_by_value(table, [])))
     return _renamed(table, None)[0]
 
 
@@ -32,7 +33,7 @@ def canonical_with(tables: Mapping[str, pa.Table], first: str) -> dict[str, pa.T
     and value. The table `ALONG` is renamed with them and decides nothing.
     """
     others = {name: table for name, table in tables.items() if name != first}
-    known = np.unique(tables[first][GROUP_ID].to_numpy())
+    known = distinct(tables[first][GROUP_ID].to_numpy())
     ordered, renamed = _renamed(tables[first], _places(others, known))
     return {first: ordered} | {
         name: _sorted(table, known, renamed) for name, table in others.items()
@@ -46,7 +47,7 @@ def canonical_apart(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     name, then in the next; rows are sorted by group id and value. The table `ALONG` is renamed with
     them and decides nothing.
     """
-    known = np.unique(next(iter(tables.values()))[GROUP_ID].to_numpy())
+    known = distinct(next(iter(tables.values()))[GROUP_ID].to_numpy())
     place = _places(dict(sorted(tables.items())), known)
     renamed = places_in(np.argsort(np.zeros(0) if place is None else place, kind="stable"))
     return {name: _sorted(table, known, renamed) for name, table in tables.items()}
@@ -59,13 +60,13 @@ def is_canonical(table: pa.Table) -> bool:
 
 def is_sorted(table: pa.Table) -> bool:
     """Decide whether rows are sorted by group id and value, and group ids are 0, 1, …."""
-    known = np.unique(table[GROUP_ID].to_numpy())
+    known = distinct(table[GROUP_ID].to_numpy())
     return np.array_equal(known, np.arange(len(known))) and is_sorted_by_group(table)
 
 
 def is_sorted_by_group(table: pa.Table) -> bool:
     """Decide whether rows are sorted by group id and value; groups may be missing."""
-    known = np.unique(table[GROUP_ID].to_numpy())
+    known = distinct(table[GROUP_ID].to_numpy())
     return bool(_sorted(table, known, known).equals(table))
 
 
@@ -81,10 +82,10 @@ def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndar
     rank = _by_value(table, [GROUP_ID])
     group = dense_ranks(table[GROUP_ID].to_numpy())
     renamed = _by_first_appearance(rank, group, tie)
-    order = np.argsort(rank * (int(group.max(initial=0)) + 1) + renamed[group], kind="stable")
+    order = stable_order(rank * (int(group.max(initial=0)) + 1) + renamed[group])
     ids = pa.array(renamed[group][order].astype(np.int64))
     where = table.column_names.index(GROUP_ID)
-    shown = table.take(pa.array(order)).set_column(where, table.schema.field(where), ids)
+    shown = _in_order(table, order).set_column(where, table.schema.field(where), ids)
     return shown, renamed
 
 
@@ -107,10 +108,16 @@ def _sorted(table: pa.Table, known: np.ndarray, renamed: np.ndarray) -> pa.Table
     """The table with the `known` groups (ascending) renamed, sorted by group id and value."""
     ids = renamed[np.searchsorted(known, table[GROUP_ID].to_numpy())]
     rank = _by_value(table, [GROUP_ID])
-    order = np.argsort(ids * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
+    order = stable_order(ids * (int(rank.max(initial=0)) + 1) + rank)
     where = table.column_names.index(GROUP_ID)
     column = pa.array(ids[order].astype(np.int64))
-    return table.take(pa.array(order)).set_column(where, table.schema.field(where), column)
+    return _in_order(table, order).set_column(where, table.schema.field(where), column)
+
+
+def _in_order(table: pa.Table, order: np.ndarray) -> pa.Table:
+    """The rows in some order (positions); nothing is copied where they stand in it."""
+    stands = bool((order[1:] > order[:-1]).all())
+    return table if stands else table.take(pa.array(order))
 
 
 def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | None) -> np.ndarray:
@@ -122,7 +129,7 @@ def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | 
     content = _content_ranks(rank, group, groups)
     if tie is not None:
         content = content * max(groups, 1) + tie
-    return places_in(np.argsort(content, kind="stable"))
+    return places_in(stable_order(content))
 
 
 def _content_ranks(rank: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
@@ -139,15 +146,15 @@ def _content_ranks(rank: np.ndarray, group: np.ndarray, groups: int) -> np.ndarr
     position = 0
     while len(tied):
         ended = sizes[tied] <= position
-        seen = np.full(len(tied), -1)
-        seen[~ended] = members[starts[tied[~ended]] + position]
-        order = np.lexsort((seen, place[tied]))
+        seen = np.zeros(len(tied), dtype=np.int64)
+        seen[~ended] = members[starts[tied[~ended]] + position] + 1
+        order = stable_order(place[tied] * (width + 1) + seen)
         tied, seen = tied[order], seen[order]
         old = place[tied]
         run = _run_starts(old, seen)
         place[tied] = old + run - _run_starts(old, np.zeros_like(seen))
         lengths = np.bincount(run, minlength=len(run))[run]
-        tied = tied[(lengths > 1) & (seen >= 0)]
+        tied = tied[(lengths > 1) & (seen > 0)]
         position += 1
     return place
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.counting import count, cover
 from sfumato.expectations.groups.groups import Groups, Joint, Population
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 
 _BETWEEN, _NULL = "\x1f", "\\0"
@@ -30,7 +31,7 @@ def groups_of(
     counted = count(keys, bound, {name: microdata[name].coded() for name in sensitive})
     if not covered:
         return counted
-    group = np.searchsorted(np.unique(keys), keys)
+    group = np.searchsorted(distinct(keys), keys)
     covers = {name: cover(group, *microdata[name].category()) for name in covered}
     return replace(counted, covers=covers)
 
@@ -57,7 +58,7 @@ def groups_within(
     groups = groups_of(rows, by, sensitive)
     both = Microdata(tuple(_stacked(*shared[n]) for n in by), rows.rows + people.rows)
     keys, _ = key(both.columns, both.rows)
-    classes = np.unique(keys[: rows.rows])
+    classes = distinct(keys[: rows.rows])
     place = np.searchsorted(classes, keys[rows.rows :])
     place = np.minimum(place, len(classes) - 1)
     matched = classes[place] == keys[rows.rows :] if len(classes) else np.zeros(people.rows, bool)

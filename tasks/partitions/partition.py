@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 
@@ -68,6 +69,6 @@ Partitioner = Callable[
 def by_stratum(microdata: Microdata, strata: Sequence[str]) -> Iterator[np.ndarray]:
     """The row positions (int64) of each stratum: rows with equal values in the columns `strata`."""
     keys, _ = key([microdata[name] for name in strata], microdata.rows)
-    order = np.argsort(keys, kind="stable")
+    order = stable_order(keys)
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     yield from np.split(order, starts[1:])

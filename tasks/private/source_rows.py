@@ -7,7 +7,6 @@ compared over the columns that two lines have in common, whichever these are. Wh
 and the key of the work directory can test whether a row was among them.
 """
 
-import hmac
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
@@ -19,6 +18,7 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.keys import keyed_hashes
 from sfumato.tasks.private.people.keys import text_of
 from sfumato.tasks.private.workdir import private_directory
 
@@ -31,7 +31,7 @@ def hashed_rows(rows: Microdata, secret: bytes) -> pa.Table:
     """The keyed hash of each value (uint64), row by row in an order that tells nothing."""
     columns = {column.name: _hashed(column, secret) for column in rows.columns}
     hashes = {name: values[codes] for name, (values, codes) in columns.items()}
-    order = np.argsort(_combined(list(hashes.values()), rows.rows), kind="stable")
+    order = np.argsort(_combined(list(hashes.values()), rows.rows))  # equal hashes are equal rows
     return pa.table(
         {
             name: pa.DictionaryArray.from_arrays(
@@ -80,9 +80,9 @@ def rows_in_common(one: pa.Table, other: pa.Table) -> int:
 def _hashed(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of a column's values (uint64), a null's last, and the place there of each row."""
     texts = [*(text_of(value).encode() for value in column.values.to_pylist()), _NULL]
-    hashes = b"".join(hmac.digest(secret, text, "sha256")[:_BYTES] for text in texts)
+    hashes = np.ascontiguousarray(keyed_hashes(texts, secret)[:, :_BYTES]).view("<u8").ravel()
     codes = np.where(column.codes < 0, len(texts) - 1, column.codes)
-    return np.frombuffer(hashes, dtype="<u8").astype(np.uint64), codes
+    return hashes.astype(np.uint64), codes
 
 
 def _combined(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:

@@ -17,7 +17,9 @@ import pyarrow as pa
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule, rules_of_published
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import rules_of_published
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.forms.form import Tables
@@ -136,4 +138,4 @@ def rules(
 
 def _is_once(table: pa.Table) -> bool:
     """Decide whether the rows are sorted, and every value stands once in a group."""
-    return is_sorted(table) and len(np.unique(_keys(table))) == table.num_rows
+    return is_sorted(table) and len(distinct(_keys(table))) == table.num_rows

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import Rule, rules_of_published
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import rules_of_published
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
@@ -34,7 +36,7 @@ def publish(
     """Shuffle the sensitive columns within the groups, alike or each by itself, and publish."""
     kept = np.flatnonzero(partition.group >= 0)
     shown, group = microdata.take(kept), partition.group[kept]
-    rows = np.argsort(group, kind="stable")
+    rows = stable_order(group)
     columns = {
         column.name: column.array()
         for column in shown.with_roles("quasi-identifier", "insensitive")

@@ -16,7 +16,9 @@ from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.rules.structure import ReadableLabels, Rule, rules_of_published
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import ReadableLabels, rules_of_published
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_table, canonical_with, is_canonical
 from sfumato.tasks.forms.recoded.label_readers import Reader
@@ -133,4 +135,4 @@ def by_group(partition: Partition) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     kept = np.flatnonzero(partition.group >= 0)
     group = partition.group[kept]
-    return kept, group, np.argsort(group, kind="stable")
+    return kept, group, stable_order(group)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.recoded.label_readers import reader_of_suppressed as reader_of
 from sfumato.tasks.forms.recoded.labels import STAR

@@ -18,7 +18,9 @@ import pyarrow as pa
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import Number, plain
-from sfumato.expectations.rules.structure import Rule, TotalCount, rules_of_published
+from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.structure import TotalCount, rules_of_published
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.order import canonical_with, is_canonical, is_sorted
@@ -165,7 +167,7 @@ def _once(*names: str) -> Callable[[pa.Table], bool]:
 
     def holds(table: pa.Table) -> bool:
         keys, _ = key([encode(n, "insensitive", table[n]) for n in names], table.num_rows)
-        return is_sorted(table) and len(np.unique(keys)) == table.num_rows
+        return is_sorted(table) and len(distinct(keys)) == table.num_rows
 
     return holds
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Subdomains
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.forms import counts_table as st
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.redistributed.targets import (
@@ -72,7 +73,7 @@ def _sizes(tables: Tables) -> np.ndarray:
 
 def _aim(table: pa.Table, groups: int, targets: int) -> np.ndarray:
     """The target of each group, where every target is some group's."""
-    order = np.argsort(table[GROUP_ID].to_numpy(), kind="stable")
+    order = stable_order(table[GROUP_ID].to_numpy())
     target: np.ndarray = table[TARGET].to_numpy()[order]
     if not np.array_equal(table[GROUP_ID].to_numpy()[order], np.arange(groups)):
         raise PromiseError(f"{AIMS}: not every group of {QIT} has one target")

@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.groups import Target
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.forms.redistributed.domain import OrderedDomain
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
@@ -92,7 +93,7 @@ def choose_subdomains(
         domain: the domain.
         parameters: of the form.
     """
-    turn = np.argsort(aim, kind="stable")
+    turn = stable_order(aim)
     rank = places_in(turn)
     pairs, counts = np.unique(rank[group] * len(domain) + place, return_counts=True)
     ranks, places = np.divmod(pairs, len(domain))

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.groups import Target
+from sfumato.expectations.sorting import distinct, stable_order
 from sfumato.tasks.forms.redistributed.domain import OrderedDomain, domain_of
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column, encode, key
@@ -77,7 +78,7 @@ def are_numbered(table: pa.Table) -> bool:
     """Decide whether the rows and numbers are as `renumber` would have them, each node once."""
     again, old, new = renumber(table)
     keys, _ = key([encode(n, "insensitive", table[n]) for n in _NODE], table.num_rows)
-    once = len(np.unique(keys)) == table.num_rows
+    once = len(distinct(keys)) == table.num_rows
     return once and np.array_equal(old, new) and bool(again.equals(table))
 
 
@@ -143,7 +144,7 @@ def _are_reduced(
     """Decide whether no siblings' weights have a common divisor: there is one way to write them."""
     below = parent >= 0
     siblings = (parent + starts[number])[below]
-    order = np.argsort(siblings, kind="stable")
+    order = stable_order(siblings)
     first = np.flatnonzero(np.diff(siblings[order], prepend=-1))
     return not len(first) or bool((np.gcd.reduceat(weight[below][order], first) <= 1).all())
 

@@ -19,6 +19,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
@@ -157,7 +158,7 @@ def _rows(
     """The group of each row (int64), where each value's rows are taken in random order."""
     result = np.empty(len(codes), dtype=np.int64)
     order = np.lexsort((randomness(len(codes)), codes))
-    result[order] = group[np.argsort(taken, kind="stable")]
+    result[order] = group[stable_order(taken)]
     return result
 
 

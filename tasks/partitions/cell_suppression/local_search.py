@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.partitions.cell_suppression.bisection import LOOPS as BISECTION_LOOPS
 from sfumato.tasks.partitions.cell_suppression.bisection import copy_rows, cut_in_two, halve
@@ -49,7 +50,7 @@ def improve(
     if k < 2 or rows < 2 * k:
         return cluster
     sizes = np.bincount(cluster)
-    order = np.argsort(cluster, kind="stable")
+    order = stable_order(cluster)
     member = np.full((rows // k + 1, max(int(sizes.max()), 4 * k)), -1, dtype=np.int64)
     member[cluster[order], np.arange(rows) - (np.cumsum(sizes) - sizes)[cluster[order]]] = order
     size, price, changed = np.zeros((3, len(member)), dtype=np.int64)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sfumato.expectations.sorting import stable_order
+
 
 def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The columns on which each cluster is constant, and the number of its rows.
@@ -15,7 +17,7 @@ def constant(codes: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.nda
     """
     sizes = np.bincount(cluster)
     starts = np.cumsum(sizes) - sizes
-    ordered = codes[np.argsort(cluster, kind="stable")]
+    ordered = codes[stable_order(cluster)]
     least, most = np.minimum.reduceat(ordered, starts), np.maximum.reduceat(ordered, starts)
     return least == most, sizes
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.arrays.ranks import rank_equals
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import key
@@ -97,7 +98,7 @@ class Consolidation:
             to = np.append(given.slots, met.slot[stay])
             arrivals = np.bincount(slots.group[to], minlength=len(order))
             source = slots.group[met.slot[given.rows]]
-            alone = np.unique(source[arrivals[slots.group[given.slots]] < FEWEST])
+            alone = distinct(source[arrivals[slots.group[given.slots]] < FEWEST])
             if not len(alone):
                 break
             back = alone[np.argsort(order[alone])][-batch:]
@@ -175,7 +176,7 @@ def _open(
     open_ = np.bincount(group[here], minlength=number) > 0
     open_[retired] = False
     open_[group[~slots.held[slot]]] = False
-    pairs = np.unique(group * (int(value.max(initial=0)) + 1) + value)
+    pairs = distinct(group * (int(value.max(initial=0)) + 1) + value)
     values = np.bincount(pairs // (int(value.max(initial=0)) + 1), minlength=number)
     open_ &= values == np.bincount(group, minlength=number)
     of = asked.numbers(asked.strata, np.append(asked.line.rows + slot, row[here]))
@@ -191,7 +192,7 @@ def _sets(group: np.ndarray, value: np.ndarray, groups: int) -> tuple[np.ndarray
     order = np.lexsort((value, group))
     sizes = np.bincount(group, minlength=groups)
     found, sets = np.full(groups, -1, dtype=np.int64), 0
-    for size in np.unique(sizes[sizes > 0]).tolist():
+    for size in distinct(sizes[sizes > 0]).tolist():
         rows = value[order[sizes[group[order]] == size]].reshape(-1, size)
         _, which = np.unique(rows, axis=0, return_inverse=True)
         found[sizes == size] = sets + which.reshape(-1)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.hierarchies import lowest_common
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column
@@ -26,7 +27,7 @@ class CoveredPairs:
     def __init__(self, line: LineSoFar, shape: Shape) -> None:
         """Read what the labels of all groups cover."""
         self._line = line
-        rows = np.argsort(line.slots.group, kind="stable")
+        rows = stable_order(line.slots.group)
         self._group = line.slots.group[rows]
         self._starts = np.flatnonzero(np.diff(self._group, prepend=-1))
         self._place = np.full(int(self._group.max(initial=-1)) + 1, -1, dtype=np.int64)

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.continued.cohort import Cohort, Grouping, form_cohort, nobody
 from sfumato.tasks.partitions.continued.consolidate import Consolidation
@@ -88,7 +89,7 @@ def evolve(
     taken, cohort = newcomers.received(met, retired)
     while True:
         settled = newcomers.settled(taken.joined(met), retired)
-        closed = np.unique(line.slots.group[settled.moved])
+        closed = distinct(line.slots.group[settled.moved])
         gone = np.union1d(retired, _too_few_left(line.slots, settled, wish.retire)).astype(np.int64)
         retired = np.setdiff1d(gone, closed)
         if np.isin(line.slots.group[settled.slot[taken.rows]], gone).any():

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.hierarchies import lowest_common
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.continued.cohort import Cohort
@@ -30,7 +31,7 @@ def levels_of(
     names = [c.name for c in microdata.columns if c.name in asked or c.name in slots.levels]
     if not names:
         return {}
-    order = np.argsort(group, kind="stable")
+    order = stable_order(group)
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     found = {}
     for name in names:

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.partitions.continued.cohort import Cohort
@@ -130,7 +131,7 @@ class Reinsertion:
     def _values_of_groups(self) -> Callable[[int], Items]:
         slots = self._line.slots
         people = np.flatnonzero(slots.kind != WITNESS)
-        order = people[np.argsort(slots.group[people], kind="stable")]
+        order = people[stable_order(slots.group[people])]
         ordered = slots.group[order]
 
         def values(group: int) -> Items:
@@ -183,7 +184,7 @@ class _Places:
         assert cohort.partition is not None  # noqa: S101 - seen by the caller
         self.group = cohort.partition.group.copy()
         self._rows, self._former = cohort.rows, former
-        order = np.argsort(self.group, kind="stable")
+        order = stable_order(self.group)
         ends = np.flatnonzero(np.diff(self.group[order])) + 1
         self._shown = [
             frozenset(items[cohort.rows[members]].ravel().tolist())

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.partitions.ke.runs import WORTH_COMPILING
@@ -40,7 +41,7 @@ def at_random(
     scanned = np.minimum(scanned, groups - 1)
     least = np.minimum.reduceat(shuffled, np.flatnonzero(np.diff(scanned, prepend=-1)))
     number = np.empty(groups, dtype=np.int64)
-    number[np.argsort(least, kind="stable")] = np.arange(groups)
+    number[stable_order(least)] = np.arange(groups)
     group: np.ndarray = np.empty_like(scanned)
     group[order] = number[scanned]
     return group

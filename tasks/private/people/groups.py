@@ -9,6 +9,7 @@ import pyarrow as pa
 from sfumato.expectations.composition.sparse import evenly, same_rows
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.grouping import as_tuples, groups_of
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.people.kinds import WITNESS
@@ -20,7 +21,7 @@ _GROUP = "/group"
 def are_even(slots: SlotMap, columns: Sequence[str]) -> np.ndarray:
     """Mark the groups that show all their values equally often (bool, by the line's numbers)."""
     people = slots.group[slots.kind != WITNESS]
-    ever = np.unique(people)
+    ever = distinct(people)
     even = np.ones(len(ever), dtype=bool)
     for counts in groups_ever(slots, columns).sensitive.values():
         even &= evenly(counts)
@@ -33,7 +34,7 @@ def are_equal_sets(
     slots: SlotMap, columns: Sequence[str], one: np.ndarray, other: np.ndarray
 ) -> np.ndarray:
     """Mark the pairs of groups (int64 each) that show the same values, each of them once (bool)."""
-    ever = np.unique(slots.group[slots.kind != WITNESS])
+    ever = distinct(slots.group[slots.kind != WITNESS])
     a, b = (np.minimum(np.searchsorted(ever, of), len(ever) - 1) for of in (one, other))
     equal = np.asarray((ever[a] == one) & (ever[b] == other))
     for counts in groups_ever(slots, columns).sensitive.values():

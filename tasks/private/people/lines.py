@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.models.promises import Promise
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.keys import line_key
@@ -166,4 +167,4 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
 def people_of(line: Path) -> np.ndarray:
     """The names of everybody who has, or had, a slot in a line (S16, sorted, each once)."""
     names = [np.array([], dtype=NAME), *(one.names for one in maps_of(line))]
-    return np.unique(np.concatenate(names))
+    return distinct(np.concatenate(names))

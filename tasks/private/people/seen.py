@@ -13,6 +13,7 @@ import pyarrow as pa
 from sfumato.expectations.composition.state import Shown
 from sfumato.expectations.groups.counting import Coded, count, dense
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.sorting import distinct, stable_order
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.private.people.kinds import LEFT, LIVE, MOVED, WITNESS
 from sfumato.tasks.private.people.slots import SlotMap
@@ -153,7 +154,7 @@ def _former_places(
     width = int(group.max()) + 1
     place = (line * (int(person.max()) + 1) + person) * width + group
     former = [place[left]]
-    named = np.unique(keys[keys != b""])
+    named = distinct(keys[keys != b""])
     for one, of in zip(maps, again, strict=True):
         known = np.isin(one.slots.past.key, of[of != b""])
         who = np.searchsorted(named, one.slots.past.key[known])
@@ -170,7 +171,7 @@ def _places(one: MapOfLine, at: int) -> np.ndarray:
     """
     slots = one.slots
     nobody = np.flatnonzero(~slots.held)
-    order = nobody[np.argsort(slots.group[nobody], kind="stable")]
+    order = nobody[stable_order(slots.group[nobody])]
     found = np.zeros((4, len(slots)), dtype=np.int64)
     found[0] = one.line if one.groups is None else one.groups
     found[1], found[2] = -1 if slots.composed else at, slots.group

@@ -30,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.errors import Fault
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES
 from sfumato.tasks.private.people.kinds import FORMER, LEFT, MOVED
@@ -97,7 +98,7 @@ class SlotMap:
     def names(self) -> np.ndarray:
         """Everybody who holds a slot, or held one (S16, sorted, each once)."""
         known = np.append(self.key, self.past.key)
-        return np.unique(known[known != b""])
+        return distinct(known[known != b""])
 
     @property
     def held(self) -> np.ndarray:

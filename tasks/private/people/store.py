@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.people.keys import NAME
@@ -113,7 +114,7 @@ def _one_after_the_other(versions: Sequence[SlotMap]) -> SlotMap:
     """The slots of versions that have nobody in common, groups numbered on."""
     key = np.concatenate([one.key for one in versions])
     held = key[key != b""]
-    if len(np.unique(held)) < len(held):
+    if len(distinct(held)) < len(held):
         raise PromiseError(
             "versions: composed is broken: the same people are in earlier versions that were not "
             "made to be combined"

@@ -20,6 +20,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import read_tables
@@ -153,7 +154,7 @@ def _of_columns(found: Passed | Refused, now: SlotMap, declared: Declared) -> Pa
     """
     if isinstance(found, Refused):
         return found
-    groups = len(np.unique(now.group[now.kind != WITNESS]))
+    groups = len(distinct(now.group[now.kind != WITNESS]))
     whole = found.route == "A" and len(found.atoms) == groups
     if not whole and any(promise.known_columns for promise in declared.promises):
         return Refused("people of whom other values are known stand in groups that changed", 0, 0)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.publication.combined.common_values import in_common
@@ -145,10 +146,10 @@ def _differing(group: np.ndarray, item: np.ndarray, count: np.ndarray, previous:
     kept = (group >= 0) & np.isin(group, previous)
     _, items = np.unique(item[kept], return_inverse=True)
     bound = int(items.max(initial=0)) + 1
-    distinct, place = np.unique(group[kept] * bound + items, return_inverse=True)
-    sums = np.zeros(len(distinct), dtype=np.int64)
+    pairs, place = np.unique(group[kept] * bound + items, return_inverse=True)
+    sums = np.zeros(len(pairs), dtype=np.int64)
     np.add.at(sums, place, count[kept])
-    return len(np.unique(distinct[sums != 0] // bound))
+    return len(distinct(pairs[sums != 0] // bound))
 
 
 def _nullable(table: pa.Table) -> pa.Table:

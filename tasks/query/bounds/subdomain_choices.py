@@ -5,15 +5,16 @@ from itertools import pairwise
 
 import numpy as np
 
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.query.bounds.spread import Choices
 from sfumato.tasks.query.bounds.subdomain_extremes import Held, Selected
 
 
 def choices_of_cells(held: Held, selected: Selected, digits: int) -> Iterator[Choices]:
     """The choices of each cell: of each group as many intervals as rows may count."""
-    order = np.argsort(held.group, kind="stable")
+    order = stable_order(held.group)
     start = np.searchsorted(held.group[order], np.arange(len(held.sizes) + 1))
-    sure, by_cell = held.sure(selected), np.argsort(selected.cell, kind="stable")
+    sure, by_cell = held.sure(selected), stable_order(selected.cell)
     ends = np.searchsorted(selected.cell[by_cell], np.arange(selected.cells + 1))
     for first, last in pairwise(ends):
         of_cell = by_cell[first:last]

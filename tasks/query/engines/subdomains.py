@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.exact import Exact, exact, is_number
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.redistributed.targets import TARGETS, locate
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -141,7 +142,7 @@ class SubdomainsEngine:
         ends = (shown[end].cast(told.domain.values.type) for end in ("lower", "upper"))
         node = locate(told, target, *ends)
         known, group = np.unique(group, return_inverse=True)
-        order = np.argsort(of, kind="stable")
+        order = stable_order(of)
         places = np.searchsorted(known, of[order])
         selected = Selected(cell[order] - 1, places, hits[order], cells)
         return selected, _Shown(group, node, times, len(known))

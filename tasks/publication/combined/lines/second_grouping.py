@@ -9,6 +9,7 @@ from sfumato.expectations.composition.gate import Passed, gate
 from sfumato.expectations.composition.refusals import Refused
 from sfumato.expectations.composition.sparse import take_groups
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.private.people.followed import without_one_sided
 from sfumato.tasks.private.people.groups import groups_ever
@@ -94,7 +95,7 @@ def _refused(theirs: SlotMap, ours: SlotMap, promises: _Promises, joined: bool) 
         return found
     if found.route != "A":
         return Refused("groups are mixed anew", len(of_ours), 0)
-    parts = np.unique(found.atoms.of[before.person])
+    parts = distinct(found.atoms.of[before.person])
     return _cut(found, parts, promises) if len(parts) > len(of_theirs) else None
 
 

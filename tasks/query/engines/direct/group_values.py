@@ -7,6 +7,7 @@ from math import lcm
 import numpy as np
 
 from sfumato.expectations.exact import INT64_MAX, exact
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.numbers import Units, largest, product, run_starts, sums_by
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
@@ -133,7 +134,7 @@ def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, n
     elif (pairs[1:] >= pairs[:-1]).all():
         ordered = pairs
     else:
-        order = np.argsort(pairs, kind="stable")
+        order = stable_order(pairs)
         ordered, times = pairs[order], times[order]
     starts = run_starts(ordered)
     if times is None:

@@ -22,6 +22,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.optional import reader_for
@@ -126,7 +127,7 @@ class LabelsEngine:
             return
         columns = [self.rows.column(name) for name in plain]
         keys, _ = key([column.take(rows) for column in columns], len(rows))
-        order = np.argsort(keys, kind="stable")
+        order = stable_order(keys)
         for of_cell in np.split(order, np.flatnonzero(np.diff(keys[order])) + 1):
             if len(of_cell):
                 first = rows[of_cell[0]]

@@ -1,0 +1,39 @@
+"""Orders of arrays are those of NumPy, whatever way they are come by."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from sfumato.expectations.sorting import distinct, stable_order
+
+KEYS = st.one_of(
+    npst.arrays(np.int64, st.integers(0, 30), elements=st.integers(-5, 5)),
+    npst.arrays(np.int64, st.integers(0, 30)),
+    npst.arrays(np.int8, st.integers(0, 30)),
+    npst.arrays(np.uint64, st.integers(0, 30)),
+    npst.arrays(np.float64, st.integers(0, 30), elements=st.floats(allow_nan=False)),
+)
+
+
+@given(KEYS)
+def test_the_order_is_that_of_a_stable_sort(keys):
+    before = keys.copy()
+    assert stable_order(keys).tolist() == np.argsort(keys, kind="stable").tolist()
+    assert keys.tolist() == before.tolist()
+
+
+@given(KEYS)
+def test_distinct_values_are_those_of_unique(keys):
+    assert distinct(keys).tolist() == np.unique(keys).tolist()
+
+
+@pytest.mark.parametrize("names", [[], [b"b", b"a", b"b", b""]])
+def test_names_are_sorted_too(names):
+    assert distinct(np.array(names, dtype="S16")).tolist() == sorted(set(names))
+
+
+def test_keys_that_leave_no_room_for_positions_are_sorted_all_the_same():
+    keys = np.array([2**62, -(2**62), 2**62, 0])
+    assert stable_order(keys).tolist() == [1, 3, 0, 2]
