@@ -1,6 +1,6 @@
 """Whole releases, from a CSV file to published files that passed their check, by partition.
 
-Each release is made by the stages of the flow, each in a process of its own, without Prefect. What
+Each release is made by the stages of the flow in a process of its own, without Prefect. What
 the same spec costs on 500 rows is taken off, and the rest told as a multiple of the floor: reading,
 sorting and writing the same columns in the same formats, in the same run. Nothing is asserted.
 """
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from io import StringIO
 from math import log
 from pathlib import Path
@@ -138,7 +139,7 @@ def _rows(recipes: Sequence[str], sizes: Sequence[int]) -> Iterator[dict[str, An
         for size in (SMALL, *sizes):
             source = Path(folder) / f"{size}.csv"
             write_people(source, size)
-            floor = _cpu_apart(lambda source=source: _floor(source))[0]
+            floor = _apart(partial(_cpu, partial(_floor, source)))[0]
             for recipe in recipes:
                 place = Path(folder) / f"{recipe}-{size}"
                 place.mkdir()
@@ -185,25 +186,32 @@ def _exponent(
 
 
 def _release(recipe: Recipe, source: Path, place: Path, *, apart: bool) -> dict[str, Any]:
-    """CPU seconds of each stage of one release, the highest peak of memory, and the groups."""
+    """CPU seconds of each stage of one release, the process's peak of memory, and the groups."""
     spec = place / "spec.yaml"
     spec.write_text(yaml.safe_dump(document_of(recipe, source, place)), encoding="utf-8")
     os.environ["SFUMATO_WORK"] = str(place / "work")
     run = place / "run"
     run.mkdir(mode=0o700)
-    start, by, peaks = time.perf_counter(), {}, [0.0]
-    for stage in STAGES:
-        if apart:
-            by[stage.__name__], peak = _cpu_apart(lambda s=stage: s(_plan(spec), run))
-            peaks.append(peak)
-        else:
-            with redirect_stdout(StringIO()):
-                stage(_plan(spec), run)
+    start = time.perf_counter()
+    made = partial(_made, spec, run)
+    by, peak = _apart(made) if apart else (made(), 0.0)
     wall = time.perf_counter() - start
     manifest = place / "releases" / "whole" / "0001" / "datapackage.json"
     observed = json.loads(manifest.read_text(encoding="utf-8"))["sfumato"]["observed"]
     groups = max(one["groups"] for one in observed)
-    return {"by": by, "wall": wall, "peak": max(peaks), "groups": groups, "cpu": 0.0}
+    return {"by": by, "wall": wall, "peak": peak, "groups": groups, "cpu": 0.0}
+
+
+def _made(spec: Path, run: Path) -> dict[str, float]:
+    """CPU seconds of each stage of a release."""
+    return {stage.__name__: _cpu(lambda s=stage: s(_plan(spec), run)) for stage in STAGES}
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    with redirect_stdout(StringIO()):
+        work()
+    return time.process_time() - start
 
 
 def _plan(spec: Path) -> Plan:
@@ -286,24 +294,21 @@ def _floor(source: Path) -> None:
     pyarrow.csv.write_csv(ordered, source.with_suffix(".sorted.csv"))
 
 
-def _cpu_apart(work: Callable[[], object]) -> tuple[float, float]:
-    """CPU seconds of some work in a forked process, and its peak of memory in megabytes."""
+def _apart(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What some work returns in a forked process, and its peak of memory in megabytes."""
     receive, send = multiprocessing.Pipe(duplex=False)
     child = os.fork()
     if child == 0:
         code = 1
         with suppress(SfumatoError):
-            start = time.process_time()
-            with redirect_stdout(StringIO()):
-                work()
-            send.send((time.process_time() - start, peak_megabytes()))
+            send.send((work(), peak_megabytes()))
             code = 0
         os._exit(code)
     _, status = os.waitpid(child, 0)
     if status != 0:
         raise SystemExit("a release of the benchmark failed")
-    seconds, peak = receive.recv()
-    return float(seconds), float(peak)
+    found, peak = receive.recv()
+    return found, float(peak)
 
 
 if __name__ == "__main__":
