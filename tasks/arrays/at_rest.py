@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,10 +34,10 @@ def write_stage_table(table: pa.Table, path: Path) -> None:
     """Write a table of a stage, encrypted where its run is."""
     key = _key_of(path)
     if key is None:
-        pq.write_table(table, path)
+        pq.write_table(table, path, **_encodings(table))
         return
     content = pa.BufferOutputStream()
-    pq.write_table(table, content)
+    pq.write_table(table, content, **_encodings(table))
     with path.open("wb") as file:
         for piece in _encrypted(key, memoryview(content.getvalue()), path.name):
             file.write(piece)
@@ -52,6 +53,15 @@ def read_stage_table(path: Path) -> pa.Table:
     if key is None:
         return pq.read_table(path)
     return pq.read_table(pa.BufferReader(_decrypted(key, path)))
+
+
+def _encodings(table: pa.Table) -> dict[str, Any]:
+    """Integers byte by byte, which is several times faster than by dictionaries, and as small."""
+    integers = {f.name for f in table.schema if f.type in (pa.int32(), pa.int64())}
+    return {
+        "use_dictionary": [name for name in table.column_names if name not in integers],
+        "column_encoding": dict.fromkeys(integers, "BYTE_STREAM_SPLIT"),
+    }
 
 
 def _key_of(path: Path) -> bytes | None:

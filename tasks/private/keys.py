@@ -8,9 +8,10 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.private.durable import locked, write_atomically
@@ -55,6 +56,13 @@ def keyed_hashes(texts: Iterable[bytes], secret: bytes) -> np.ndarray:
 
     begin = HMAC(secret, SHA256()).copy
     return np.frombuffer(b"".join(_digests(texts, begin)), np.uint8).reshape(-1, HASH_BYTES)
+
+
+def texts_of(values: pa.Array, text: Callable[[Any], str]) -> list[bytes]:
+    """Each value as a text in UTF-8; `text` writes those that are no integers or strings."""
+    if pa.types.is_integer(values.type) or pa.types.is_string(values.type):
+        return list(values.cast(pa.string()).cast(pa.binary()).to_pylist())
+    return [text(value).encode() for value in values.to_pylist()]
 
 
 def new_secret() -> bytes:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.keys import keyed_hashes
+from sfumato.tasks.private.keys import keyed_hashes, texts_of
 from sfumato.tasks.private.people.keys import text_of
 from sfumato.tasks.private.workdir import private_directory
 
@@ -79,7 +79,7 @@ def rows_in_common(one: pa.Table, other: pa.Table) -> int:
 
 def _hashed(column: Column, secret: bytes) -> tuple[np.ndarray, np.ndarray]:
     """The hashes of a column's values (uint64), a null's last, and the place there of each row."""
-    texts = [*(text_of(value).encode() for value in column.values.to_pylist()), _NULL]
+    texts = [*texts_of(column.values, text_of), _NULL]
     hashes = np.ascontiguousarray(keyed_hashes(texts, secret)[:, :_BYTES]).view("<u8").ravel()
     codes = np.where(column.codes < 0, len(texts) - 1, column.codes)
     return hashes.astype(np.uint64), codes

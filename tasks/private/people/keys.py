@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
-from sfumato.tasks.private.keys import KEY, key_file, keyed_hashes, new_secret, unwrap_key
+from sfumato.tasks.private.keys import KEY, key_file, keyed_hashes, new_secret, texts_of, unwrap_key
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import passphrase_in
 
@@ -86,6 +86,6 @@ def text_of(value: Any) -> str:
 
 def names_of(unit: Column, secret: bytes) -> np.ndarray:
     """The name of each row's unit (S16, one per row)."""
-    hashes = keyed_hashes((text_of(value).encode() for value in unit.values.to_pylist()), secret)
+    hashes = keyed_hashes(texts_of(unit.values, text_of), secret)
     names = np.ascontiguousarray(hashes[:, :NAME_BYTES]).view(NAME).ravel()
     return np.asarray(names[unit.codes])
