@@ -9,7 +9,7 @@ from prefect.logging import get_logger
 from prefect.runtime import flow_run
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.environment import open_home, quiet
+from sfumato.flows.environment import imports_apart, open_home, quiet
 from sfumato.flows.hidden import whole
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import Plan, plan_run
@@ -53,6 +53,7 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> str:
     for notice in plan.notices:
         say_in_run(notice)
     with (
+        imports_apart(),
         passphrases(environ),
         run_directory(plan.line.private, plan.spec.retain) as run,
         encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),

@@ -21,22 +21,22 @@ def probabilities(target: Target) -> list[Fraction]:
     Raises:
         PromiseError: where a weight is negative, or the P of the leaves do not add up to 1.
     """
-    if (target.weight[1:] < 0).any():
+    parents, weights = target.parent.tolist(), target.weight.tolist()
+    if min(weights[1:], default=0) < 0:
         raise PromiseError("the target is not a distribution: a weight is negative")
-    total = np.zeros(len(target.parent), dtype=object)
-    for node, parent in enumerate(target.parent.tolist()):
-        if parent >= 0:
-            total[parent] += int(target.weight[node])
-    found: list[Fraction] = []
-    for node, parent in enumerate(target.parent.tolist()):
-        share = Fraction(1)
-        if parent >= 0:
-            weight = int(target.weight[node])
-            share = found[parent] * Fraction(weight, total[parent]) if weight else Fraction(0)
-        found.append(share)
-    if sum(found[leaf] for leaf in leaves(target)) != 1:
+    if min(parents[1:], default=0) < 0:
+        raise PromiseError("the target is not a distribution: it has several roots")
+    total = [0] * len(parents)
+    for parent, weight in zip(parents[1:], weights[1:], strict=True):
+        total[parent] += weight
+    of, parts = [1], [1]
+    for parent, weight in zip(parents[1:], weights[1:], strict=True):
+        of.append(of[parent] * weight)
+        parts.append(parts[parent] * total[parent] if weight else 1)
+    inner = set(parents)
+    if any(of[node] and not total[node] for node in range(len(parents)) if node in inner):
         raise PromiseError("the target is not a distribution: below a node, no weight is left")
-    return found
+    return list(map(Fraction, of, parts))
 
 
 def leaves(target: Target) -> list[int]:

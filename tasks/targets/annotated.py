@@ -22,13 +22,32 @@ from sfumato.tasks.targets.tree import Tree
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """A target, and the total-variation distance of its distribution from the requested one.
+    """A target, and the distribution that was requested of it.
 
-    That is the most by which the chances of any set of values differ.
+    Attributes:
+        target: the tree with its weights.
+        leaf: of each value (see `Tree.leaf`).
+        asked: the requested weight of each node.
     """
 
     target: Target
-    distance: Fraction
+    leaf: np.ndarray
+    asked: list[int]
+
+    @property
+    def distance(self) -> Fraction:
+        """The total variation of the target's distribution from the requested one.
+
+        That is the most by which the chances of any set of values differ.
+        """
+        chances, leaves, asked = probabilities(self.target), self.leaf.tolist(), self.asked
+        unit = lcm(*(chances[leaf].denominator for leaf in leaves))
+        off = (
+            chances[leaf].numerator * (unit // chances[leaf].denominator) * asked[0]
+            - asked[leaf] * unit
+            for leaf in leaves
+        )
+        return Fraction(sum(map(abs, off)), 2 * unit * asked[0])
 
 
 def annotate(tree: Tree, weights: np.ndarray, denominator: int | None = None) -> Annotated:
@@ -54,7 +73,7 @@ def annotate(tree: Tree, weights: np.ndarray, denominator: int | None = None) ->
             given[child] = part
     small = max(given) < 2**62 // len(given)
     target = Target(tree.parent, np.array(given, dtype=np.int64 if small else object))
-    return Annotated(target, _distance(tree, target, asked) if denominator else Fraction(0))
+    return Annotated(target, tree.leaf, asked)
 
 
 def _families(tree: Tree) -> list[list[int]]:
@@ -115,16 +134,3 @@ def _apportioned(parts: list[int], total: int, size: int) -> list[int]:
         else:
             seats[min((s, i) for i, s in enumerate(short) if seats[i] > 1)[1]] -= 1
     return seats
-
-
-def _distance(tree: Tree, target: Target, asked: list[int]) -> Fraction:
-    """Half the sum of the differences of the values' chances."""
-    chances = probabilities(target)
-    leaves = tree.leaf.tolist()
-    unit = lcm(*(chances[leaf].denominator for leaf in leaves))
-    off = (
-        chances[leaf].numerator * (unit // chances[leaf].denominator) * asked[0]
-        - asked[leaf] * unit
-        for leaf in leaves
-    )
-    return Fraction(sum(map(abs, off)), 2 * unit * asked[0])

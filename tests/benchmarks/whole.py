@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from sfumato.expectations.errors import SfumatoError
+from sfumato.flows.environment import imports_apart
 from sfumato.flows.plan import Plan, plan_run
 from tests.benchmarks import stages
 from tests.benchmarks.stages import peak_megabytes
@@ -204,7 +205,8 @@ def _release(recipe: Recipe, source: Path, place: Path, *, apart: bool) -> dict[
 
 def _made(spec: Path, run: Path) -> dict[str, float]:
     """CPU seconds of each stage of a release."""
-    return {stage.__name__: _cpu(lambda s=stage: s(_plan(spec), run)) for stage in STAGES}
+    with imports_apart():
+        return {stage.__name__: _cpu(lambda s=stage: s(_plan(spec), run)) for stage in STAGES}
 
 
 def _cpu(work: Callable[[], object]) -> float:
