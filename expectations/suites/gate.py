@@ -15,7 +15,6 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.expectations.composition.gate import Passed
-from sfumato.expectations.groups.frames import to_frame
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.suites.composition import expectation_of_atoms
@@ -27,6 +26,7 @@ from sfumato.expectations.suites.engine import (
     get_expectation_impl,
     gx,
 )
+from sfumato.expectations.suites.frames import to_frame
 from sfumato.expectations.suites.promises import promise_expectation
 from sfumato.expectations.suites.rules import frame_with
 from sfumato.expectations.verdicts import (

@@ -5,7 +5,6 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, ClassVar
 
-from sfumato.expectations.groups.frames import from_frame
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.models.promises import PROMISE
@@ -18,11 +17,12 @@ from sfumato.expectations.suites.engine import (
     frame_of,
     metric_value,
 )
+from sfumato.expectations.suites.frames import from_frame
 from sfumato.expectations.verdicts import GROUPS, expectation_type, observation
 
 
 class GroupsOfFrame(TableMetricProvider):
-    """The groups that a frame of counts holds, rebuilt once for all promises on them."""
+    """The groups that a frame carries, once for all promises on them."""
 
     metric_name = "sfumato.groups"
 

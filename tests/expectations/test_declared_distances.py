@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
-from sfumato.expectations.groups.frames import from_frame, to_frame
 from sfumato.expectations.groups.groups import Groups, Subdomains, Target
 from sfumato.expectations.groups.subdomains import leaves, probabilities
 from sfumato.expectations.models.t_closeness import TCloseness
@@ -138,14 +137,3 @@ def test_exact_where_weights_are_huge():
     groups = declared([huge, flat(1, 1)], [0, 1], [1, 1], ancestors=None)
     assert closeness("equal").check(groups).observed == {"t": Fraction(1, 2**63)}
     assert not closeness("equal", 0).check(groups).holds
-
-
-@pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize("ancestors", [None, ANCESTORS])
-def test_a_frame_of_groups_keeps_what_distances_need(ordered, ancestors):
-    targets = [tree((2, 1), (1, 3), (1, 1)), flat(1, 2, 3, 4)]
-    groups = declared(targets, [1, 0, 1], [1, 2, 3], ordered, ancestors)
-    again = from_frame(to_frame(groups).sample(frac=1, random_state=3))
-    assert again.subdomains["s"].ordered == ordered
-    for distance in KINDS:
-        assert closeness(distance).check(again) == closeness(distance).check(groups)

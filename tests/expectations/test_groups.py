@@ -1,17 +1,19 @@
 """Counting rows is counting rows: compared with dictionaries of Python tuples."""
 
+import copy
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import Coded, count, dense, pack
-from sfumato.expectations.groups.frames import from_frame, to_frame
-from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.groups.groups import Cover, Groups
+from sfumato.expectations.suites.frames import from_frame, to_frame
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(-4, 4)), min_size=1, max_size=60)
 
@@ -137,39 +139,31 @@ def test_the_order_of_rows_is_free(groups_of, rows, random):
     assert shown(groups_of(rows)) == shown(groups_of(random.sample(rows, len(rows))))
 
 
-@given(PAIRS, st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from(["number", "text", "huge"]))
-def test_a_frame_of_groups_is_those_groups_in_any_order(groups_of, rows, seed, null, kind):
-    show = {"number": int, "text": str, "huge": lambda v: v * (2**61 - 1)}[kind]
-    rows = [(key, show(value)) for key, value in rows] + ([(9, None)] if null else [])
-    groups = groups_of(rows)
-    frame = to_frame(groups).sample(frac=1, random_state=seed)
-    frame.index = np.random.default_rng(seed).permutation(len(frame)) * 3 - 7
-    assert same(from_frame(frame), groups)
-
-
-def test_a_frame_of_two_attributes():
-    values = np.array([0, 1, 0, 2])
-    groups = count(
-        np.array([0, 0, 1, 1]), 2, {"x": Coded(values, 3), "group": Coded(values[::-1], 3)}
-    )
-    assert same(from_frame(to_frame(groups)), groups)
+def test_a_frame_hands_groups_on(groups_of):
+    groups = groups_of([(0, 1), (0, 2), (1, 1)])
+    frame = to_frame(groups)
+    assert frame["rows"].tolist() == [2, 1]
+    assert from_frame(frame.copy()) is groups
+    assert from_frame(copy.deepcopy(frame)) is groups
 
 
 def test_a_frame_of_no_groups():
     assert len(from_frame(to_frame(count(np.array([], dtype=np.int64), 1, {})))) == 0
 
 
-def test_a_frame_of_nulls_has_no_numbers(groups_of):
-    groups = groups_of([(0, None), (0, 1), (1, 1)], pa.int64())
-    assert groups.sensitive["s"].numbers is None
-    assert from_frame(to_frame(groups)).sensitive["s"].numbers is None
+def test_a_frame_that_lost_a_group_is_refused(groups_of):
+    frame = to_frame(groups_of([(0, 1), (1, 1)]))
+    for lost in (frame.iloc[:1], pd.DataFrame({"rows": [1, 1]})):
+        with pytest.raises(PromiseError, match="not that of its groups"):
+            from_frame(lost)
 
 
-@given(PAIRS)
-def test_a_frame_that_leaves_a_group_out_is_refused(groups_of, rows):
-    frame = to_frame(groups_of(rows))
-    last = frame["group"].max()
-    kept = frame[(frame["attribute"] == "") | (frame["group"] != last)]
-    if (kept["attribute"] != "").any():
+def test_groups_that_leave_one_out_are_refused(groups_of):
+    groups, fewer = groups_of([(0, 1), (1, 1)]), groups_of([(0, 1)])
+    for part in (
+        {"sensitive": fewer.sensitive},
+        {"live": fewer.sizes},
+        {"covers": {"q": Cover(np.array([1]), np.array([0]), 1)}},
+    ):
         with pytest.raises(PromiseError, match="not those of every group"):
-            from_frame(kept)
+            from_frame(to_frame(replace(groups, **part)))

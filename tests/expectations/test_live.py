@@ -6,9 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import merge
-from sfumato.expectations.groups.frames import from_frame, to_frame
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity, EntropyLDiversity
@@ -43,14 +41,5 @@ def test_values_of_those_who_are_gone_are_values(seen):
     assert EntropyLDiversity(l=4).failing(seen).tolist() == [False, True]
 
 
-def test_live_rows_are_merged_and_written(seen):
+def test_live_rows_are_merged(seen):
     assert merge(seen, np.array([0, 0])).live.tolist() == [5]
-    read = from_frame(to_frame(seen))
-    assert (read.sizes.tolist(), read.live.tolist()) == ([4, 2], [3, 2])
-
-
-def test_live_rows_of_some_groups_are_refused(seen):
-    frame = to_frame(seen)
-    short = frame[~((frame["part"] == "live") & (frame["group"] == 1))]
-    with pytest.raises(PromiseError, match="stand for people"):
-        from_frame(short)
