@@ -8,19 +8,30 @@ it, each counted as 1/P(node), add up to n: a row of the group has the value t w
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import lcm
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Target
 
+_found: WeakKeyDictionary[Target, tuple[Fraction, ...]] = WeakKeyDictionary()
 
-def probabilities(target: Target) -> list[Fraction]:
+
+def probabilities(target: Target) -> tuple[Fraction, ...]:
     """P(node) of each node: its share of the weight of its siblings, times its parent's P.
+
+    They are found once for each target, as several promises are about them.
 
     Raises:
         PromiseError: where a weight is negative, or the P of the leaves do not add up to 1.
     """
+    if target not in _found:
+        _found[target] = _probabilities(target)
+    return _found[target]
+
+
+def _probabilities(target: Target) -> tuple[Fraction, ...]:
     parents, weights = target.parent.tolist(), target.weight.tolist()
     if min(weights[1:], default=0) < 0:
         raise PromiseError("the target is not a distribution: a weight is negative")
@@ -36,7 +47,7 @@ def probabilities(target: Target) -> list[Fraction]:
     inner = set(parents)
     if any(of[node] and not total[node] for node in range(len(parents)) if node in inner):
         raise PromiseError("the target is not a distribution: below a node, no weight is left")
-    return list(map(Fraction, of, parts))
+    return tuple(map(Fraction, of, parts))
 
 
 def leaves(target: Target) -> list[int]:

@@ -62,7 +62,7 @@ def test_a_distribution_of_two_thirds():
 
 def test_a_node_without_probability_leads_to_nothing():
     target = Target(np.array([-1, 0, 0]), np.array([1, 1, 0]))
-    assert probabilities(target) == [1, 1, 0]
+    assert probabilities(target) == (1, 1, 0)
     assert imbalance(target, copies(2, number=3)) is None
     assert imbalance(target, copies(0, 1, number=3)) == 0
 
@@ -158,7 +158,7 @@ def test_weights_that_are_no_distribution_keep_no_promise(parent, weight):
 
 def test_a_node_that_is_never_reached_may_weigh_nothing_below():
     target = Target(np.array([-1, 0, 0, 2, 2]), np.array([1, 3, 0, 0, 0]))
-    assert probabilities(target) == [1, 1, 0, 0, 0]
+    assert probabilities(target) == (1, 1, 0, 0, 0)
     assert imbalance(target, copies(0, 1, 1, number=5)) == 0
     assert imbalance(target, copies(1, 2, number=5)) is None
     assert imbalance(target, copies(1, 2, number=5)) != 0
