@@ -4,43 +4,17 @@ Values of an ordered type are whole numbers in their order. The constants, and w
 them, cut the line into pieces, each decided by one of its numbers.
 """
 
-import math
-import struct
-import sys
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from decimal import Context, Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
-from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.query.engines.labels.scales import Numbers, Scale
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive, as the values are
-_DAY = 86_400 * 10**6
-_UNROUNDED = Context(prec=100)
-_EXACT = 2**50  # up to here numbers that differ are different as floats
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Values of an ordered type as whole numbers from `lowest` to `highest`, in their order.
-
-    `near` are the numbers on a constant and next to it, None where comparisons with it round;
-    `length` says how much lies between two numbers, both included.
-    """
-
-    whole: Callable[[Any], int]
-    value: Callable[[int], Any]
-    near: Callable[[Any], Iterable[int] | None]
-    length: Callable[[int, int], float]
-    lowest: int
-    highest: int
+_HALF = 2**62
 
 
 @dataclass(frozen=True)
@@ -51,18 +25,55 @@ class _Piece:
     last: int
 
 
+@dataclass(frozen=True, eq=False)
+class Extents:
+    """The numbers that some labels stand for, all of them intervals.
+
+    Attributes:
+        labels: how many labels the column has.
+        wide: which of them these are (int64, parallel to the rest).
+        limited: which have limits (bool).
+        low: the least number of each (0 where it has no limits).
+        high: the greatest.
+        hull: from the least to the greatest number that any label of the column tells, if one does.
+    """
+
+    labels: int
+    wide: np.ndarray
+    limited: np.ndarray
+    low: Numbers
+    high: Numbers
+    hull: tuple[int, int] | None
+
+    def within(self, low: int, high: int) -> tuple[Numbers, Numbers]:
+        """The ends of each, those without limits from `low` to `high`."""
+        return np.where(self.limited, self.low, low), np.where(self.limited, self.high, high)
+
+
+def extents_of(labels: Sequence[Admitted], wide: Sequence[int], scale: Scale) -> Extents:
+    """The numbers behind the `wide` ones among the labels of a column."""
+    ends = [_extent(labels[n], scale) for n in wide]
+    hull = _hull(labels, scale)
+    small = max(map(abs, (scale.lowest, *(hull or ())))) <= INT64_MAX + 1
+    small &= hull is None or max(map(abs, hull)) < _HALF
+    low, high = (np.array([end[at] if end else 0 for end in ends], object) for at in (0, 1))
+    kind = np.int64 if small else object
+    limited = np.array([end is not None for end in ends], dtype=bool)
+    places = np.array(wide, dtype=np.int64)
+    return Extents(len(labels), places, limited, low.astype(kind), high.astype(kind), hull)
+
+
 def decide_on_number_line(
-    labels: Sequence[Admitted],
-    wide: Sequence[int],
+    extents: Extents,
     constants: Sequence[Any],
     scale: Scale,
     decide: Callable[[Sequence[Any]], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The outcomes of a condition behind the `wide` ones among the labels, all of them intervals.
+    """The outcomes of a condition behind labels that are intervals.
 
     Returns:
         The possible outcomes (bool, 3 x labels) and their weights (float64, 3 x labels), nothing
-        for labels that are not wide; None where no pieces decide.
+        for labels that are not among the extents; None where no pieces decide.
     """
     marks = _marks(constants, scale)
     if marks is None:
@@ -71,16 +82,20 @@ def decide_on_number_line(
     found = decide([scale.value(_representative(piece)) for piece in pieces])
     outcome = np.equal.outer(np.arange(4), found)
     failed = outcome[3]
-    extents = [_extent(labels[n], scale) for n in wide]
-    hull = _hull(labels, scale)
-    possible, weight = np.zeros((3, len(labels)), dtype=bool), np.zeros((3, len(labels)))
-    reached = [extent or (scale.lowest, scale.highest) for extent in extents]
-    possible[:, wide] = _within((outcome[:3] | failed).astype(float), pieces, reached, None) > 0
-    known = [extent or hull for extent in extents]
+    possible, weight = (np.zeros((3, extents.labels), dtype=kind) for kind in (bool, float))
+    reached = extents.within(scale.lowest, scale.highest)
+    amounts = (outcome[:3] | failed).astype(float)
+    possible[:, extents.wide] = _within(amounts, pieces, *reached, _as_one) > 0
     shares = np.where(failed, np.nan, outcome[:3])
-    spread = _within(shares, pieces, [k or (scale.lowest, scale.lowest) for k in known], scale)
-    weight[:, wide] = np.where([k is None for k in known], np.nan, spread)
+    known = extents.within(*(extents.hull or (0, 0)))
+    spread = _within(shares, pieces, *known, scale.lengths)
+    untold = ~extents.limited & (extents.hull is None)
+    weight[:, extents.wide] = np.where(untold, np.nan, spread)
     return possible, weight
+
+
+def _as_one(low: Numbers, _high: Numbers) -> np.ndarray:
+    return np.ones(len(low))
 
 
 def _marks(constants: Sequence[Any], scale: Scale) -> list[int] | None:
@@ -128,110 +143,21 @@ def _extent(label: Admitted, scale: Scale) -> tuple[int, int] | None:
 def _within(
     amount: np.ndarray,
     pieces: Sequence[_Piece],
-    extents: Sequence[tuple[int, int]],
-    scale: Scale | None,
+    low: Numbers,
+    high: Numbers,
+    lengths: Callable[[Numbers, Numbers], np.ndarray],
 ) -> np.ndarray:
-    """The sums of the amounts (outcomes x pieces) per extent, by number or by length of pieces."""
-    lasts = [piece.last for piece in pieces]
-    first = np.array([bisect_left(lasts, low) for low, _ in extents], dtype=np.int64)
-    last = np.array([bisect_left(lasts, high) for _, high in extents], dtype=np.int64)
-    length: Callable[[int, int], float] = scale.length if scale else lambda _low, _high: 1.0
-    inner = [length(piece.first, piece.last) for piece in pieces[1:-1]]
-    lengths = np.array([0.0, *inner, 0.0])[: len(pieces)]  # the outer two are never between others
-    sums = np.cumsum(np.insert(amount * lengths, 0, 0.0, axis=1), axis=1)
-    head, tail = (np.zeros(len(extents)) for _ in range(2))
-    for n, (low, high) in enumerate(extents):
-        head[n] = length(low, min(high, lasts[first[n]]))
-        tail[n] = length(pieces[last[n]].first, high) if first[n] < last[n] else 0.0
-    between = np.where(first < last, sums[:, last] - sums[:, np.minimum(first + 1, last)], 0.0)
+    """The sums of the amounts (outcomes x pieces) over extents, by the lengths of pieces."""
+    firsts, lasts = (
+        np.array([getattr(piece, end) for piece in pieces], low.dtype) for end in ("first", "last")
+    )
+    first, last = np.searchsorted(lasts, low), np.searchsorted(lasts, high)
+    inner = np.zeros(len(pieces))  # the outer two are never between others
+    inner[1:-1] = lengths(firsts[1:-1], lasts[1:-1])
+    sums = np.cumsum(np.insert(amount * inner, 0, 0.0, axis=1), axis=1)
+    several = first < last
+    head = lengths(low, np.minimum(high, lasts[first]))
+    tail = np.where(several, lengths(np.where(several, firsts[last], high), high), 0.0)
+    between = np.where(several, sums[:, last] - sums[:, np.minimum(first + 1, last)], 0.0)
     total: np.ndarray = amount[:, first] * head + between + amount[:, last] * tail
     return total
-
-
-def scale_of(column: DeclaredColumn) -> Scale | None:
-    """The number line of a column's type, None for a type without order."""
-    match column.type:
-        case "float":
-            return _FLOATS
-        case "decimal":
-            return _decimals(column.scale or 0)
-        case "integer":
-            return _INTEGERS
-        case "date":
-            return _DATES
-        case "timestamp":
-            return _TIMESTAMPS
-    return None
-
-
-def _steps(
-    whole: Callable[[Any], int],
-    value: Callable[[int], Any],
-    exact: Callable[[Any], Fraction],
-    limits: tuple[int, int],
-) -> Scale:
-    def near(constant: Any) -> Iterable[int] | None:
-        if isinstance(constant, float) and not math.isfinite(constant):
-            return ()
-        place = exact(constant)
-        if isinstance(constant, float) and abs(place) > _EXACT:
-            return None
-        return range(math.floor(place) - 1, math.ceil(place) + 2)
-
-    return Scale(whole, value, near, lambda low, high: float(high - low + 1), *limits)
-
-
-def _decimals(digits: int) -> Scale:
-    return _steps(
-        lambda value: int(value.scaleb(digits, _UNROUNDED)),
-        lambda number: Decimal(number).scaleb(-digits, _UNROUNDED),
-        lambda constant: Fraction(constant) * 10**digits,
-        (1 - 10**38, 10**38 - 1),
-    )
-
-
-def _days(moment: date) -> Fraction:
-    return Fraction(_microseconds(moment), _DAY)
-
-
-def _microseconds(moment: date) -> int:
-    if not isinstance(moment, datetime):
-        moment = datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-_INTEGERS = _steps(int, int, Fraction, (-INT64_MAX - 1, INT64_MAX))
-_DATES = _steps(
-    lambda day: (day - _EPOCH.date()).days,
-    lambda number: _EPOCH.date() + timedelta(days=number),
-    _days,
-    ((date.min - _EPOCH.date()).days, (date.max - _EPOCH.date()).days),
-)
-_TIMESTAMPS = _steps(
-    _microseconds,
-    lambda number: _EPOCH + timedelta(microseconds=number),
-    lambda moment: Fraction(_microseconds(moment)),
-    (_microseconds(datetime.min), _microseconds(datetime.max)),  # noqa: DTZ901
-)
-
-
-def _ordinal(value: float) -> int:
-    """The place of a float among all floats."""
-    bits = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
-    return int(bits if bits >= 0 else -(bits & INT64_MAX))
-
-
-def _float(ordinal: int) -> float:
-    magnitude: float = struct.unpack("<d", struct.pack("<q", abs(ordinal)))[0]
-    return magnitude if ordinal >= 0 else -magnitude
-
-
-_LARGEST: int = _ordinal(sys.float_info.max)
-_FLOATS = Scale(
-    _ordinal,
-    _float,
-    lambda constant: range(_ordinal(float(constant)) - 2, _ordinal(float(constant)) + 3),
-    lambda low, high: _float(high) - _float(low) or _float(1),
-    -_LARGEST,
-    _LARGEST,
-)

@@ -16,7 +16,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.forms.recoded.labels import Admitted, Anything, Between, ListedValues, Prefixed
-from sfumato.tasks.query.engines.labels.number_line import Scale, decide_on_number_line, scale_of
+from sfumato.tasks.query.engines.labels.number_line import (
+    Extents,
+    decide_on_number_line,
+    extents_of,
+)
+from sfumato.tasks.query.engines.labels.scales import Scale, scale_of
 from sfumato.tasks.schema.published import DeclaredColumn
 
 MOST = 200_000  # values of all labels that are tried one by one
@@ -72,6 +77,7 @@ class ValuesBehindLabels:
         self._label = np.array([n for n, _ in pairs], dtype=np.int64)
         self._place = np.array([places[value] for _, value in pairs], dtype=np.int64)
         self._wide = [n for n in range(len(labels)) if n not in listed]
+        self._extents: Extents | None = None
 
     def tally(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
         """The outcomes behind each label of a condition on this column alone."""
@@ -88,7 +94,8 @@ class ValuesBehindLabels:
             return _undecided(self._wide, len(self._labels))
         named = [value for value in fold(nodes) if value is not None]
         if self._scale is not None:
-            found = decide_on_number_line(self._labels, self._wide, named, self._scale, decide)
+            self._extents = self._extents or extents_of(self._labels, self._wide, self._scale)
+            found = decide_on_number_line(self._extents, named, self._scale, decide)
             return _undecided(self._wide, len(self._labels)) if found is None else Tally(*found)
         return self._of_texts([str(text) for text in named], condition, decide)
 
