@@ -129,7 +129,7 @@ def _expected(
     """
     values = told.shape[1]
     ends = np.searchsorted(seen, np.arange(vectors.shape[1] + 1) * values)
-    found = np.zeros(len(seen))
+    found, numbers = np.zeros(len(seen)), np.diff(ends)
     low, high = (
         np.array([bounds[nodes] for bounds, nodes in zip(of, classes, strict=True)])
         for of in ([one.low for one in fits], [one.high for one in fits])
@@ -141,7 +141,7 @@ def _expected(
         for one, nodes, codes in zip(fits, classes, vectors, strict=True):
             within = one.admits(nodes[class_], codes[vector])
             vector, class_ = vector[within], class_[within]
-        number = np.diff(ends)[vector]
+        number = numbers[vector]
         at = _runs(ends[vector], number)
         np.add.at(found, at, told[np.repeat(class_, number), seen[at] % values])
     return found
