@@ -25,16 +25,14 @@ from sfumato.flows.cli.steward.line import line
 from sfumato.flows.cli.steward.release import release
 from sfumato.flows.cli.steward.schema import schema
 from sfumato.flows.cli.steward.sweep import sweep
+from sfumato.flows.environment import lean, without_pandas
 from sfumato.tasks.private import scratch
 
+_READING = (measure, check, diff, query, load)
 _COMMANDS = (
+    *_READING,
     demo,
     release,
-    measure,
-    check,
-    diff,
-    query,
-    load,
     evaluate,
     hierarchy,
     schema,
@@ -50,6 +48,9 @@ def main() -> None:
     The interpreter is left without its finalization, in which DuckDB's bindings print pages about
     objects that Prefect's threads still hold; exit handlers (the embedded server's) do run.
     """
+    lean()
+    if sys.argv[1:2] in [[command.name] for command in _READING]:
+        without_pandas()
     code = run(sys.argv[1:])
     atexit._run_exitfuncs()
     sys.stdout.flush()

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
@@ -11,7 +10,6 @@ from sfumato.expectations.errors import QueryError, SpecError
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.predicate import parse_predicate
-from sfumato.tasks.sql.session import session
 
 _POSITION = "sfumato position"
 
@@ -31,6 +29,10 @@ def rows_where(microdata: Microdata, where: str, types: Mapping[str, ColumnType]
     Raises:
         SpecError: where the predicate is not allowed or cannot be evaluated.
     """
+    import duckdb  # a specification is read without it
+
+    from sfumato.tasks.sql.session import session
+
     try:
         predicate = parse_predicate(where, types)
         used = {column.name for column in predicate.find_all(exp.Column)}

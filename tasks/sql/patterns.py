@@ -7,8 +7,6 @@ or ask the collation. Here a pattern is written out: for each letter all those i
 
 from functools import cache
 
-import duckdb
-
 _GLOB = str.maketrans({"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"})
 _SURROGATES = range(0xD800, 0xE000)
 _END = 0x20000  # beyond, no script has cases
@@ -61,6 +59,8 @@ def _alike(character: str) -> str:
 @cache
 def _cases() -> tuple[dict[str, str], dict[str, str]]:
     """Each letter's lower case, and for each lower case its letters, as DuckDB has them."""
+    import duckdb  # a check rewrites queries without it
+
     query = """
         SELECT lower(letter) AS lower, string_agg(letter, '' ORDER BY letter)
         FROM (SELECT chr(CAST(range AS INTEGER)) AS letter

@@ -1,12 +1,15 @@
 """`sfumato measure`: every privacy model on a table as it is."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.options import names, pairs, with_format
+
+if TYPE_CHECKING:
+    from sfumato.expectations.models.model import PrivacyModel
 
 
 @click.command()
@@ -54,17 +57,25 @@ def measure(
     texts mean the same, and else needs --types. Parquet has types of its own, which --types must
     fit. A --population in CSV is read by the types of FILE.
     """
-    from sfumato.flows.spec import read_promise
     from sfumato.tasks.microdata.inferred_table import Written
     from sfumato.tasks.stages.measure import measure
 
-    promises = [read_promise(model) for model in models]
+    promises = _promises(models)
     written = Written(names(columns) or None, nulls, _types(types))
     files = pairs("--hierarchy", hierarchies)
     document = measure(file, names(qi), names(sensitive), promises, population, files, written)
     show.document(document, format_)
     if broken := [p["promise"]["model"] for p in document.get("promises", []) if not p["holds"]]:
         raise PromiseError(f"{file}: {', '.join(broken)} does not hold")
+
+
+def _promises(models: tuple[str, ...]) -> list["PrivacyModel"]:
+    """The promises to decide; without any, no more of a spec is imported."""
+    if not models:
+        return []
+    from sfumato.flows.spec import read_promise
+
+    return [read_promise(model) for model in models]
 
 
 def _types(text: str | None) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import duckdb as driver
 import pyarrow as pa
 from sqlglot import exp
 
@@ -22,9 +21,17 @@ if TYPE_CHECKING:
 
 
 def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
+    import duckdb as driver  # queries are rewritten without it
+
     own = driver.connect(str(address.database))
     own.execute("SET enable_progress_bar = false")
     return own, own.close
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    import duckdb as driver
+
+    return (driver.Error,)
 
 
 def _execute(connection: Any, statement: str) -> list[tuple[Any, ...]]:
@@ -73,7 +80,7 @@ duckdb = Dialect(
         in_file=True,
         connect=_connect,
         execute=_execute,
-        errors=lambda: (driver.Error,),
+        errors=_errors,
         begins=True,
         existing="SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() "
         "AND schema_name = current_schema() UNION ALL SELECT view_name FROM duckdb_views() "
