@@ -1,16 +1,45 @@
-"""The openers of engines, by the way in which a form shows a person."""
+"""The openers of engines, by the way in which a form shows a person.
+
+Each engine is imported when it is opened: a release needs one of them.
+"""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
-from sfumato.tasks.query.engines.columns import open_columns
-from sfumato.tasks.query.engines.direct.engine import open_direct
-from sfumato.tasks.query.engines.engine import Opening
-from sfumato.tasks.query.engines.labels.labels import open_labels
-from sfumato.tasks.query.engines.subdomains import open_subdomains
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.engines.engine import Engine, Files, Opening
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+
+Opened = AbstractContextManager[Engine]
+
+
+def _rows(tables: Files, declared: Declared, estimator: Estimator) -> Opened:
+    from sfumato.tasks.query.engines.direct.engine import open_direct
+
+    return open_direct(tables, declared, estimator)
+
+
+def _columns(tables: Files, declared: Declared, estimator: Estimator) -> Opened:
+    from sfumato.tasks.query.engines.columns import open_columns
+
+    return open_columns(tables, declared, estimator)
+
+
+def _subdomains(tables: Files, declared: Declared, estimator: Estimator) -> Opened:
+    from sfumato.tasks.query.engines.subdomains import open_subdomains
+
+    return open_subdomains(tables, declared, estimator)
+
+
+def _labels(tables: Files, declared: Declared, estimator: Estimator) -> Opened:
+    from sfumato.tasks.query.engines.labels.labels import open_labels
+
+    return open_labels(tables, declared, estimator)
+
 
 ENGINES: Mapping[str, Opening] = {
-    "rows": open_direct,
-    "columns": open_columns,
-    "subdomains": open_subdomains,
-    "labels": open_labels,
+    "rows": _rows,
+    "columns": _columns,
+    "subdomains": _subdomains,
+    "labels": _labels,
 }
