@@ -5,6 +5,7 @@ The registry is a literal mapping, read at each validation: every entry is a cho
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
@@ -51,17 +52,17 @@ class Registered:
                     "expected_tags": ", ".join(map(repr, self.registry)),
                 },
             )
-        return TypeAdapter(self.registry[named]).validate_python(value)
+        return adapter_of(self.registry[named]).validate_python(value)
 
     @staticmethod
     def _described(kind: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        schema = TypeAdapter(kind).core_schema
+        schema = adapter_of(kind).core_schema
         nested = _nested(kind)
         return nested.__get_pydantic_json_schema__(schema, handler) if nested else handler(schema)
 
     @staticmethod
     def _dump(value: Any, info: core_schema.SerializationInfo) -> Any:
-        return TypeAdapter(type(value)).dump_python(
+        return adapter_of(type(value)).dump_python(
             value,
             mode="json" if info.mode == "json" else "python",
             by_alias=info.by_alias,
@@ -69,6 +70,14 @@ class Registered:
             exclude_unset=info.exclude_unset,
             exclude_defaults=info.exclude_defaults,
         )
+
+
+@cache
+def adapter_of(kind: Any) -> TypeAdapter[Any]:
+    """The reader and writer of a kind, built once and where it is needed: builds are deferred."""
+    adapter = TypeAdapter[Any](kind)
+    adapter.rebuild()
+    return adapter
 
 
 def classes(registry: Mapping[str, Any]) -> tuple[type, ...]:

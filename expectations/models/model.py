@@ -9,10 +9,11 @@ from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.registered import adapter_of
 from sfumato.expectations.texts import ORDERED
 
 Number = int | Fraction | float | None  # exact; a float is infinity
@@ -124,6 +125,7 @@ def why_unordered(name: str, column: PromisedColumn | None) -> str | None:
         extra="forbid",
         populate_by_name=True,
         alias_generator=lambda name: name.replace("_", "-"),
+        defer_build=True,
     ),
 )
 class PrivacyModel(ABC):
@@ -226,8 +228,7 @@ class PrivacyModel(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The promise as it is written in a spec: its model, parameters and scope."""
-        adapter: TypeAdapter[Any] = TypeAdapter(type(self))
-        document = adapter.dump_python(self, mode="json", by_alias=True, exclude_none=True)
+        document = adapter_of(type(self)).dump_python(self, mode="json", by_alias=True, exclude_none=True)
         return dict(sorted(document.items()))
 
     @abstractmethod

@@ -29,7 +29,7 @@ from sfumato.expectations.models.model import (
 from sfumato.expectations.sorting import stable_order
 from sfumato.expectations.texts import NUMBERS
 
-_STRICT = ConfigDict(extra="forbid")
+_STRICT = ConfigDict(extra="forbid", defer_build=True)
 
 
 @dataclass(frozen=True, config=_STRICT)

@@ -11,4 +11,5 @@ class Part(BaseModel):
         extra="forbid",
         populate_by_name=True,
         alias_generator=lambda name: name.replace("_", "-"),
+        defer_build=True,
     )

@@ -16,7 +16,7 @@ from sfumato.expectations.models.model import ExactNumber, Number, Worst, plain
 from sfumato.expectations.texts import Value, ordinal
 
 
-@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", defer_build=True))
 class Negative:
     """Values whose absence must not be learnt: each is at least `percent` of every group."""
 
