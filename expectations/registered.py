@@ -62,7 +62,8 @@ class Registered:
 
     @staticmethod
     def _dump(value: Any, info: core_schema.SerializationInfo) -> Any:
-        return adapter_of(type(value)).dump_python(
+        kind: Any = type(value)
+        return adapter_of(kind).dump_python(
             value,
             mode="json" if info.mode == "json" else "python",
             by_alias=info.by_alias,

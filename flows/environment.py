@@ -26,7 +26,7 @@ _LEAN = {
     "OPENBLAS_THREAD_TIMEOUT": "4",  # else its threads spin before they sleep: 30 ms for each start
     "PYDANTIC_DISABLE_PLUGINS": "__all__",  # they are looked for in every package's metadata
 }
-_OBJECTS = 50_000  # between collections of garbage: imports make few cycles
+_OBJECTS = 200_000  # between collections of garbage, of which imports make little
 
 
 def lean() -> None:

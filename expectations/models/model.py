@@ -228,7 +228,9 @@ class PrivacyModel(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The promise as it is written in a spec: its model, parameters and scope."""
-        document = adapter_of(type(self)).dump_python(self, mode="json", by_alias=True, exclude_none=True)
+        document = adapter_of(type(self)).dump_python(
+            self, mode="json", by_alias=True, exclude_none=True
+        )
         return dict(sorted(document.items()))
 
     @abstractmethod

@@ -28,11 +28,14 @@ from sfumato.flows.cli.steward.sweep import sweep
 from sfumato.flows.environment import lean, without_pandas
 from sfumato.tasks.private import scratch
 
-_READING = (measure, check, diff, query, load)
+_WITH_GREAT_EXPECTATIONS = (demo, release)
 _COMMANDS = (
-    *_READING,
-    demo,
-    release,
+    *_WITH_GREAT_EXPECTATIONS,
+    measure,
+    check,
+    diff,
+    query,
+    load,
     evaluate,
     hierarchy,
     schema,
@@ -49,7 +52,7 @@ def main() -> None:
     objects that Prefect's threads still hold; exit handlers (the embedded server's) do run.
     """
     lean()
-    if sys.argv[1:2] in [[command.name] for command in _READING]:
+    if sys.argv[1:2] not in [[command.name] for command in _WITH_GREAT_EXPECTATIONS]:
         without_pandas()
     code = run(sys.argv[1:])
     atexit._run_exitfuncs()

@@ -1,10 +1,18 @@
-"""What reading a spec, querying, checking and measuring import: never an algorithm's machinery."""
+"""What reading a spec, querying, checking and measuring import: never an algorithm's machinery.
+
+Whole commands are started, too: none imports a dependency that it does not use.
+"""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
+
+from tests.corpus.lines import CORPUS
+from tests.house.survey import ROOT
 
 MACHINERY = {
     "cryptography",
@@ -52,3 +60,55 @@ def test_declarations_import_parameters_alone(module):
     for room in ("partitions", "forms"):
         assert f"sfumato.tasks.{room}.parameters" in found
         assert f"sfumato.tasks.{room}.registry" not in found
+
+
+RELEASE = str(CORPUS / "format-2" / "public" / "corpus-permuted" / "0002")
+EARLIER = str(CORPUS / "format-2" / "public" / "corpus-permuted" / "0001")
+LABELS = str(CORPUS / "format-2" / "public" / "corpus-generalized" / "0001")
+COUNT = "SELECT COUNT(*) FROM microdata"
+TABLE = str(ROOT / "deployments" / "data" / "adult.parquet")
+SPEC = str(ROOT / "deployments" / "releases" / "adult-occupation-mondrian.yaml")
+MEASURED = ("measure", TABLE, "--qi", "age,sex", "--sensitive", "occupation")
+PUBLISHED = {"click", "numpy", "pyarrow", "pydantic", "rfc8785"}
+COMMANDS = {
+    ("--help",): {"click"},
+    ("query", "--help"): {"click", "numpy", "pyarrow", "pydantic", "sqlglot"},
+    ("sweep",): {"click"},
+    ("schema",): PUBLISHED | {"sqlglot", "yaml"},
+    MEASURED: {"click", "numpy", "pyarrow", "pydantic"},
+    (*MEASURED, "--model", "{model: k-anonymity, k: 1}"): PUBLISHED | {"sqlglot", "yaml"},
+    ("query", RELEASE, COUNT, "--format", "json"): PUBLISHED | {"duckdb", "sqlglot"},
+    ("query", LABELS, COUNT, "--format", "csv"): PUBLISHED | {"duckdb", "sqlglot"},
+    ("query", RELEASE, COUNT): PUBLISHED | {"duckdb", "rich", "sqlglot"},
+    ("query", RELEASE, COUNT, "--rewrite", "postgres"): PUBLISHED | {"sqlglot"},
+    ("check", RELEASE): PUBLISHED | {"jinja2", "sqlglot"},
+    ("check", LABELS): PUBLISHED | {"jinja2", "sqlglot"},
+    ("diff", EARLIER, RELEASE): PUBLISHED,
+    ("hierarchy", SPEC, "--column", "education"): PUBLISHED | {"scipy", "sqlglot", "yaml"},
+}
+IMPORTED_AS = {"great-expectations": "great_expectations", "pyyaml": "yaml"}
+STARTED = """
+import atexit, json, sys
+from sfumato.flows.cli.main import main
+atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))
+main()
+"""
+
+
+def dependencies():
+    """The names under which the declared dependencies are imported."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        declared = tomllib.load(file)["project"]["dependencies"]
+    names = [re.match(r"[a-z0-9-]+", one)[0] for one in declared]
+    return {IMPORTED_AS.get(name, name) for name in names}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command)[:40])
+def test_a_command_imports_no_dependency_that_it_does_not_use(command):
+    started = [sys.executable, "-c", STARTED, *command]
+    done = subprocess.run(started, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:-1][-200:]
+    found = json.loads(done.stderr.splitlines()[-1])
+    used = {name.partition(".")[0] for name in found} & dependencies()
+    assert used - COMMANDS[command] == set()
+    assert "pyarrow.dataset" not in found
