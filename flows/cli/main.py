@@ -69,11 +69,9 @@ def run(arguments: list[str]) -> int:
     with suppress(SfumatoError, OSError):
         scratch.sweep()
     try:
-        cli.main(args=arguments, prog_name="sfumato", standalone_mode=False)
+        code = cli.main(args=arguments, prog_name="sfumato", standalone_mode=False)
     except SfumatoError as error:
         show.failure(str(error))
-        return error.exit_code
-    except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
         show.failure(error.format_message())
@@ -84,7 +82,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - messages of others may quote the data
         show.failure(f"{type(error).__name__}: a bug, or a fault of the machine")
         return Fault.exit_code
-    return 0
+    return code or 0  # of a command that ended itself
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

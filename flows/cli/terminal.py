@@ -10,8 +10,11 @@ from typing import Any
 
 import click
 
-# Controls but tab and newline, of both sets; delete; line and direction controls of Unicode.
-_ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Controls but tab and newline, of both sets; delete; line and direction controls of Unicode; halves
+# of characters, which have no place in UTF-8.
+_ACTING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def visible(text: str) -> str:

@@ -58,10 +58,8 @@ def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Ans
         QueryError: where the query is not allowed, or cannot be evaluated.
         InputError: where a file of the release is missing.
     """
-    question = read_question(sql, release.declared)
-    files = files_of_tables(release, question.helped_by)
-    with engine(files, release.declared, estimator) as asked:
-        return _of_files(release, ask(asked, release.declared, question))
+    (found,) = answers(release, [sql], estimator)
+    return found
 
 
 def answers(
@@ -78,6 +76,16 @@ def answers(
     with engine(files_of_tables(release, list(helped)), release.declared, estimator) as asked:
         for question in questions:
             yield _of_files(release, ask(asked, release.declared, question))
+
+
+def answer_with(asked: Engine, release: Release, sql: str) -> Answer:
+    """Answer a query with an engine that has the files of a release open.
+
+    Raises:
+        QueryError: where the query is not allowed, or cannot be evaluated.
+    """
+    question = read_question(sql, release.declared)
+    return _of_files(release, ask(asked, release.declared, question))
 
 
 def _of_files(release: Release, found: Answer) -> Answer:

@@ -62,6 +62,12 @@ def _dialects() -> list[str]:
     default="weighted",
     help="how often values are taken to occur that a group admits: as expected, or all alike",
 )
+@click.option(
+    "--serve",
+    "serves",
+    is_flag=True,
+    help='answer lines of JSON on stdin, {"query": "SELECT …", "id": 1}, with lines on stdout',
+)
 @click.option("--format", "format_", type=click.Choice(["text", "json", "csv"]), default="text")
 @with_way_in
 def query(
@@ -71,6 +77,7 @@ def query(
     dialect: Any,
     reading: Any,
     estimator: Any,
+    serves: bool,
     format_: str,
     way_in: "WayIn",
 ) -> None:
@@ -79,8 +86,15 @@ def query(
     That is so of files that are verified: by a check (--check, or one that they passed here
     before) or an announced --digest. Others are answered from, too, and said to be unverified.
 
-    With --format json a file of queries gives one document for each, a line each.
+    With --format json a file of queries gives one document for each, a line each. So does --serve
+    for each line of stdin, with its `id`, until stdin ends; what is wrong is an `error` with the
+    exit code that it would have, and the next line is read.
     """
+    if serves:
+        if sql or file or dialect or format_ == "csv":
+            raise click.UsageError("--serve takes queries from stdin, and answers in JSON")
+        _serve(directory, way_in, estimator)
+        return
     from sfumato.tasks.query.ask import answers
 
     asked = _queries(sql, file)
@@ -95,6 +109,21 @@ def query(
             rewritten = rewrite(one, opened.declared, reading, estimator)
             echo(rewritten.sql(dialect) + ";" * (file is not None))
     tell(opened)
+
+
+def _serve(directory: Path, way_in: "WayIn", estimator: Any) -> None:
+    """Verify the release once, and answer from it for as long as its files are the same."""
+    from sfumato.flows.cli.analyst.serve import Served, serve
+    from sfumato.tasks.declaration.opened import require_release
+    from sfumato.tasks.query.conversation import Conversation
+    from sfumato.tasks.verification.record import files_as_they_stand
+
+    require_release(directory)
+    standing = files_as_they_stand(directory)
+    opened = way_in.open(directory)
+    tell(opened)
+    with Conversation(opened) as conversation:
+        serve(Served(directory, standing, conversation, estimator))
 
 
 def _queries(sql: str | None, file: Path | None) -> list[str]:
