@@ -3,7 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 RUN := $(VENV)/bin
-PEER := .venv-pycanon
+# Each peer of the benchmarks has an environment of its own: they pin old versions.
+PEERS := pycanon anjana anonypyx
+pycanon := 1.3.6
+anjana := 1.2.3
+anonypyx := 0.2.11
 VIEW := $(VENV)/view
 
 # Hundreds of processes start in tests: each would compile our modules anew.
@@ -39,8 +43,9 @@ imports: $(VIEW)
 house: $(STAMP)
 	$(RUN)/python -m tests.house
 
-bench: $(STAMP) $(PEER)/.installed
-	PYCANON=$(PEER)/bin/python $(RUN)/python -m tests.benchmarks
+bench: $(STAMP) $(PEERS:%=.venv-%/.installed)
+	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \
+	  $(RUN)/python -m tests.benchmarks
 
 # Each goes on where it was stopped: hours in all, figures at the end.
 mutants: $(STAMP)
@@ -53,9 +58,10 @@ fuzz: $(STAMP)
 kill: $(STAMP)
 	$(RUN)/python -m tests.faults --runs 1000 --cli 50 --worker 30
 
-$(PEER)/.installed:
-	$(PYTHON) -m venv $(PEER)
-	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check pycanon==1.3.6
+# Where one cannot be installed, its line of the benchmarks says so.
+.venv-%/.installed:
+	$(PYTHON) -m venv .venv-$*
+	-.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $*==$($*)
 	touch $@
 
 # The packages as they are imported, for tools that read source code.
@@ -65,7 +71,7 @@ $(VIEW): $(STAMP)
 	touch $(VIEW)
 
 clean:
-	rm -rf $(VENV) $(PEER) releases .sfumato
+	rm -rf $(VENV) $(PEERS:%=.venv-%) releases .sfumato
 
 $(STAMP): pyproject.toml deployments/constraints.txt
 	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)

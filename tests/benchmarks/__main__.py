@@ -12,16 +12,20 @@ from tests.benchmarks import (
     measure,
     million,
     mondrian,
+    peers,
     presence,
     recoded,
     redistribution,
     rereleases,
     rewriting,
     stages,
+    startup,
     targets,
 )
 
 if __name__ == "__main__":
+    startup.main()
+    peers.main()
     measure.main()
     ke.main()
     lattice.main()

@@ -1,0 +1,226 @@
+"""The same task by others: k-anonymity of UCI Adult, made by ANJANA and AnonyPyX.
+
+pyCANON measures what is there. Each has an environment of its own, which the Makefile makes;
+`ANJANA`, `ANONYPYX` and `PYCANON` name their interpreters. What is timed is the work alone, on a
+table in memory: no start, no file. Loss is told by what all have in common, the sizes of groups:
+how many there are, and discernibility, the sum of their squares and of all rows for each suppressed
+one.
+"""
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from sfumato.expectations.groups.counting import count, pack
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
+from sfumato.tasks.forms.registry import FORMS
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
+from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from sfumato.tasks.partitions.registry import PARTITIONS
+from tests.benchmarks.lattice import FIVE, adult
+
+K, PERCENT, TIMES, PATIENCE = 5, 1, 3, 600
+SENSITIVE = "occupation"
+LARGE = 100_000
+TIMED = """
+import json, sys, time, warnings
+import numpy as np, pandas as pd
+warnings.simplefilter("ignore")
+task = json.loads(open(sys.argv[1], encoding="utf-8").read())
+qi, k, sensitive = task["qi"], task["k"], task["sensitive"]
+frame = pd.read_csv(task["file"], dtype={name: str for name in (*qi, sensitive)})
+
+def timed(work):
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    return found, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+
+def tell(taken, sizes):
+    print("\\n" + json.dumps(taken | {"sizes": [int(size) for size in sizes]}))
+"""
+ANJANA = """
+from anjana.anonymity import k_anonymity
+levels = {name: dict(enumerate(map(np.array, of))) for name, of in task["hierarchies"].items()}
+shown, taken = timed(lambda: k_anonymity(frame, [], qi, k, task["percent"], levels))
+tell(taken, shown.groupby(qi).size())
+"""
+ANONYPYX = """
+from anonypyx import Anonymiser
+frame["age"] = frame["age"].astype(int)
+for name in (*qi, sensitive):
+    if name != "age":
+        frame[name] = frame[name].astype("category")
+options = {"feature_columns": qi, "sensitive_column": sensitive, "algorithm": "Mondrian"}
+maker = Anonymiser(frame, k=k, generalisation_strategy="human-readable", **options)
+shown, taken = timed(maker.anonymise)
+tell(taken, shown.groupby(qi)["count"].sum())
+"""
+PYCANON = """
+from pycanon import anonymity
+measure = lambda: (anonymity.k_anonymity(frame, qi), anonymity.l_diversity(frame, qi, [sensitive]))
+(least, values), taken = timed(measure)
+tell(taken, [least, values])
+"""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Somebody else's software: the variable that names its interpreter, and its script."""
+
+    name: str
+    variable: str
+    script: str
+
+    def run(self, task: Path) -> dict[str, Any] | str:
+        """The seconds that it took and the sizes that it found, or why there are none."""
+        python = os.environ.get(self.variable)
+        if python is None or not Path(python).exists():
+            return f"has no environment here ({self.variable})"
+        command = [python, "-c", TIMED + self.script, str(task)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            return f"was not done after {PATIENCE} s"
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
+            return f"did not run here ({last})"
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+FULL_DOMAIN = FullDomainParameters(
+    method="full-domain", metric="discernibility", suppression=Decimal(PERCENT) / 100
+)
+MONDRIAN = MondrianParameters(method="mondrian")
+
+
+def main() -> None:
+    """Print a line for each of us and each task, on UCI Adult and on more rows drawn from it."""
+    table = adult(FIVE, SENSITIVE)
+    positions = np.random.default_rng(5).integers(0, table.rows, LARGE)
+    larger = Microdata(tuple(replace(c, codes=c.codes[positions]) for c in table.columns), LARGE)
+    for title, rows in (("UCI Adult", table), ("drawn from UCI Adult", larger)):
+        with tempfile.TemporaryDirectory() as folder:
+            task = write_task(rows, Path(folder))
+            compare(f"{rows.rows:,} rows {title}", rows, task)
+
+
+def write_task(table: Microdata, folder: Path) -> Path:
+    """A table as CSV, and what is to be done with it as JSON."""
+    columns = {column.name: column.array() for column in table.columns}
+    pa.csv.write_csv(pa.table(columns), folder / "table.csv")
+    task = {
+        "file": str(folder / "table.csv"),
+        "qi": list(FIVE),
+        "k": K,
+        "percent": PERCENT,
+        "sensitive": SENSITIVE,
+        "hierarchies": {name: levels(table, name) for name in FIVE},
+    }
+    place = folder / "task.json"
+    place.write_text(json.dumps(task), encoding="utf-8")
+    return place
+
+
+def levels(table: Microdata, name: str) -> list[list[str]]:
+    """For each level of a column's hierarchy the labels above its values."""
+    column = table[name]
+    assert column.labels is not None and column.ancestors is not None
+    nodes = zip(column.labels, column.ancestors, strict=True)
+    return [list(map(str, of.take(pa.array(above)).to_pylist())) for of, above in nodes]
+
+
+def compare(title: str, table: Microdata, task: Path) -> None:
+    """Each task by us, and by the peer that does it."""
+    numeric = table.keep(
+        replace(c, ancestors=None, labels=None) if c.name == "age" else c for c in table.columns
+    )
+    works: Mapping[str, tuple[Callable[[], list[int]], Peer]] = {
+        f"full domain, k = {K}, {PERCENT} % suppressed": (
+            partial(sizes_of, table, FULL_DOMAIN),
+            Peer("ANJANA", "ANJANA", ANJANA),
+        ),
+        f"Mondrian, k = {K}": (
+            partial(sizes_of, numeric, MONDRIAN),
+            Peer("AnonyPyX", "ANONYPYX", ANONYPYX),
+        ),
+        "k and distinct l measured": (
+            partial(measured, table),
+            Peer("pyCANON", "PYCANON", PYCANON),
+        ),
+    }
+    for work, (ours, peer) in works.items():
+        own = timed(ours)
+        judged = "measured" in work
+        print(f"peers, {title}, {work}, ours: {words(own, table.rows, judged)}")
+        found = peer.run(task)
+        if isinstance(found, str):
+            print(f"peers, {title}, {work}, {peer.name}: {found}")
+        else:
+            ratio = f"{found['cpu'] / own['cpu']:,.0f} x our CPU"
+            told = words(found, table.rows, judged)
+            print(f"peers, {title}, {work}, {peer.name}: {told}, {ratio}")
+
+
+def sizes_of(table: Microdata, parameters: PartitionParameters) -> list[int]:
+    """The sizes of the groups of a generalized table that keeps k-anonymity."""
+    promises = [KAnonymity(k=K, quasi_identifiers=FIVE)]
+    cut = PARTITIONS[parameters.method](table, [], promises, parameters, seeded_keys(0))
+    shown = GeneralizedParameters(method="generalized")
+    FORMS["generalized"].publish(table, cut, shown, seeded_keys(0))
+    return [int(size) for size in np.bincount(cut.group[cut.group >= 0])]
+
+
+def measured(table: Microdata) -> list[int]:
+    """The k and the l of a table as it is."""
+    pairs = [table[name].category() for name in FIVE]
+    keys, bound = pack([codes for codes, _ in pairs], tuple(size for _, size in pairs))
+    groups = count(keys, bound, {SENSITIVE: table[SENSITIVE].coded()})
+    k = KAnonymity(k=1).check(groups).observed["k"]
+    l = DistinctLDiversity(l=1, sensitive=SENSITIVE).check(groups).observed["l"]
+    return [int(k or 0), int(l or 0)]
+
+
+def timed(work: Callable[[], list[int]]) -> dict[str, Any]:
+    """The median CPU and wall seconds of some work, warm, and what it found."""
+    found = work()
+    taken = []
+    for _ in range(TIMES):
+        wall, cpu = time.perf_counter(), time.process_time()
+        work()
+        taken.append((time.process_time() - cpu, time.perf_counter() - wall))
+    cpu, wall = (median(of) for of in zip(*taken, strict=True))
+    return {"cpu": cpu, "wall": wall, "sizes": found}
+
+
+def words(found: Mapping[str, Any], rows: int, judged: bool) -> str:
+    """Milliseconds, and what was found: of groups how many there are, and their discernibility."""
+    told = f"{found['cpu'] * 1e3:,.1f} ms CPU, {found['wall'] * 1e3:,.1f} ms wall"
+    sizes = found["sizes"]
+    if judged:
+        return f"{told}, k = {sizes[0]}, l = {sizes[1]}"
+    gone = rows - sum(sizes)
+    lost = sum(size * size for size in sizes) + gone * rows
+    return f"{told}, {len(sizes):,} groups, discernibility {lost:,}, {gone:,} rows suppressed"
+
+
+if __name__ == "__main__":
+    main()
