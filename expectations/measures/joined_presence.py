@@ -1,8 +1,9 @@
 """The largest presence of any vector when all groups that cover it are joined.
 
-Source: see `expectations.groups.covering`. Branch and bound over the quasi-identifiers, in floats
-rounded outwards; what they leave open is decided in fractions, and a search that grows too large is
-given up, so that nothing unproven is promised.
+Source: see `expectations.groups.covering`. Groups that cover no vector in common are told apart
+first. Among the others branch and bound goes over the quasi-identifiers, in floats rounded
+outwards; what they leave open is decided in fractions, and a search that grows too large is given
+up, so that nothing unproven is promised.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.expectations.groups.covering import Covering, Presence, single
+from sfumato.expectations.measures.clusters import clusters
 
 _TINY = Fraction(1, 2**900)  # below it floats lose digits
 _UNIT = 2.0**-52
@@ -34,7 +36,7 @@ def joint_presence(shown: Covering) -> Presence | None:
     alone = single(shown)
     if alone.largest >= 1:
         return alone
-    return None if alone.largest < _TINY else _Search(shown, float(alone.largest)).run()
+    return None if alone.largest < _TINY else _Search(shown, float(alone.largest)).run(alone)
 
 
 class _Admitted(NamedTuple):
@@ -95,16 +97,31 @@ class _Search:
     certain: bool = False
     tied: dict[bytes, tuple[float, np.ndarray]] = field(default_factory=dict)
 
-    def run(self) -> Presence | None:
-        """Search all vectors; None where there are too many."""
-        groups = len(self.shown.sizes)
+    def run(self, alone: Presence) -> Presence | None:
+        """Search all vectors, from the largest presence in one group; None for too many."""
+        self._record(np.array(alone.groups), self.best)
+        groups, weights = np.arange(len(self.shown.sizes)), self.shown.rounded()
         left = tuple(_Admitted(cover.group, cover.value) for cover in self.shown.covers)
-        self._visit(_Candidates(np.arange(groups), self.shown.rounded(), left))
+        for cluster in self._clusters(weights):
+            self._visit(_Candidates(groups, weights, left).only(cluster, left))
         if self._given_up and not self.certain:
             return None
         winners = [found for total, found in self.tied.values() if self._may_win(total)]
         best = max(winners, key=self._total)
         return Presence(min(Fraction(1), self._total(best)), tuple(best.tolist()))
+
+    def _clusters(self, weights: np.ndarray) -> list[np.ndarray]:
+        """Sets of several groups that may cover a vector of more than the best sum, largest first.
+
+        Groups of different sets cover no vector in common.
+        """
+        number = clusters(self.shown)
+        several = np.bincount(number) > 1
+        totals = np.where(several, np.bincount(number, weights), 0.0)
+        order = np.argsort(number, kind="stable")
+        members = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
+        ranked = np.argsort(-totals, kind="stable").tolist()
+        return [members[one] for one in ranked if several[one] and self._may_win(totals[one])]
 
     @cached_property
     def _slack(self) -> float:
