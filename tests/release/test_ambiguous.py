@@ -19,6 +19,7 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.microdata.table import Microdata, encode, load
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.diagnostics import exposure
 from sfumato.tasks.publication.files import write_release
 from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.publication.versions import read_record
@@ -100,6 +101,17 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
         assert combined == "greedy" or seen["rows_above_alpha"]["combined_sum"] == 0
         assert seen["weighted_presence"]["largest"] > 0
         assert "Presence of the represented people" in (reports / "accuracy.html").read_text()
+
+
+def test_presence_that_takes_too_long_is_said_to_be_unmeasured(publish, small, monkeypatch):
+    directory, plan = publish(COVER, [ALPHA_BETA]), small.plan()
+    original = load(small.folder / "one" / "deidentified")
+    monkeypatch.setattr(exposure, "_MOST", 100)
+    evaluate_release(directory, original, plan.spec.evaluate, plan.line, np_random, lambda *_: None)
+    reports = plan.line.reports(directory.name)
+    (seen,) = json.loads((reports / "exposure.json").read_text())
+    assert seen["skipped"]["compared_at_most"] == 100 < seen["skipped"]["pairs_to_compare"]
+    assert "and 100 are at most." in (reports / "accuracy.html").read_text()
 
 
 def np_random(n):

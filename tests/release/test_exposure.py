@@ -17,8 +17,9 @@ from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.measures.readings import presence_of
 from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.publication.diagnostics import exposure as room
 from sfumato.tasks.publication.diagnostics import exposure_sums as module
-from sfumato.tasks.publication.diagnostics.exposure import exposure
+from sfumato.tasks.publication.diagnostics.exposure import Unmeasured, exposure
 
 READINGS = ("per_group", "one_record", "combined_or", "combined_sum")
 PEOPLE = [
@@ -309,6 +310,45 @@ def test_what_is_written_down_are_shares():
 def test_no_rows_are_not_exposed():
     groups, codes = paper()
     assert exposure(groups, codes[:0], Fraction(1, 3)) is None
+
+
+def compared(groups, codes):
+    """The pairs that the scan compares, counted one by one."""
+    shown = covering(groups, None)
+    vectors, _, covers = room._distinct(shown.covers, codes)
+    admits = [set(zip(c.group.tolist(), c.value.tolist(), strict=True)) for c in covers]
+    begun = {
+        vector[:n] for vector in zip(*vectors, strict=True) for n in range(1, len(codes.T) + 1)
+    }
+    everyone = range(len(groups))
+    return sum(
+        sum(all((g, v) in a for a, v in zip(admits, some[:-1], strict=False)) for g in everyone)
+        for some in begun
+    )
+
+
+@given(tables(), st.integers(0, 200))
+def test_a_table_is_measured_or_not_by_how_much_is_compared(table, most):
+    codes, group = table
+    groups = groups_of_rows(codes, group)
+    whole = exposure(groups, codes, Fraction(1, 3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_MOST", most)
+        found = exposure(groups, codes, Fraction(1, 3))
+    if isinstance(found, Unmeasured):
+        assert found.pairs > most
+        assert found.pairs >= compared(groups, codes)
+    else:
+        assert (found, compared(groups, codes) <= most) == (whole, True)
+
+
+def test_what_is_too_large_says_by_how_much(monkeypatch):
+    groups, codes = paper()
+    monkeypatch.setattr(room, "_MOST", 9)
+    document = exposure(groups, codes, Fraction(2, 5)).document()
+    asked = document["skipped"].pop("pairs_to_compare")
+    assert document == {"alpha": 0.4, "skipped": {"compared_at_most": 9}}
+    assert 9 < asked <= 8 * 3 * 2
 
 
 @pytest.mark.parametrize("outside", [-1, 3, 99])

@@ -22,9 +22,10 @@ from sfumato.expectations.groups.covering import Covering, covering
 from sfumato.expectations.groups.groups import Cover, Groups
 from sfumato.expectations.measures.occurrences import occurrences
 from sfumato.expectations.measures.readings import Readings, of_sums
-from sfumato.tasks.publication.diagnostics.exposure_sums import Sums, sums
+from sfumato.tasks.publication.diagnostics.exposure_sums import Sums, pairs, sums
 
 _UNIT = 2.0**-52
+_MOST = 5 * 10**10  # pairs of a vector and a group that are compared at most
 
 
 @dataclass(frozen=True)
@@ -82,15 +83,34 @@ class Exposure:
         }
 
 
+@dataclass(frozen=True)
+class Unmeasured:
+    """A table too large to measure: the `pairs` of a vector and a group that it takes to compare.
+
+    `alpha` is the bound.
+    """
+
+    alpha: Fraction
+    pairs: int
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON, and how many pairs are compared at most."""
+        return {
+            "alpha": _digits(self.alpha),
+            "skipped": {"pairs_to_compare": self.pairs, "compared_at_most": _MOST},
+        }
+
+
 def exposure(
     groups: Groups,
     codes: np.ndarray,
     alpha: Fraction,
     quasi_identifiers: Sequence[str] | None = None,
-) -> Exposure | None:
+) -> Exposure | Unmeasured | None:
     """Measure how exposed the people of a table are, None where it has no row.
 
-    Sums that rounding cannot tell from α are not above it, unless one group alone is.
+    Sums that rounding cannot tell from α are not above it, unless one group alone is. What is
+    compared at most is a number of pairs, so that the same table is always measured or never.
 
     Args:
         groups: what is shown of them.
@@ -109,6 +129,8 @@ def exposure(
         raise PromiseError("exposure needs the values that groups admit, as many as rows at most")
     vectors, rows, covers = _distinct(shown.covers, codes)
     shown = Covering(shown.sizes, covers)
+    if (asked := pairs(shown, vectors)) > _MOST:
+        return Unmeasured(alpha, asked)
     presences = sorted(shown.presences)
     rank = {presence: number for number, presence in enumerate(presences)}
     ranks = np.array([rank[presence] for presence in shown.presences])[shown.kinds]

@@ -36,6 +36,24 @@ class Sums:
     products: np.ndarray
 
 
+def pairs(shown: Covering, vectors: Sequence[np.ndarray]) -> int:
+    """The pairs of a vector, or of its first values, and a group that `sums` compares at most.
+
+    Vectors that begin alike are compared once as far as they do. Which groups are left of those
+    that admit a value is not known: no more than admit any one of the values before.
+
+    Args:
+        shown: the groups.
+        vectors: as for `sums`, of values that some groups admit.
+    """
+    left = np.full(len(vectors[0]), len(shown.sizes))
+    shared, found = _shared(np.stack(vectors, axis=1)), 0
+    for level, (codes, cover) in enumerate(zip(vectors, shown.covers, strict=True)):
+        found += int(left[shared <= level].sum())
+        left = np.minimum(left, np.bincount(cover.value, minlength=cover.values)[codes])
+    return found
+
+
 def sums(
     shown: Covering,
     vectors: Sequence[np.ndarray],
