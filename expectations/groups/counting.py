@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,10 @@ import pyarrow as pa
 
 from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_ordered
 from sfumato.expectations.groups.groups import Counts, Cover, Groups, Joint, Population, Subdomains
+from sfumato.expectations.groups.runs import number, starts, tally
 from sfumato.expectations.sorting import stable_order
+
+_NARROW = 2**31  # a key below it is made of 32 bits, in half the time
 
 
 class Coded(NamedTuple):
@@ -40,7 +44,8 @@ def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.
     """
     if not codes:
         raise ValueError("a key needs at least one column")
-    key = codes[0].astype(np.int64)
+    narrow = prod(max(int(cardinality), 1) for cardinality in cardinalities) <= _NARROW
+    key: np.ndarray = codes[0].astype(np.int32 if narrow else np.int64)
     bound = max(cardinalities[0], 1)
     for column, cardinality in zip(codes[1:], cardinalities[1:], strict=True):
         next_, values = column, max(cardinality, 1)
@@ -49,9 +54,9 @@ def pack(codes: Sequence[np.ndarray], cardinalities: Sequence[int]) -> tuple[np.
         if bound * values > INT64_MAX:
             next_, values = dense(column)
         key *= values
-        key += next_
+        key += next_.astype(key.dtype, copy=False)
         bound *= values
-    return key, bound
+    return key.astype(np.int64, copy=False), bound
 
 
 def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
@@ -61,9 +66,10 @@ def dense(key: np.ndarray) -> tuple[np.ndarray, int]:
         met = np.zeros(most + 1, dtype=bool)
         met[key] = True
         return (np.cumsum(met, dtype=np.int64) - 1)[key], int(met.sum())
-    ordered = np.sort(key)
-    distinct = ordered[_starts(ordered)]
-    return np.searchsorted(distinct, key).astype(np.int64), len(distinct)
+    order, found = np.argsort(key), np.empty(len(key), dtype=np.int64)
+    numbers = number(key[order])
+    found[order] = numbers
+    return found, int(numbers[-1]) + 1
 
 
 def count(
@@ -81,34 +87,29 @@ def count(
         times: the rows that each key and value stands for (int64), where that is not one.
     """
     if not sensitive:
-        ordered = np.sort(key)
-        sizes = np.diff(np.append(_starts(ordered), len(ordered)))
-        return Groups(sizes if times is None else add_up([key], times)[-1], {})
+        return Groups(tally(key, bound)[1] if times is None else add_up([key], times)[-1], {})
     if bound * max(max(coded.values, 1) for coded in sensitive.values()) > INT64_MAX:
         key, bound = dense(key)
-    counted = {name: _counts(key, coded, times) for name, coded in sensitive.items()}
-    first = next(iter(counted.values()))
-    sizes = np.add.reduceat(first.count, first.starts) if len(first.group) else first.count
-    return Groups(sizes, counted)
+    counted = {name: _counts(key, bound, coded, times) for name, coded in sensitive.items()}
+    return Groups(next(iter(counted.values())).sizes, counted)
 
 
-def _counts(key: np.ndarray, coded: Coded, times: np.ndarray | None) -> Counts:
+def _counts(key: np.ndarray, bound: int, coded: Coded, times: np.ndarray | None) -> Counts:
     values = max(coded.values, 1)
     pairs = key * values
     pairs += coded.codes
-    if times is None:
-        pairs.sort()
-        starts = _starts(pairs)
-        distinct, count = pairs[starts], np.diff(np.append(starts, len(pairs)))
-    else:
-        distinct, count = add_up([pairs], times)
-    group_key, value = np.divmod(distinct, values)
-    group = np.cumsum(np.diff(group_key, prepend=group_key[:1]) != 0)
+    distinct, count = tally(pairs, bound * values) if times is None else add_up([pairs], times)
+    group_key, value = _divided(distinct, values)
+    group = number(group_key)
     return Counts(group, value, count, coded.values, coded.numbers, coded.labels, coded.ancestors)
 
 
-def _starts(ordered: np.ndarray) -> np.ndarray:
-    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])
+def _divided(pairs: np.ndarray, values: int) -> tuple[np.ndarray, np.ndarray]:
+    """What `np.divmod` returns, faster."""
+    whole = pairs // values
+    rest = whole * -values
+    rest += pairs
+    return whole, rest
 
 
 def cover(group: np.ndarray, codes: np.ndarray, values: int) -> Cover:
@@ -120,9 +121,9 @@ def cover(group: np.ndarray, codes: np.ndarray, values: int) -> Cover:
         values: above every code.
     """
     values = max(values, 1)
-    pairs = np.sort(group.astype(np.int64) * values + codes)
-    groups, admitted = np.divmod(pairs[_starts(pairs)], values)
-    return Cover(groups, admitted, values)
+    pairs = group.astype(np.int64) * values + codes
+    pairs, _ = tally(pairs, (int(group.max(initial=-1)) + 1) * values)
+    return Cover(*_divided(pairs, values), values)
 
 
 def numbers_of(values: pa.Array, has_null: bool, name: str) -> Exact | None:
@@ -171,9 +172,9 @@ def add_up(columns: Sequence[np.ndarray], numbers: np.ndarray) -> list[np.ndarra
     """Equal rows of `columns` once, in ascending order, and the sum of their numbers."""
     key, _ = pack(columns, [int(c.max(initial=0)) + 1 for c in columns])
     order = stable_order(key)
-    starts = _starts(key[order])
-    sums = np.add.reduceat(numbers[order], starts) if len(order) else numbers
-    return [*(column[order][starts] for column in columns), sums]
+    first = starts(key[order])
+    sums = np.add.reduceat(numbers[order], first) if len(order) else numbers
+    return [*(column[order][first] for column in columns), sums]
 
 
 def _merged_counts(counts: Counts, into: np.ndarray) -> Counts:

@@ -4,8 +4,8 @@ Groups hold counts, never rows, and every privacy model is computed from them al
 by `expectations.groups.counting` from dictionary codes, or by a form from published tables.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.exact import Exact
+from sfumato.expectations.exact import INT64_MAX, Exact
+from sfumato.expectations.groups.runs import sort, starts
+
+_BLOCK = 2**15  # entries
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,31 +42,69 @@ class Counts:
     ancestors: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "starts", np.flatnonzero(np.diff(self.group, prepend=-1)))
+        object.__setattr__(self, "starts", starts(self.group))
 
     starts: np.ndarray = field(init=False)
 
     @cached_property
+    def ends(self) -> np.ndarray:
+        """Where each group's entries end, exclusive (int64, one per group)."""
+        ends: np.ndarray = np.append(self.starts[1:], len(self.group))[: len(self.starts)]
+        return ends
+
+    @cached_property
     def distinct(self) -> np.ndarray:
         """The number of different values that each group shows (int64, one per group)."""
-        return np.diff(np.append(self.starts, len(self.group)))
+        return np.asarray(self.ends - self.starts)
 
     @cached_property
     def largest(self) -> np.ndarray:
         """The count of each group's most frequent value (int64, one per group)."""
         return np.maximum.reduceat(self.count, self.starts) if len(self.group) else self.count
 
-    def tail(self, rank: int) -> np.ndarray:
-        """The rows of each group with its `rank`-th most frequent value or a rarer one (int64)."""
-        before, ends = self._cumulated, self.starts + self.distinct
-        sums: np.ndarray = before[ends] - before[np.minimum(self.starts + rank - 1, ends)]
-        return sums
+    def blocks(self) -> Iterator["Counts"]:
+        """The same groups in order, as many at once as a processor keeps near itself.
+
+        They keep their numbers.
+        """
+        last, first = np.flatnonzero(np.diff(self.ends // _BLOCK, append=-1)), 0
+        for end in self.ends[last].tolist():
+            part = slice(first, end)
+            yield replace(
+                self, group=self.group[part], value=self.value[part], count=self.count[part]
+            )
+            first = end
+
+    def sums(self, numbers: np.ndarray) -> np.ndarray:
+        """The sum of each group's whole numbers, one per entry (int64 or Python integers).
+
+        Where a running total over all groups overflows, its differences are right all the same.
+        """
+        return np.diff(np.cumsum(numbers)[self.ends - 1], prepend=0)
 
     @cached_property
-    def _cumulated(self) -> np.ndarray:
-        """The running total of the counts, from the largest of each group on."""
-        ranked = self.count[np.lexsort((-self.count, self.group))]
-        return np.concatenate(([0], np.cumsum(ranked)))
+    def sizes(self) -> np.ndarray:
+        """The rows of each group (int64, one per group)."""
+        return self.sums(self.count)
+
+    @cached_property
+    def up_to(self) -> np.ndarray:
+        """The rows of its group with each entry's value or one before it (int64, one per entry)."""
+        steps = self.count.copy()
+        steps[self.starts[1:]] -= self.sizes[:-1]
+        return np.cumsum(steps)
+
+    def tail(self, rank: int) -> np.ndarray:
+        """The rows of each group with its `rank`-th most frequent value or a rarer one (int64)."""
+        if rank <= 1:
+            return self.sizes
+        most = self.largest if rank == 2 else self._most_frequent(rank - 1)
+        return np.asarray(self.sizes - most)
+
+    def _most_frequent(self, values: int) -> np.ndarray:
+        """The rows of each group with one of its most frequent values, so many (int64)."""
+        found = (_most(block, values) for block in self.blocks())
+        return np.concatenate([self.starts[:0], *found])
 
     @cached_property
     def totals(self) -> np.ndarray:
@@ -102,6 +143,22 @@ class Counts:
         if texts:
             named[self.numbered(texts)] = True
         return np.asarray(named[self.value])
+
+
+def _most(counts: Counts, values: int) -> np.ndarray:
+    before = np.cumsum(np.append(0, _descending(counts)))
+    ends = np.minimum(counts.starts + values, counts.ends)
+    return np.asarray(before[ends] - before[counts.starts])
+
+
+def _descending(counts: Counts) -> np.ndarray:
+    """The counts in order of groups, each group's from its largest on (int64)."""
+    beyond = int(counts.count.max()) + 1
+    bound = len(counts.starts) * beyond
+    if bound > INT64_MAX:
+        return counts.count[np.lexsort((-counts.count, counts.group))]
+    ends = np.repeat(np.arange(1, len(counts.starts) + 1) * beyond, counts.distinct)
+    return np.asarray(ends - sort(ends - counts.count, bound))
 
 
 _TEXTS = (pa.string(), pa.large_string())

@@ -64,10 +64,10 @@ def main() -> None:
     for rows in (10**6, 10**7):
         for sizes in (FEW, MANY):
             codes = [rng.integers(0, size, rows).astype(np.int32) for size in sizes]
-            sensitive = Coded(
-                rng.integers(0, 15, rows).astype(np.int32), 15, Exact(np.arange(15), 0)
-            )
-            compare(f"{rows:,} rows", codes, sizes, sensitive)
+            for values in (15, 100_000):
+                drawn = rng.integers(0, values, rows).astype(np.int32)
+                sensitive = Coded(drawn, values, Exact(np.arange(values), 0))
+                compare(f"{rows:,} rows, {values:,} values", codes, sizes, sensitive)
     with tempfile.TemporaryDirectory() as folder:
         on_adult(Path(text_source(Path(folder)).uri))
 
@@ -121,3 +121,7 @@ def of_process(command: list[str]) -> float:
     return (
         after.children_user + after.children_system - before.children_user - before.children_system
     )
+
+
+if __name__ == "__main__":
+    main()
