@@ -5,6 +5,7 @@ Source: Li, Li, Venkatasubramanian, t-closeness: privacy beyond k-anonymity and 
 of |N n_s - n N_s|, so that they are whole numbers over a common denominator of the group.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,9 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import merge_values
 from sfumato.expectations.groups.groups import Counts
+
+_FEW = 64  # ranks that are taken one by one
+_DENSE = 4  # of them for each value that a group has: where there are more, runs are faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +59,12 @@ def ordered_distance(counts: Counts, sizes: np.ndarray) -> Distances:
     sizes = _wide(sizes, rows * max(ranks, 1))
     if ranks < 2:
         return Distances(np.zeros_like(sizes), np.ones_like(sizes))
-    rank = np.searchsorted(occurring, counts.value)
-    return Distances(_cumulated(counts, sizes, rank, below), (ranks - 1) * rows * sizes)
+    rank = np.cumsum(totals != 0) - 1
+    moved = [
+        _moved(block, of_block, rank[block.value], below)
+        for block, of_block in _blocks(counts, sizes)
+    ]
+    return Distances(np.concatenate(moved), (ranks - 1) * rows * sizes)
 
 
 def hierarchical_distance(counts: Counts, sizes: np.ndarray) -> Distances:
@@ -82,32 +90,65 @@ def _differences(counts: Counts, sizes: np.ndarray, rows: int) -> np.ndarray:
     """Σ |N n_s - n N_s| of each group, over all values."""
     expected = counts.totals[counts.value] * np.repeat(sizes, counts.distinct)
     shown = np.abs(counts.count * rows - expected) - expected
-    return np.asarray(np.add.reduceat(shown, counts.starts) + sizes * rows)
+    return np.asarray(counts.sums(shown) + sizes * rows)
 
 
-def _cumulated(
-    counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray
-) -> np.ndarray:
-    """Σ over ranks of |N Σ n_s - n Σ N_s|, the sums over the values up to the rank.
+def _blocks(counts: Counts, sizes: np.ndarray) -> Iterator[tuple[Counts, np.ndarray]]:
+    """The counts in blocks, and the sizes of the groups of each."""
+    first = 0
+    for block in counts.blocks():
+        yield block, sizes[first : first + len(block.starts)]
+        first += len(block.starts)
+
+
+def _moved(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Σ over ranks of |N Σ n_s - n Σ N_s|, the sums over the values up to the rank."""
+    dense = len(below) <= min(_FEW, _DENSE * len(rank) // len(sizes))
+    return (_of_ranks if dense else _of_runs)(counts, sizes, rank, below)
+
+
+def _of_ranks(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """The same, rank by rank, where there are few and groups have many of them."""
+    shown = np.zeros((len(below), len(sizes)), dtype=np.int64)
+    group = np.repeat(np.arange(len(sizes)), counts.distinct)
+    shown.reshape(-1)[rank * len(sizes) + group] = counts.count
+    moved, up_to = np.zeros_like(sizes), np.zeros_like(sizes)
+    for counted, expected in zip(shown, below.tolist(), strict=True):
+        up_to += counted
+        moved += np.abs(up_to * int(below[-1]) - sizes * expected)
+    return moved
+
+
+def _of_runs(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """The same, where groups have few of the values.
 
     Between two values of a group the first sum is constant while the second rises, so each such
     run of ranks falls into a part where the first is larger and a part where the second is.
     """
-    rows = int(below[-1])
-    starts, per_group = counts.starts, counts.distinct
-    size = np.repeat(sizes, per_group)
-    summed = np.cumsum(counts.count)
-    shown = summed - np.repeat(summed[starts] - counts.count[starts], per_group)
-    last = np.append(rank[1:], 0)
-    last[starts + per_group - 1] = len(below) - 1
-    shown = shown.astype(size.dtype)
-    level = (shown * rows // size).astype(np.int64)
-    crossing = np.clip(np.searchsorted(below, level, side="right"), rank, last)
     sums = np.concatenate(([0], np.cumsum(below)))
-    lower = (crossing - rank) * shown * rows - size * (sums[crossing] - sums[rank])
-    upper = size * (sums[last] - sums[crossing]) - (last - crossing) * shown * rows
-    runs = np.add.reduceat(lower + upper, starts)
-    return np.asarray(runs + sizes * sums[rank[starts]])
+    size = np.repeat(sizes, counts.distinct)
+    shown = counts.up_to.astype(size.dtype) * int(below[-1])
+    last = np.append(rank[1:], 0)
+    last[counts.ends - 1] = len(below) - 1
+    whole = (last - rank) * shown - size * (sums[last] - sums[rank])
+    moved = np.abs(whole)
+    mixed = _mixed(shown, size, rank, last, below)
+    shown, size, lowest = shown[mixed], size[mixed], rank[mixed]
+    crossing = np.searchsorted(below, (shown // size).astype(np.int64), side="right")
+    larger = (crossing - lowest) * shown - size * (sums[crossing] - sums[lowest])
+    moved[mixed] = 2 * larger - whole[mixed]
+    return np.asarray(counts.sums(moved) + sizes * sums[rank[counts.starts]])
+
+
+def _mixed(
+    shown: np.ndarray, size: np.ndarray, rank: np.ndarray, last: np.ndarray, below: np.ndarray
+) -> np.ndarray:
+    """The runs of ranks (positions) in which first one sum is larger and then the other."""
+    several = np.flatnonzero(last - rank > 1)
+    shown, size = shown[several], size[several]
+    first, final = below[rank[several]], below[last[several] - 1]
+    mixed = (shown > size * first) & (shown < size * final)
+    return np.asarray(several[mixed.astype(bool)])
 
 
 def _wide(sizes: np.ndarray, factor: int) -> np.ndarray:
