@@ -4,11 +4,12 @@ Groups hold counts, never rows, and every privacy model is computed from them al
 by `expectations.groups.counting` from dictionary codes, or by a form from published tables.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -62,18 +63,17 @@ class Counts:
         """The count of each group's most frequent value (int64, one per group)."""
         return np.maximum.reduceat(self.count, self.starts) if len(self.group) else self.count
 
-    def blocks(self) -> Iterator["Counts"]:
+    @cached_property
+    def blocks(self) -> tuple["Counts", ...]:
         """The same groups in order, as many at once as a processor keeps near itself.
 
         They keep their numbers.
         """
-        last, first = np.flatnonzero(np.diff(self.ends // _BLOCK, append=-1)), 0
-        for end in self.ends[last].tolist():
-            part = slice(first, end)
-            yield replace(
-                self, group=self.group[part], value=self.value[part], count=self.count[part]
-            )
-            first = end
+        ends = self.ends[np.flatnonzero(np.diff(self.ends // _BLOCK, append=-1))].tolist()
+        return tuple(self._part(slice(*both)) for both in pairwise([0, *ends]))
+
+    def _part(self, part: slice) -> "Counts":
+        return replace(self, group=self.group[part], value=self.value[part], count=self.count[part])
 
     def sums(self, numbers: np.ndarray) -> np.ndarray:
         """The sum of each group's whole numbers, one per entry (int64 or Python integers).
@@ -103,7 +103,7 @@ class Counts:
 
     def _most_frequent(self, values: int) -> np.ndarray:
         """The rows of each group with one of its most frequent values, so many (int64)."""
-        found = (_most(block, values) for block in self.blocks())
+        found = (_most(block, values) for block in self.blocks)
         return np.concatenate([self.starts[:0], *found])
 
     @cached_property

@@ -96,7 +96,7 @@ def _differences(counts: Counts, sizes: np.ndarray, rows: int) -> np.ndarray:
 def _blocks(counts: Counts, sizes: np.ndarray) -> Iterator[tuple[Counts, np.ndarray]]:
     """The counts in blocks, and the sizes of the groups of each."""
     first = 0
-    for block in counts.blocks():
+    for block in counts.blocks:
         yield block, sizes[first : first + len(block.starts)]
         first += len(block.starts)
 

@@ -76,7 +76,7 @@ def test_blocks_are_the_same_groups(rows, block):
     counts = counts_of(rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", block)
-        blocks = list(counts.blocks())
+        blocks = list(counts.blocks)
     for name in ("group", "value", "count", "sizes", "largest", "up_to"):
         joined = np.concatenate([getattr(one, name) for one in blocks])
         assert joined.tolist() == getattr(counts, name).tolist()
@@ -103,7 +103,7 @@ def test_counts_that_a_key_holds_or_not(large):
 
 def test_no_groups():
     none = Counts(array([]), array([]), array([]), 0, None)
-    assert list(none.blocks()) == []
+    assert list(none.blocks) == []
     for numbers in (none.sizes, none.up_to, none.distinct, none.tail(1), none.tail(3)):
         assert numbers.tolist() == []
 
