@@ -8,10 +8,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.authorship.keys import KeyName
+from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, read_versions
+from sfumato.tasks.partitions.continued.parameters import (
+    ContinuedVersions,
+    DeclaredRule,
+    Rule,
+    read_versions,
+)
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
 from sfumato.tasks.partitions.parameters import PartitionChoice
@@ -73,6 +79,10 @@ class SpecParts(StrictPart):
         Field(description="`row` where rows are people, else the identifier with `unit: true`"),
     ] = None
     strata: tuple[Stratum, ...] = ()
+    parts: Annotated[
+        PartsOfTable | None,
+        Field(description="a release in parts, of a table larger than memory"),
+    ] = None
     versions: Annotated[
         DeclaredRule,
         BeforeValidator(read_versions, json_schema_input_type=DeclaredRule | Rule),
@@ -108,6 +118,33 @@ class SpecParts(StrictPart):
     def partition(self) -> PartitionParameters:
         """The partition, or the line whose groups stand in its place."""
         return self.grouping or GroupsOfLine(line=str(self.groups))
+
+    @property
+    def continues(self) -> bool:
+        """True where versions are composed."""
+        return isinstance(self.versions, ContinuedVersions)
+
+    @property
+    def encrypts(self) -> bool:
+        """True where stages on disk are encrypted."""
+        return self.stages == "encrypted"
+
+    @property
+    def asks(self) -> bool:
+        """True where queries are asked of a version and of the original."""
+        return bool(self.evaluate.workloads)
+
+    @property
+    def reads(self) -> str:
+        """The format of the source."""
+        return self.source.format
+
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        """The formats of tables; in parts, CSV where it is asked for alone."""
+        if self.parts is not None and "formats" not in self.publish.model_fields_set:
+            return ("parquet",)
+        return self.publish.formats
 
     def named(self, *roles: Role) -> list[str]:
         """The columns that have one of these roles, in order."""

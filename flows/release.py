@@ -18,7 +18,9 @@ from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.deidentify import deidentify
 from sfumato.tasks.evaluate import evaluate
+from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts
 from sfumato.tasks.ingest import ingest
+from sfumato.tasks.parts.divide import DeclaredRows
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
 from sfumato.tasks.private.scratch import run_directory, sweep
 from sfumato.tasks.publication.versions import is_measured
@@ -58,7 +60,8 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> str:
         run_directory(plan.line.private, plan.spec.retain) as run,
         encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
     ):
-        return str(_publish(plan, run).resolve())
+        made = _publish if plan.terms.parts is None else _publish_in_parts
+        return str(made(plan, run).resolve())
 
 
 def _publish(plan: Plan, run: Path) -> Path:
@@ -76,3 +79,17 @@ def _publish(plan: Plan, run: Path) -> Path:
         if is_measured(line.public, version.name):
             return version
     return evaluate(version, deidentified, spec.evaluate, line)
+
+
+def _publish_in_parts(plan: Plan, run: Path) -> Path:
+    spec, terms, line = plan.spec, plan.terms, plan.line
+    rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
+    raw = spec.artifacts == "all"
+    divided = divide(rows, terms, line, run, raw)
+    version = find_version(divided, terms, line)
+    if version is None:
+        candidate = anonymize_parts(divided, terms, run)
+        judged = validate_parts(candidate, divided, terms, plan.withheld, line)
+        return publish(judged, divided, line, raw)
+    say_that_it_stands(version)
+    return version

@@ -10,6 +10,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.parts import SpecParts
 from sfumato.tasks.authorship.secret import KEYS
+from sfumato.tasks.declaration.cuts import fault_of_parts
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.microdata.filter import columns_asked
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
@@ -196,6 +197,11 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     return None
 
 
+def _in_parts(spec: SpecParts) -> None:
+    if fault := fault_of_parts(spec):
+        raise ValueError(fault)
+
+
 def _not_yet(spec: SpecParts) -> None:
     if spec.approval == "required":
         raise ValueError("approval: this version has no step at which a release is approved")
@@ -303,5 +309,6 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _workloads,
     _versions,
     _stages,
+    _in_parts,
     _not_yet,
 )

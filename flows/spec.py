@@ -67,8 +67,9 @@ class ReleaseSpec(SpecParts):
             promises=tuple(read_given_target(promise, base) for promise in self.scoped()),
             partition=self.partition,
             form=self.form,
-            formats=self.publish.formats,
+            formats=self.formats,
             csv=self.publish.csv,
+            parts=self.parts,
         )
 
     def _used_hierarchy(self, name: str, base: Path) -> HierarchyRule | None:

@@ -48,6 +48,7 @@ class AlphaBeta(PrivacyModel):
     monotone: ClassVar[bool] = False
     ways: ClassVar[frozenset[Way]] = frozenset({"columns"})
     protects: ClassVar[bool] = True
+    at_most: ClassVar[frozenset[str]] = frozenset({"alpha", "beta"})
     needs_covers: ClassVar[bool] = True
 
     model: Literal["alpha-beta"] = "alpha-beta"

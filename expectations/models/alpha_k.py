@@ -35,6 +35,7 @@ class AlphaK(PrivacyModel):
     monotone: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = True
+    at_most: ClassVar[frozenset[str]] = frozenset({"alpha"})
 
     model: Literal["alpha-k"] = "alpha-k"
     alpha: Annotated[ExactNumber, Field(gt=0, le=1, description="largest share of a value")]

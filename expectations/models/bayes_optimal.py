@@ -60,6 +60,7 @@ class BayesOptimal(PrivacyModel):
     monotone: ClassVar[bool] = False
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = True
+    at_most: ClassVar[frozenset[str]] = frozenset({"rho2"})
 
     model: Literal["bayes-optimal"] = "bayes-optimal"
     rho1: Annotated[ExactNumber, Field(gt=0, lt=1, description="below it, a prior is unlikely")]

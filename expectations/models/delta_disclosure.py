@@ -10,9 +10,10 @@ always tell which one is larger.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from math import inf
+from math import floor, inf
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from sfumato.expectations.groups.groups import Counts, Groups
 from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Way, Worst, plain
 
 _NEAR = 1e-12  # four logarithms of counts below 2**63 are off by far less
+_STEPS = 10**9  # of a bound that is rounded downwards
 _DIGITS = 34  # of a power, to begin with
 
 
@@ -42,6 +44,7 @@ class DeltaDisclosure(PrivacyModel):
     monotone: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows"})
     protects: ClassVar[bool] = True
+    at_most: ClassVar[frozenset[str]] = frozenset({"delta"})
     compares_with_all: ClassVar[bool] = True
     since: ClassVar[int] = 1
 
@@ -81,6 +84,15 @@ class DeltaDisclosure(PrivacyModel):
     def required(self) -> Mapping[str, Number]:
         """The promised numbers by the parameters of a verdict."""
         return {"delta": Fraction(self.delta)}
+
+    def for_part(self, part: Groups) -> "DeltaDisclosure | None":
+        """Logarithms add up: of a group by its part, and of the part by all rows."""
+        counts = part.of(self.sensitive)
+        if _lacking(counts)[0]:
+            return None
+        apart = float(_logarithms(counts, part.sizes)[counts.group == 0].max())
+        left = Decimal(floor((float(self.delta) - apart) * _STEPS - 1)) / _STEPS
+        return replace(self, delta=left) if left > 0 else None
 
     def sentence(self) -> str:
         """The promise in words."""

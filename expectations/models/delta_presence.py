@@ -43,6 +43,7 @@ class DeltaPresence(PrivacyModel):
     monotone: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = False
+    at_most: ClassVar[frozenset[str]] = frozenset({"max"})
 
     model: Literal["delta-presence"] = "delta-presence"
     min: Annotated[ExactNumber, Field(ge=0, le=1, description="smallest chance of presence")]

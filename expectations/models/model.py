@@ -1,7 +1,7 @@
 """What every privacy model is: an object that is its own configuration, measures, and decides."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass as plain_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -142,6 +142,7 @@ class PrivacyModel(ABC):
         needs_covers: it is judged on the values that groups admit of each quasi-identifier.
         compares_with_all: a group is compared with all rows, and not judged by itself.
         by_candidates: it depends on which values are possible, and not on how likely each is.
+        at_most: the parameters of its verdicts that are worse the larger they are.
         since: the format of releases that came with it.
     """
 
@@ -155,6 +156,7 @@ class PrivacyModel(ABC):
     needs_covers: ClassVar[bool] = False
     compares_with_all: ClassVar[bool] = False
     by_candidates: ClassVar[bool] = False
+    at_most: ClassVar[frozenset[str]] = frozenset()
     since: ClassVar[int] = 0
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
@@ -225,6 +227,30 @@ class PrivacyModel(ABC):
                 cannot break the promise, it can be kept exactly if these keep it.
         """
         return self.check(coarsest) if self.monotone else None
+
+    def for_part(self, part: Groups) -> "PrivacyModel | None":  # noqa: ARG002 - for models
+        """The promise that, kept in one part of a table by itself, keeps this one in the whole.
+
+        Args:
+            part: two groups: all rows of the part, and all others.
+
+        Returns:
+            None where nothing that holds of the part's own rows can keep it.
+        """
+        return None if self.compares_with_all else self
+
+    def together(self, verdicts: Sequence[Verdict]) -> Verdict:
+        """The verdict on all groups from those on the groups of each part (at least one)."""
+        worst: dict[str, Number] = {}
+        for name in self.required():
+            found = [verdict.observed.get(name) for verdict in verdicts]
+            known = [number for number in found if number is not None]
+            best = max if name in self.at_most else min
+            worst[name] = best(known) if len(known) == len(found) else None
+        groups, failing = (
+            sum(of) for of in zip(*((v.groups, v.failing) for v in verdicts), strict=True)
+        )
+        return Verdict(self.required(), worst, groups, failing)
 
     def parameters(self) -> dict[str, Any]:
         """The promise as it is written in a spec: its model, parameters and scope."""

@@ -100,6 +100,7 @@ class PPrivacy(PrivacyModel):
     monotone: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"subdomains"})
     protects: ClassVar[bool] = True
+    at_most: ClassVar[frozenset[str]] = frozenset({"tolerance"})
 
     model: Literal["p-privacy"] = "p-privacy"
     target: Aim

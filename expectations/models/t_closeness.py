@@ -6,6 +6,8 @@ for values, a group's distribution is the one that is declared for it.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -40,6 +42,8 @@ from sfumato.expectations.models.model import (
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 
+_STEPS = 10**9  # of a bound that is rounded downwards
+
 
 @dataclass(frozen=True, kw_only=True)
 class TCloseness(PrivacyModel):
@@ -57,6 +61,7 @@ class TCloseness(PrivacyModel):
     monotone: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "subdomains"})
     protects: ClassVar[bool] = True
+    at_most: ClassVar[frozenset[str]] = frozenset({"t"})
     compares_with_all: ClassVar[bool] = True
 
     model: Literal["t-closeness"] = "t-closeness"
@@ -106,6 +111,21 @@ class TCloseness(PrivacyModel):
             f"{self.distance})"
         )
 
+    def for_part(self, part: Groups) -> "TCloseness | None":
+        """A group is no farther from all rows than from its part's plus the part's from all.
+
+        A step of rank among a part's values may be a longer way among all values: see `_stretch`.
+        """
+        if self._declared(part) is not None:
+            return None
+        apart = self._distances(part)
+        left = Fraction(self.t) - Fraction(int(apart.numerators[0]), int(apart.denominators[0]))
+        if left < 0:
+            return None
+        stretch = _stretch(part.of(self.sensitive)) if self.distance == "ordered" else Fraction(1)
+        closer = min(left / stretch, Fraction(1)) if stretch else Fraction(1)
+        return replace(self, t=Decimal(closer.numerator * _STEPS // closer.denominator) / _STEPS)
+
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """The reason why the column has no such distance, None where it has one."""
         if self.distance == "hierarchical" and (column is None or column.hierarchy is None):
@@ -139,6 +159,17 @@ class TCloseness(PrivacyModel):
         if name is None and len(groups.subdomains) == 1 and not groups.sensitive:
             name = next(iter(groups.subdomains))
         return groups.subdomains.get(name) if name else None
+
+
+def _stretch(part: Counts) -> Fraction:
+    """The most that a way between values of the first group is longer by ranks among all values.
+
+    1 where that group has every value.
+    """
+    ranks = part.value[part.group == 0]
+    if len(ranks) < 2:
+        return Fraction(0)
+    return Fraction(int(np.diff(ranks).max()) * (len(ranks) - 1), part.values - 1)
 
 
 DISTANCES: Mapping[Distance, Callable[[Counts, np.ndarray], Distances]] = {

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from sfumato.expectations.models.promises import Promise
 from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.cuts import PartsOfTable, PublishedPart
 from sfumato.tasks.declaration.exposure import JointExposure
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.continued.parameters import ComposedVersions, Versions
@@ -82,6 +83,7 @@ class Terms(_Frozen):
     form: FormChoice
     formats: tuple[Format, ...]
     csv: CsvFiles = since(1, CsvFiles(), "how tables are written as CSV files")
+    parts: PartsOfTable | None = since(3, None, "how the table was cut, where it was")
 
     @property
     def format(self) -> int:
@@ -125,3 +127,4 @@ class Declared(Terms):
     exposure: JointExposure | None = since(
         2, None, "what is told together with other versions, where that is accepted"
     )
+    made_of: tuple[PublishedPart, ...] = since(3, (), "the parts of a release in parts, in order")

@@ -48,7 +48,8 @@ class FormParameters(Part):
     in the place of quasi-identifiers; `shows_hierarchies`, that these come from hierarchies;
     `counts_alone`, that no aggregate but counts can be asked; `declares`, that promises are judged
     by declared distributions, not by the rows' values; `shows_insensitive`, that insensitive
-    columns are published.
+    columns are published; `not_in_parts` says why parts of a table cannot be shown, where they
+    cannot.
     """
 
     shows: ClassVar[str]
@@ -60,6 +61,7 @@ class FormParameters(Part):
     declares: ClassVar[bool] = False
     shows_insensitive: ClassVar[bool] = True
     shows_hierarchies: ClassVar[bool] = False
+    not_in_parts: ClassVar[str | None] = None
 
     method: str
 

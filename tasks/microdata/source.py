@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -142,8 +143,25 @@ def _require_digest(path: Path, source: Source) -> None:
 
 def _encoded(path: Path, source: Source, columns: Mapping[str, ColumnSpec]) -> Microdata:
     """All rows of the file, in the order of the declared columns."""
-    file, reader = source.uri, READERS[source.format]
-    found, typed = reader.read(path, file, source.csv), {}
+    found = READERS[source.format].read(path, source.uri, source.csv)
+    return encode_columns(found, source, columns, source.uri)
+
+
+def encode_columns(
+    found: dict[str, Any], source: Source, columns: Mapping[str, ColumnSpec], file: str
+) -> Microdata:
+    """Columns as a reader gives them, typed and encoded, in the order of the declared ones.
+
+    Args:
+        found: by name, taken out one by one.
+        source: what they are of.
+        columns: as declared.
+        file: what to call it in errors.
+
+    Raises:
+        InputError: where they are not as declared, with row and column.
+    """
+    reader, typed = READERS[source.format], {}
     read = {name: column for name, column in columns.items() if column.generated is None}
     _require_columns(list(found), source, read)
     for name, column in read.items():

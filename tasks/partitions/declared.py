@@ -23,7 +23,8 @@ class PartitionParameters(Part):
     gets the distribution that its sensitive values are to follow; `small_groups` tells that there
     may be as many groups as combinations of quasi-identifiers; `distinct_values`, that a group's
     values of the column whose promise is read all differ; `disjoint_covers`, that no two groups
-    admit the same combination of quasi-identifiers.
+    admit the same combination of quasi-identifiers; `not_in_parts` says why no part of a table can
+    be grouped by itself, where that is so.
     """
 
     needs: ClassVar[Need | None] = None
@@ -31,6 +32,7 @@ class PartitionParameters(Part):
     small_groups: ClassVar[bool] = False
     distinct_values: ClassVar[bool] = False
     disjoint_covers: ClassVar[bool] = False
+    not_in_parts: ClassVar[str | None] = None
 
     method: str
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from sfumato.expectations.errors import Fault
 
 
 def write_atomically(
-    path: Path, content: bytes, mode: int = 0o600, staged_in: Path | None = None
+    path: Path, content: bytes | memoryview, mode: int = 0o600, staged_in: Path | None = None
 ) -> None:
     """Replace a file so that readers see the old bytes or the new, also after a power cut.
 
@@ -24,6 +25,19 @@ def write_atomically(
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
+        file.flush()
+        os.fchmod(file.fileno(), mode)
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_directory(path.parent)
+
+
+def copy_atomically(source: Path, path: Path, mode: int = 0o600) -> None:
+    """The same with the bytes of a file, however many they are."""
+    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with source.open("rb") as content, os.fdopen(descriptor, "wb") as file:
+        shutil.copyfileobj(content, file)
         file.flush()
         os.fchmod(file.fileno(), mode)
         os.fsync(file.fileno())

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,10 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.keys import HASH_BYTES, keyed_hashes, texts_of
 from sfumato.tasks.private.workdir import private_directory
 
+if TYPE_CHECKING:
+    from sfumato.tasks.private.source_rows import RowsInFile
+
+_AT_ONCE = 1 << 20  # units
 
 @dataclass(frozen=True, eq=False)
 class Identity:
@@ -39,7 +44,7 @@ class Identity:
     spec: str
     units: np.ndarray | None
     met: Mapping[str, int] = field(default_factory=dict)
-    hashed: pa.Table | None = None
+    hashed: "pa.Table | RowsInFile | None" = None
 
 
 def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = None) -> str:
@@ -88,13 +93,26 @@ def unit_hashes(unit: Column, secret: bytes) -> np.ndarray:
 
 def write_units(line: Path, version: str, units: np.ndarray) -> None:
     """Remember the units of a version by their hashes (S32, one per unit)."""
-    write_atomically(private_directory(line / "units") / version, units.tobytes())
+    content = np.ascontiguousarray(units).view(np.uint8).data
+    write_atomically(private_directory(line / "units") / version, content)
 
 
 def read_units(line: Path, versions: Sequence[str]) -> np.ndarray:
     """The hashes of the units of these versions (S32, one per unit and version)."""
     content = b"".join((line / "units" / version).read_bytes() for version in versions)
     return np.frombuffer(content, dtype=f"S{HASH_BYTES}")
+
+
+def units_in_common(line: Path, versions: Sequence[str], units: np.ndarray) -> int:
+    """How many of some units (S32, sorted) are in these versions, some at a time."""
+    common = np.zeros(len(units), dtype=bool)
+    for version in versions:
+        known = np.memmap(line / "units" / version, dtype=f"S{HASH_BYTES}", mode="r")
+        for start in range(0, len(units), _AT_ONCE):
+            part = units[start : start + _AT_ONCE]
+            first, end = np.searchsorted(known, part[[0, -1]])
+            common[start : start + len(part)] |= np.isin(part, known[first : end + 1])
+    return int(common.sum())
 
 
 def canonical_row_order(microdata: Microdata) -> np.ndarray:

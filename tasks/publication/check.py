@@ -7,8 +7,9 @@ cannot be verified is not kept.
 """
 
 import filecmp
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Assessment, Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
+from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import (
     MANIFEST,
     SIGNATURE,
@@ -34,6 +36,9 @@ from sfumato.tasks.forms.optional import fakes
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.equivalence import equivalent
 from sfumato.tasks.publication.files import PAGE, page_beside, write_release
+from sfumato.tasks.publication.in_parts.files import page_of_whole, write_beside
+from sfumato.tasks.publication.in_parts.read import read_whole
+from sfumato.tasks.publication.in_parts.whole import findings_of, observed_of
 from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.verification.integrity import digest, require_regular_files
@@ -77,39 +82,79 @@ def check(
     try:
         if limits is not None:
             extent_within(directory, limits)
-        return _verified(release, vouched=announced is not None)
+        vouched = announced is not None
+        if release.declared.parts is not None or release.declared.made_of:
+            return _of_parts(release, vouched=vouched)
+        return _verified(release, vouched=vouched)[0]
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
         raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
 
 
-def _verified(release: Release, *, vouched: bool) -> Checked:
+def _verified(release: Release, *, vouched: bool) -> tuple[Checked, Assessment]:
     declared, directory = release.declared, release.directory
     tables = read_tables(declared, directory / "data")
     assessment = assess(declared, tables)
     require(assessment.findings)
     _counts_agree(declared, tables)
     _in_order(declared, tables)
-    derived = _compare(release, assessment, vouched=vouched)
+    derived = _compare(
+        release,
+        assessment.verdicts,
+        partial(write_release, assessment=assessment),
+        partial(page_beside, assessment=assessment),
+        vouched=vouched,
+    )
     if manifest(directory, declared, assessment.observed()) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
-    return derived
+    return derived, assessment
 
 
-def _compare(release: Release, assessment: Assessment, *, vouched: bool) -> Checked:
+def _of_parts(release: Release, *, vouched: bool) -> Checked:
+    """Verify every part as a release of its own, and then what is said of all of them."""
+    seen, made = read_whole(release, lambda part: _verified(_sealed(part, None), vouched=vouched))
+    declared, verdicts = release.declared, seen.all_verdicts()
+    require(findings_of(verdicts))
+    whole = _compare(
+        release,
+        verdicts,
+        lambda again: write_beside(again, release.directory, declared, seen),
+        lambda directory: page_of_whole(directory, declared, seen),
+        vouched=vouched,
+    )
+    if manifest(release.directory, declared, observed_of(verdicts)) != release.manifest:
+        raise PromiseError(f"{MANIFEST}: is not what the files give")
+    of_parts = [one for one in made if one.derived != "equal"]
+    unlike = [name for one in of_parts for name in one.unlike]
+    if not of_parts:
+        return whole
+    made_with = (*whole.made_with, *(name for one in of_parts for name in one.made_with))
+    return Checked(
+        verdicts, "equivalent", tuple(dict.fromkeys(made_with)), (*whole.unlike, *unlike)
+    )
+
+
+def _compare(
+    release: Release,
+    verdicts: Verdicts,
+    write: Callable[[Path], None],
+    page: Callable[[Path], str],
+    *,
+    vouched: bool,
+) -> Checked:
     """Make the whole release again, and hold every file of it against the one made here."""
-    directory, verdicts = release.directory, assessment.verdicts
+    directory = release.directory
     with scratch_directory() as scratch:
         again = scratch / "release"
-        write_release(again, assessment)
-        different = _different(directory, again)
+        write(again)
+        different = _different(directory, again, release.declared)
         if not different:
             return Checked(verdicts, "equal")
         other = _other_software(release.declared)
         if not other:
             raise PromiseError(f"{different[0]}: is not what the published tables give")
-        (again / PAGE).write_text(page_beside(directory, assessment), encoding="utf-8")
+        (again / PAGE).write_text(page(directory), encoding="utf-8")
         unlike = [
             name for name in different if not equivalent(directory / name, again / name, other)
         ]
@@ -174,10 +219,15 @@ def _in_order(declared: Declared, tables: Tables) -> None:
             raise PromiseError(f"{name}: groups are not in canonical order across all tables")
 
 
-def _different(directory: Path, again: Path) -> list[str]:
-    """The files but the manifest whose bytes are others than those made here."""
-    found, expected = _tree(directory), _tree(again)
-    if extra := sorted(set(found) - {*expected, SIGNATURE}):
+def _different(directory: Path, again: Path, declared: Declared) -> list[str]:
+    """The files but the manifest whose bytes are others than those made here.
+
+    Parts are not among them: each was verified by itself.
+    """
+    within = tuple(f"{PARTS}/{part.name}/" for part in declared.made_of)
+    found = [name for name in _tree(directory) if not name.startswith(within or ("/",))]
+    expected = _tree(again)
+    if extra := sorted(set(found) - {*expected, MANIFEST, SIGNATURE}):
         raise PromiseError(f"{extra[0]}: does not belong to the release")
     if missing := sorted(set(expected) - set(found)):
         raise PromiseError(f"{missing[0]}: is missing")

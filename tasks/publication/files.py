@@ -34,7 +34,7 @@ def complete_release(directory: Path, assessment: Assessment) -> None:
         assessment: of these very files.
     """
     declared = assessment.declared
-    _write_hierarchies(directory / "hierarchies", declared)
+    write_hierarchies(directory / "hierarchies", declared)
     _write_sql(directory / "sql", assessment.tables, declared)
     _write(directory / "validation.json", canonical_json(assessment.validation()))
     _write(directory / PAGE, page_beside(directory, assessment).encode())
@@ -47,7 +47,7 @@ def page_beside(directory: Path, assessment: Assessment) -> str:
     return page(_content(directory, assessment))
 
 
-def _write_hierarchies(directory: Path, declared: Declared) -> None:
+def write_hierarchies(directory: Path, declared: Declared) -> None:
     """Every hierarchy that is no rule, as a file that this and other tools read."""
     for name, rows in declared.hierarchies.items():
         if isinstance(rows, tuple):

@@ -55,7 +55,7 @@ def _resource(directory: Path, path: Path, tables: Mapping[str, pa.Schema]) -> d
         "bytes": (directory / path).stat().st_size,
         "hash": f"sha256:{sha256_of(directory / path)}",
     }
-    if path.parent == Path("data"):
+    if path.parent.name == "data":
         resource["type"] = "table"
         resource["schema"] = {"fields": [_field(field) for field in tables[path.stem]]}
     return resource

@@ -1,10 +1,8 @@
 """The version that a source and a spec already have, and whether there may be another one."""
 
-import numpy as np
-
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.private.line import Identity, read_units
+from sfumato.tasks.private.line import Identity, units_in_common
 from sfumato.tasks.private.people.lines import read_line, write_line
 from sfumato.tasks.private.state import LineState, read_state
 from sfumato.tasks.publication.combined.meeting import (
@@ -89,7 +87,7 @@ def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
         raise PromiseError(
             f"{rule} cannot be checked: the units of {unknown[0]} are not known here"
         )
-    common = int(np.isin(identity.units, read_units(line.private, earlier)).sum())
+    common = units_in_common(line.private, earlier, identity.units)
     if common:
         raise PromiseError(f"{rule} is broken: {common} units are in an earlier version")
 

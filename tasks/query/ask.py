@@ -11,16 +11,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
-from sfumato.tasks.query.engines.engine import Engine, Files
+from sfumato.tasks.query.engines.engine import Engine, Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.build import help_names
 from sfumato.tasks.query.question.question import Key, Question, row_of
 from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.sql.parted import TableInParts
 
 
 @dataclass(frozen=True)
@@ -107,11 +109,20 @@ def answer_on(
         return ask(asked, declared, question)
 
 
-def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Path]:
+def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Source]:
     """The files that queries on these sensitive columns read, by the names of their tables."""
-    tables = {name: release.path(name) for name in schemas(release.declared)}
-    helping = help_names(release.declared, sensitive)
-    return tables | {name: release.directory / "sql" / f"{name}.parquet" for name in helping}
+    places = dict.fromkeys(schemas(release.declared), "data")
+    places |= dict.fromkeys(help_names(release.declared, sensitive), "sql")
+    paths = {name: Path(place, f"{name}.parquet") for name, place in places.items()}
+    parts = release.declared.made_of
+    if not parts:
+        return {name: release.directory / path for name, path in paths.items()}
+    first = tuple(part.first_group for part in parts)
+    folders = [release.directory / PARTS / part.name for part in parts]
+    return {
+        name: TableInParts(tuple(folder / path for folder in folders), first)
+        for name, path in paths.items()
+    }
 
 
 @contextmanager

@@ -7,15 +7,14 @@ names, which one statement exchanges for the last ones.
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.ask import files_of_tables
+from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.query.question.relations import GROUP_ID
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.views import bounds_function, groups_view
@@ -84,16 +83,7 @@ def load(
 
 def _read(release: Release) -> dict[str, pa.Table]:
     paths = files_of_tables(release, release.declared.named("sensitive"))
-    return {name: _read_table(path) for name, path in paths.items()}
-
-
-def _read_table(path: Path) -> pa.Table:
-    try:
-        return read_parquet(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: not a Parquet file ({type(error).__name__})") from None
+    return {name: read_table(path) for name, path in paths.items()}
 
 
 def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: TargetDatabase) -> _Loaded:

@@ -10,6 +10,7 @@ default: what does not use it is written, and digested, as it always was.
     2   versions: composed, with the tables `lineage` and `vacant`; what versions that may be
         combined expose together; partition.draw of anatomy: round-robin; the groups of another line
         in place of a partition
+    3   parts: a release in parts, each in a directory of its own
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from pydantic import Field
 
 from sfumato.expectations.errors import InputError
 
-NEWEST = 2
+NEWEST = 3
 
 _MARK = "x-since-format"
 

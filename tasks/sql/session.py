@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 from sqlglot import exp
 
 from sfumato.expectations.errors import InputError, QueryError
+from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.sql.parted import TableInParts
 
 _Rows = TypeVar("_Rows")
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -20,29 +24,38 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 @contextmanager
-def session(tables: Mapping[str, pa.Table | Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+def session(
+    tables: Mapping[str, pa.Table | Path | TableInParts],
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that sees the tables, given in memory or as Parquet files, and no other file.
 
     Raises:
         InputError: where a file is missing or is no Parquet file.
     """
-    paths = {name: t.absolute() for name, t in tables.items() if isinstance(t, Path)}
-    with closing(_opened(paths)) as connection:
+    files = {name: _files(t) for name, t in tables.items() if not isinstance(t, pa.Table)}
+    with closing(_opened(files)) as connection:
         for name, table in tables.items():
-            if not isinstance(table, Path):
+            if isinstance(table, pa.Table):
                 connection.register(name, table)
         yield connection
 
 
-def _opened(paths: Mapping[str, Path]) -> duckdb.DuckDBPyConnection:
+def _files(table: Path | TableInParts) -> TableInParts:
+    if isinstance(table, TableInParts):
+        return TableInParts(tuple(path.absolute() for path in table.files), table.first_groups)
+    return TableInParts((table.absolute(),), (0,))
+
+
+def _opened(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
     """A connection to a database of its own, which reads these files and no other."""
     with ExitStack() as stack:
         connection = stack.enter_context(closing(duckdb.connect(":memory:", config=_CONFIG)))
         connection.execute("SET enable_progress_bar = false")
-        allowed = exp.Array(expressions=[exp.Literal.string(str(p)) for p in paths.values()])
+        paths = [str(path) for table in tables.values() for path in table.files]
+        allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
         connection.execute(f"SET allowed_paths = {allowed.sql('duckdb')}")
-        for name, path in paths.items():
-            _show(connection, name, path)
+        for name, table in tables.items():
+            _show(connection, name, table)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         stack.pop_all()
@@ -78,23 +91,38 @@ def _fetched(query: Callable[[], _Rows]) -> _Rows:
     raise QueryError(f"the query could not be evaluated: {kind}")
 
 
-def _show(connection: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file")
+def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts) -> None:
+    for path in table.files:
+        if not path.is_file():
+            raise InputError(f"{path}: no such file")
+    try:
+        grouped = [GROUP_ID in pq.read_schema(path).names for path in table.files]
+        connection.execute(view_of_files(name, table, all(grouped)).sql("duckdb"))
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        where = table.files[0] if len(table.files) == 1 else f"{name}: a part"
+        raise InputError(f"{where}: not a Parquet file ({type(error).__name__})") from None
+
+
+def view_of_files(name: str, table: TableInParts, grouped: bool) -> exp.Create:
+    """The view of a table in files; where it has groups, they are numbered over all files."""
+    selected = [
+        _of_file(str(path), first if grouped else 0)
+        for path, first in zip(table.files, table.first_groups, strict=True)
+    ]
+    every = reduce(lambda one, other: exp.union(one, other, distinct=False), selected)
+    return exp.Create(this=exp.table_(name, quoted=True), kind="VIEW", expression=every)
+
+
+def _of_file(path: str, first: int) -> exp.Select:
     source = exp.Anonymous(
         this="read_parquet",
         expressions=[
-            exp.Literal.string(str(path)),
+            exp.Literal.string(path),
             # Where a directory is called year=2024, that is no column of the table.
             exp.EQ(this=exp.column("hive_partitioning"), expression=exp.false()),
         ],
     )
-    view = exp.Create(
-        this=exp.table_(name, quoted=True),
-        kind="VIEW",
-        expression=exp.select("*").from_(source),
-    )
-    try:
-        connection.execute(view.sql("duckdb"))
-    except duckdb.Error as error:
-        raise InputError(f"{path}: not a Parquet file ({type(error).__name__})") from None
+    if not first:
+        return exp.select("*").from_(source)
+    ids = exp.alias_(exp.column(GROUP_ID) + exp.Literal.number(first), GROUP_ID)
+    return exp.select(exp.Star(replace=[ids])).from_(source)

@@ -24,6 +24,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import canonical_row_order
+from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.publication.combined.exposed import declared_exposure
 from sfumato.tasks.publication.diagnostics.divergence import divergence
 from sfumato.tasks.publication.line import Line
@@ -67,6 +68,36 @@ def write_candidate(
     if line is not None:
         exposure = declared_exposure(line, made.slots, terms)
         declared = declared.model_copy(update={"exposure": exposure})
+    return _write(table, made, declared, run, followed)
+
+
+def write_candidate_of_part(
+    table: Microdata, terms: Terms, run: Path, randomness: Randomness
+) -> Path:
+    """The same of one part of a table: nobody is known in it.
+
+    Args:
+        table: the rows of the part.
+        terms: what the part declares by itself.
+        run: the part's directory within the run's.
+        randomness: what is drawn from.
+
+    Raises:
+        PromiseError: where the partition cannot keep the promises.
+    """
+    made = anonymize_alone(with_hierarchies(table, terms.hierarchies), None, terms, randomness)
+    dropped = ("dropped_by_filter", "dropped_for_nulls", "dropped_as_repeats")
+    counts = {"read": table.rows, **dict.fromkeys(dropped, 0)}
+    return _write(table, made, _declared(terms, table, made, counts), run)
+
+
+def _write(
+    table: Microdata,
+    made: Anonymized,
+    declared: Declared,
+    run: Path,
+    followed: FollowedLine | None = None,
+) -> Path:
     stage = new_stage(run, "candidate")
     write_tables(made.tables, declared, stage / RELEASE / "data")
     write_note(stage, "declared", declared.model_dump(mode="json", by_alias=True))

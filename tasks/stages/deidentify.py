@@ -12,10 +12,12 @@ from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.people.lines import units_met
-from sfumato.tasks.private.source_rows import hashed_rows
+from sfumato.tasks.private.source_rows import RowsInFile, hashed_rows
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
+UNITS, STREAMED = "units.npy", "rows-in-parts.parquet"
 _ROWS = "hashed.parquet"
+_LARGE = 1 << 28  # bytes
 
 
 def write_deidentified(
@@ -45,7 +47,7 @@ def write_deidentified(
     names, met = None, dict[str, int]()
     write_stage_table(hashed_rows(shown, people_key(line.parent)), stage / _ROWS)
     if unit is not None:
-        np.save(stage / "units.npy", unit_hashes(microdata[unit], secret))
+        np.save(stage / UNITS, unit_hashes(microdata[unit], secret))
         names = names_of(microdata[unit], people_key(line.parent))
         met = units_met(line.parent, line.name, microdata[unit], names)
         if remember == "map":
@@ -57,9 +59,18 @@ def write_deidentified(
 
 def identity(deidentified: Path) -> Identity:
     """What a de-identified stage is of."""
-    units = deidentified / "units.npy"
+    units, streamed = deidentified / UNITS, deidentified / STREAMED
     return Identity(
         **read_note(deidentified, "identity"),
-        units=np.load(units) if units.exists() else None,
-        hashed=read_stage_table(deidentified / _ROWS),
+        units=_read_array(units) if units.exists() else None,
+        hashed=RowsInFile(streamed)
+        if streamed.exists()
+        else read_stage_table(deidentified / _ROWS),
     )
+
+
+def _read_array(path: Path) -> np.ndarray:
+    """An array of a stage; a large one stays in its file."""
+    large = path.stat().st_size > _LARGE
+    found: np.ndarray = np.load(path, mmap_mode="r" if large else None)
+    return found

@@ -1,7 +1,7 @@
 """Validate: read a candidate back, judge it, and make of it the release that would be published."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,12 +52,31 @@ def seal_candidate(candidate: Path, assessment: Assessment) -> None:
     require_sealed(release / "data", judged)
     _keep_only_data(release)
     complete_release(release, assessment)
+    sealed = {**seal(release), **{f"data/{name}": judged[name] for name in judged}}
+    found = documents(assessment.findings)
+    write_assessment(candidate, rule_of(assessment.declared.versions), sealed, found)
+
+
+def write_assessment(
+    candidate: Path,
+    rule: str,
+    sealed: Mapping[str, str],
+    findings: Sequence[Mapping[str, object]] = (),
+) -> None:
+    """Leave with a candidate that it was assessed.
+
+    Args:
+        candidate: its stage.
+        rule: whether people may be in several versions.
+        sealed: the SHA-256 of each file of its release.
+        findings: for JSON.
+    """
     document = {
-        "versions": rule_of(assessment.declared.versions),
-        "sha256": {**seal(release), **{f"data/{name}": judged[name] for name in judged}},
+        "versions": rule,
+        "sha256": dict(sealed),
         "suppressed": _suppressed_sha256(candidate),
         "map": map_sha256(candidate),
-        "findings": documents(assessment.findings),
+        "findings": list(findings),
     }
     write_note(candidate, _ASSESSMENT, document)
 

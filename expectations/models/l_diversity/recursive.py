@@ -39,6 +39,7 @@ class RecursiveLDiversity(LDiversity):
         "l": "from which rank on values are rare; seen: different values",
         "percent": "of a group for each value not to be ruled out, at least",
     }
+    at_most: ClassVar[frozenset[str]] = frozenset({"c"})
 
     variant: Literal["recursive"] = "recursive"
     l: Annotated[int, Field(ge=1, description="from which rank on values count as rare")]

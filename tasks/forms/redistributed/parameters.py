@@ -25,6 +25,10 @@ class RedistributedParameters(FormParameters):
     values_apart: ClassVar[bool] = True
     declares: ClassVar[bool] = True
     shows_insensitive: ClassVar[bool] = False
+    not_in_parts: ClassVar[str | None] = (
+        "redistributed declares targets over the values of all rows, and a part has a tree of its "
+        "own: permuted and split show parts"
+    )
 
     method: Literal["redistributed"]
     tree: Annotated[

@@ -12,6 +12,10 @@ class AmbiguityParameters(PartitionParameters):
     """Groups that cover many combinations of quasi-identifiers, as large as α and β ask."""
 
     needs: ClassVar[Need] = Need((AlphaBeta,), "an alpha-beta promise to read alpha and beta from")
+    not_in_parts: ClassVar[str | None] = (
+        "ambiguity hides a group's rows among those that all other groups admit, and no part sees "
+        "these: disjoint-cover keeps the same promise"
+    )
 
     method: Literal["ambiguity"]
     probes: Annotated[

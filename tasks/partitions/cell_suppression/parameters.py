@@ -21,6 +21,10 @@ class FactorsParameters(PartitionParameters):
     """Groups of rows that differ in few cells: for k = 2 or 3, by minimum-weight factors."""
 
     needs: ClassVar[Need] = _K
+    not_in_parts: ClassVar[str | None] = (
+        "factors searches groups among all rows, which no memory holds where parts are needed: "
+        "forest keeps the same promise"
+    )
 
     method: Literal["factors"]
 

@@ -1,7 +1,7 @@
 """The parameters of full-domain generalization as a spec writes them."""
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,11 @@ Metric = Literal[
 
 class FullDomainParameters(PartitionParameters):
     """Each quasi-identifier at one level of its hierarchy: the levels that lose the least."""
+
+    not_in_parts: ClassVar[str | None] = (
+        "full-domain generalizes all rows alike, and a part by itself would choose other levels: "
+        "mondrian keeps the same promises"
+    )
 
     method: Literal["full-domain"]
     metric: Annotated[Metric, Field(description="what is minimised")] = "ncp"

@@ -14,9 +14,10 @@ from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.sql.parted import TableInParts
 
-Source: TypeAlias = pa.Table | Path
-"""A table in memory, or its Parquet file."""
+Source: TypeAlias = pa.Table | Path | TableInParts
+"""A table in memory, its Parquet file, or those of its parts."""
 
 Files = Mapping[str, Source]
 """Published tables by their names, in memory or in Parquet files."""
@@ -46,11 +47,20 @@ def read_table(table: Source) -> pa.Table:
     Raises:
         InputError: where there is no such file, or it is another one.
     """
-    if not isinstance(table, Path):
+    if isinstance(table, pa.Table):
         return table
+    if isinstance(table, TableInParts):
+        return _joined(table)
     try:
         return read_parquet(table)
     except FileNotFoundError:
         raise InputError(f"{table}: no such file") from None
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{table}: not a Parquet file ({type(error).__name__})") from None
+
+
+def _joined(table: TableInParts) -> pa.Table:
+    try:
+        return pa.concat_tables(table.tables())
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"a part: not a Parquet file ({type(error).__name__})") from None

@@ -1,15 +1,19 @@
 """Ready SQL of a release: views over its files, and example queries to start from."""
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import zip_longest
 
 from sqlglot import exp
 
+from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.help_tables.build import help_names
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.schema.names import GROUP_ID
 
 _RUN = "Run in the directory of the release, for example: duckdb -init sql/duckdb.sql"
 
@@ -22,8 +26,8 @@ vacant the values of those who have left."""
 def duckdb_script(declared: Declared) -> str:
     """The release's `sql/duckdb.sql`: a function of what the release declares."""
     way = SQL_WAYS[declared.form.shows]
-    views = [_view(name, f"data/{name}.parquet") for name in schemas(declared)]
-    views += [_view(name, f"sql/{name}.parquet") for name in help_names(declared)]
+    views = [_view(name, f"data/{name}.parquet", declared) for name in schemas(declared)]
+    views += [_view(name, f"sql/{name}.parquet", declared) for name in help_names(declared)]
     words = [declared.title, _RUN, way.words(declared)]
     words += [f"{way.of_vacant(declared)}\n\n{_LINEAGE}"] if declared.composed else []
     parts = [_comment("\n\n".join(words)), "\n".join(views)]
@@ -45,15 +49,26 @@ def _examples(declared: Declared, aggregates: Sequence[exp.Expr]) -> list[str]:
     return [query.sql("duckdb") for query in queries]
 
 
-def _view(name: str, path: str) -> str:
-    source = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(path)])
+def _view(name: str, path: str, declared: Declared) -> str:
+    parts = declared.made_of
+    places = [f"{PARTS}/{part.name}/{path}" for part in parts] if parts else [path]
+    first = [part.first_group for part in parts] if declared.form.shows != "labels" else []
+    grouped = [_of_file(place, start) for place, start in zip_longest(places, first, fillvalue=0)]
     view = exp.Create(
         this=exp.table_(name),
         kind="VIEW",
         replace=True,
-        expression=exp.select("*").from_(source),
+        expression=reduce(lambda one, other: exp.union(one, other, distinct=False), grouped),
     )
-    return f"{view.sql('duckdb')};"
+    return f"{view.sql('duckdb', pretty=bool(parts))};"
+
+
+def _of_file(path: str, first: int) -> exp.Select:
+    source = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(path)])
+    if not first:
+        return exp.select("*").from_(source)
+    ids = exp.alias_(exp.column(GROUP_ID) + exp.Literal.number(first), GROUP_ID)
+    return exp.select(exp.Star(replace=[ids])).from_(source)
 
 
 def _comment(text: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 
+from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.terms import Declared
 
 AVERAGED = ("integer", "decimal", "float")
@@ -13,7 +14,11 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 def line_of_table(table: str, declared: Declared) -> str:
     """The line that reads a published table."""
     format_ = "parquet" if "parquet" in declared.formats else "csv"
-    return f'{table} = pd.read_{format_}("data/{table}.{format_}")'
+    parts = declared.made_of
+    place, told = (
+        (f"{PARTS}/{parts[0].name}/", f"  # part 1 of {len(parts)}") if parts else ("", "")
+    )
+    return f'{table} = pd.read_{format_}("{place}data/{table}.{format_}"){told}'
 
 
 def per_group(table: str, of_each: list[str], declared: Declared) -> list[str]:

@@ -13,7 +13,12 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.people.lines import maps_of, other_lines, read_line, state_of
-from sfumato.tasks.private.source_rows import hashed_rows, read_rows, rows_in_common
+from sfumato.tasks.private.source_rows import (
+    RowsInFile,
+    hashed_rows,
+    read_rows,
+    rows_in_common,
+)
 from sfumato.tasks.publication.line import Line
 
 
@@ -54,7 +59,7 @@ def _rows_met(line: Line, identity: Identity, other: Path) -> Iterator[int]:
             yield common
 
 
-def _sources(line: Line, other: Path, knows_people: bool) -> Iterator[pa.Table]:
+def _sources(line: Line, other: Path, knows_people: bool) -> Iterator[pa.Table | RowsInFile]:
     """The rows of each version of another line that are not compared by their people."""
     for version, known in state_of(other).versions.items():
         if not known.units and (kept := read_rows(other, version)) is not None:

@@ -1,5 +1,6 @@
 """Published tables, of which columns are read when a question first needs them."""
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +15,7 @@ from sfumato.tasks.query.engines.direct.coded_values import (
 )
 from sfumato.tasks.query.engines.engine import Source
 from sfumato.tasks.query.question.relations import GROUP_ID
+from sfumato.tasks.sql.parted import TableInParts
 
 
 class PublishedColumns:
@@ -27,8 +29,7 @@ class PublishedColumns:
     def read(self, name: str) -> pa.ChunkedArray:
         """A column as it is published; texts as dictionaries, where these are stored."""
         parts = [_column(source, name) for source in self._sources]
-        type_ = next((p.type for p in parts if not pa.types.is_dictionary(p.type)), parts[0].type)
-        return pa.chunked_array([c for p in parts for c in p.cast(type_).chunks], type_)
+        return _one_type(parts)
 
     def numbers(self, name: str) -> np.ndarray:
         """A column of integers.
@@ -72,5 +73,13 @@ class PublishedColumns:
 def _column(source: Source, name: str) -> pa.ChunkedArray:
     if isinstance(source, pa.Table):
         return source[name]
+    if isinstance(source, TableInParts):
+        return _one_type([table[name] for table in source.tables([name])])
     with pq.ParquetFile(source, read_dictionary=[name]) as file:  # of texts; no other has one
         return file.read([name])[name]
+
+
+def _one_type(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Columns below each other; dictionaries, where all of them are."""
+    type_ = next((p.type for p in parts if not pa.types.is_dictionary(p.type)), parts[0].type)
+    return pa.chunked_array([c for p in parts for c in p.cast(type_).chunks], type_)

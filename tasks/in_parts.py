@@ -1,0 +1,84 @@
+"""The tasks of a release in parts: the source is divided, and parts are made one after another."""
+
+from functools import partial
+from pathlib import Path
+
+from prefect.artifacts import create_table_artifact
+
+from sfumato.expectations.verdicts import Finding
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.parts.anonymize import write_candidates
+from sfumato.tasks.parts.divide import DeclaredRows, write_divided
+from sfumato.tasks.parts.findings import joined
+from sfumato.tasks.parts.validate import seal_candidates
+from sfumato.tasks.policy import private_task
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.in_parts.whole import findings_of
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.publish import existing_version
+from sfumato.tasks.report.watched.verdicts import finding_rows
+from sfumato.tasks.stages.deidentify import identity
+
+
+@private_task(retries=2)
+def divide(rows: DeclaredRows, terms: Terms, line: Line, run: Path, shown: bool) -> Path:
+    """Read the source once, hold it to its declaration, and write what is released in parts.
+
+    What was found of all rows is an artifact where that is to be shown.
+    """
+    # Great Expectations takes seconds to import.
+    from sfumato.expectations.suites.gate import judge_source
+
+    documents = private_directory(run / "great-expectations-source")
+    found: list[tuple[Finding, ...]] = []
+
+    def judge(*arguments: object) -> tuple[Finding, ...]:
+        found.append(judge_source(line.name, *arguments, documents=documents))
+        return found[-1]
+
+    try:
+        return write_divided(rows, terms, line, run, judge)
+    finally:
+        if shown and found:
+            create_table_artifact(
+                finding_rows(joined(found)),
+                key=f"{line.name}-source",
+                description="What the spec declares of the source, as observed on all rows",
+            )
+
+
+@private_task()
+def find_version(divided: Path, terms: Terms, line: Line) -> Path | None:
+    """The version that stands already, if there is one."""
+    return existing_version(line, identity(divided), rule_of(terms.versions))
+
+
+@private_task()
+def anonymize_parts(divided: Path, terms: Terms, run: Path) -> Path:
+    """Write the candidate tables of each part, drawn from the operating system's randomness."""
+    return write_candidates(divided, terms, run, operating_system)
+
+
+@private_task()
+def validate_parts(
+    candidate: Path, divided: Path, terms: Terms, withheld: tuple[str, ...], line: Line
+) -> Path:
+    """Let Great Expectations judge each part as it is read back, and all parts together.
+
+    Whatever fails is refused.
+    """
+    # Great Expectations takes seconds to import.
+    from sfumato.expectations.suites.gate import judge
+
+    documents = private_directory(candidate / "great-expectations")
+    judging = partial(judge, line.name, documents=documents)
+    together = partial(judging, {}, {})
+    seen = seal_candidates(candidate, divided, terms, withheld, judging, together)
+    create_table_artifact(
+        finding_rows(findings_of(seen.all_verdicts())),
+        key=f"{line.name}-promises",
+        description="Promises, required and observed on the files to be published",
+    )
+    return candidate

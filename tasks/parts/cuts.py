@@ -1,0 +1,217 @@
+"""The cut of a stratum with more rows than a part may have.
+
+By the column and the values that the spec names, or by the quasi-identifier, and there the ends or
+nodes of the coarsest grid, that leave the smallest pieces; and as the line cut it before, where it
+did. Never by a sensitive column.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pydantic import TypeAdapter, ValidationError
+
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.tasks.declaration.cuts import PartsOfTable, Share
+from sfumato.tasks.microdata.hierarchies import declared_hierarchy
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.parts.grids import Grid, Histogram, grids
+from sfumato.tasks.parts.strata import StratumOnDisk, Where, read_columns
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.columns import ColumnSpec
+
+_CUTS = "cuts.json"
+_SHARES: TypeAdapter[tuple[Share, ...]] = TypeAdapter(tuple[Share, ...])
+_MORE = 4  # times as many pieces as are needed are tried
+
+Cuts = dict[str, tuple[Share, ...]]
+"""The pieces of every stratum that is cut, by what tells it from others."""
+
+
+@dataclass(frozen=True)
+class Cutter:
+    """Cuts strata that are too large.
+
+    Attributes:
+        parts: how the spec wants it.
+        columns: all of the source's.
+        base: the directory that hierarchies are relative to.
+        cuts: those that the line made before, and makes now.
+    """
+
+    parts: PartsOfTable
+    columns: Mapping[str, ColumnSpec]
+    base: Path
+    cuts: Cuts
+
+    def pieces(self, stratum: StratumOnDisk) -> Iterator[StratumOnDisk]:
+        """The pieces of a stratum, none of which is too large.
+
+        Raises:
+            InputError: where it cannot be cut so.
+        """
+        known = self.cuts.get(called(stratum.where))
+        if known is None and stratum.rows <= self.parts.rows:
+            yield stratum
+            return
+        shares = known or self._shares(stratum)
+        self.cuts[called(stratum.where)] = shares
+        for piece in self._cut(stratum, shares):
+            yield from self.pieces(piece)
+
+    def _shares(self, stratum: StratumOnDisk) -> tuple[Share, ...]:
+        if self.parts.by is None:
+            return self._smallest(stratum)
+        if any(share.column == self.parts.by and share in _of(self) for share in stratum.where):
+            raise InputError(
+                f"parts.at: a piece has {stratum.rows} rows, more than {self.parts.rows}: name "
+                "more values, or raise parts.rows"
+            )
+        return _of(self)
+
+    def _smallest(self, stratum: StratumOnDisk) -> tuple[Share, ...]:
+        """The pieces by the column that leaves the smallest ones; the spec's first among equals."""
+        best: tuple[int, tuple[Share, ...]] | None = None
+        for name, column in self.columns.items():
+            if column.role != "quasi-identifier":
+                continue
+            for largest, shares in self._by(stratum, name, column):
+                if best is None or largest < best[0]:
+                    best = largest, shares
+            if best is not None and best[0] <= self.parts.rows:
+                return best[1]
+        if best is None:
+            raise InputError(
+                f"parts: a stratum has {stratum.rows} rows, more than {self.parts.rows}, and no "
+                "quasi-identifier has a node or a round value between them: say parts: {by, at}"
+            )
+        return best[1]
+
+    def _by(
+        self, stratum: StratumOnDisk, name: str, column: ColumnSpec
+    ) -> Iterator[tuple[int, tuple[Share, ...]]]:
+        """The rows of the largest piece, and the pieces, by each grid of a column."""
+        read = (table[name] for table in read_columns([stratum], [name]))
+        histogram = Histogram.of(map(_plain, read))
+        hierarchy = column.hierarchy and declared_hierarchy(name, column.hierarchy, self.base)
+        for grid in grids(histogram, column.type, hierarchy or None):
+            places = _places(grid, self.parts.rows)
+            if places:
+                yield _largest(grid, places), grid.shares(name, places, null=histogram.nulls > 0)
+
+    def _cut(self, stratum: StratumOnDisk, shares: Sequence[Share]) -> Iterator[StratumOnDisk]:
+        """Write every row of a stratum to the piece that admits it."""
+        pieces = [StratumOnDisk((*stratum.where, share)) for share in shares]
+        column = shares[0].column
+        for path in stratum.files:
+            alone = StratumOnDisk((), 0, [path])
+            (table,) = read_columns([alone], list(_names(path)))
+            place = _piece_of(table[column], shares, self.columns[column])
+            for number, piece in enumerate(pieces):
+                rows = np.flatnonzero(place == number)
+                piece.add(
+                    table.take(pa.array(rows)), path.with_name(f"{path.stem}-{number}.parquet")
+                )
+            path.unlink()
+        yield from (piece for piece in pieces if piece.rows)
+
+
+def called(where: Where) -> str:
+    """What tells a stratum from others, as a text."""
+    return json.dumps([share.model_dump(mode="json", exclude_none=True) for share in where])
+
+
+def read_cuts(line: Path, parts: PartsOfTable) -> Cuts:
+    """The cuts that a line made before under the same terms.
+
+    Raises:
+        Fault: where they cannot be read.
+    """
+    place = line / _CUTS
+    try:
+        document = json.loads(place.read_bytes())
+        if document["parts"] != parts.model_dump(mode="json"):
+            return {}
+        return {where: _SHARES.validate_python(cut) for where, cut in document["cuts"].items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, ValidationError, LookupError, TypeError, AttributeError):
+        raise Fault(f"{place}: cannot be read as the cuts of a line") from None
+
+
+def write_cuts(line: Path, parts: PartsOfTable, cuts: Cuts) -> None:
+    """Keep the cuts of a line: its next version has the same."""
+    written = {where: _SHARES.dump_python(cut, mode="json") for where, cut in cuts.items()}
+    document = {"parts": parts.model_dump(mode="json"), "cuts": written}
+    write_atomically(line / _CUTS, json.dumps(document).encode())
+
+
+def _of(cutter: Cutter) -> tuple[Share, ...]:
+    """The pieces that the spec names."""
+    by, at = str(cutter.parts.by), cutter.parts.at
+    ends = zip((None, *at), (*at, None), strict=True)
+    return tuple(
+        Share(column=by, least=least, below=below, null=least is None) for least, below in ends
+    )
+
+
+def _places(grid: Grid, most: int) -> list[int]:
+    """Where pieces begin, but for the first, so that the largest is small; none where it is all."""
+    before = np.concatenate(([0], np.cumsum(grid.counts)))
+    rows = int(before[-1])
+    fewest = max(2, -(-rows // most))
+    best: list[int] = []
+    for number in range(fewest, _MORE * fewest):
+        wanted = np.arange(1, number) * rows / number
+        after = np.searchsorted(before, wanted)
+        nearer = wanted - before[np.maximum(after - 1, 0)] < before[after] - wanted
+        places = np.unique(np.where(nearer, after - 1, after))
+        inside = before[places]
+        places = places[(inside > 0) & (inside < rows)]
+        _, first = np.unique(before[places], return_index=True)
+        found = places[first].tolist()
+        if found and (not best or _largest(grid, found) < _largest(grid, best)):
+            best = found
+        if best and _largest(grid, best) <= most:
+            break
+    return best
+
+
+def _largest(grid: Grid, places: Sequence[int]) -> int:
+    """The rows of the largest piece."""
+    return int(np.add.reduceat(grid.counts, [0, *places]).max())
+
+
+def _names(path: Path) -> list[str]:
+    return list(pq.read_schema(path).names)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    whole = pa.types.is_dictionary(column.type)
+    return column.cast(column.type.value_type) if whole else column
+
+
+def _piece_of(column: pa.ChunkedArray, shares: Sequence[Share], spec: ColumnSpec) -> np.ndarray:
+    """The piece that admits each row (int64).
+
+    Raises:
+        InputError: where none does.
+    """
+    coded = encode(shares[0].column, "quasi-identifier", _plain(column))
+    texts = pc.cast(coded.values, pa.string()).to_pylist()
+    place = np.full(len(texts) + 1, -1, dtype=np.int64)
+    for number, share in enumerate(shares):
+        place[:-1][np.array(share.admits(texts, spec.type), dtype=bool)] = number
+        place[-1] = number if share.null else place[-1]
+    found: np.ndarray = place[coded.codes]
+    if (found < 0).any():
+        raise InputError(
+            f"parts: the line was cut by {shares[0].column!r}, and {int((found < 0).sum())} rows "
+            "are in no piece: its hierarchy changed, or values are missing"
+        )
+    return found

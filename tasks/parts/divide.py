@@ -1,0 +1,149 @@
+"""Divide: the source read once, held to its declaration, de-identified, and cut into parts."""
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.verdicts import Finding, require
+from sfumato.tasks.declaration.cuts import PartsOfTable
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
+from sfumato.tasks.microdata.declared_source import require as require_declared
+from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.source import represented_rows
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.parts.cuts import Cutter, read_cuts, write_cuts
+from sfumato.tasks.parts.divided import packed, write_parts
+from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
+from sfumato.tasks.parts.room import require_room
+from sfumato.tasks.parts.source import read_chunks, source_files
+from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
+from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.people.keys import people_key
+from sfumato.tasks.private.people.lines import other_lines
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.stages.deidentify import STREAMED, UNITS
+from sfumato.tasks.stages.stage import new_stage, write_note
+
+JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
+"""Judges some rows of a source by what its spec declares of it."""
+
+
+@dataclass(frozen=True)
+class DeclaredRows:
+    """The source as a spec declares it.
+
+    Attributes:
+        source: its place.
+        columns: all of its columns.
+        nulls: the null policy of columns that name none.
+        base: the directory that paths are relative to.
+        unit: the identifier that says whom a row is about, None where rows are people.
+    """
+
+    source: Source
+    columns: Mapping[str, ColumnSpec]
+    nulls: NullPolicy
+    base: Path
+    unit: str | None
+
+
+def write_divided(
+    rows: DeclaredRows, terms: Terms, line: Line, run: Path, judge: JudgeSource
+) -> Path:
+    """Cut a source into parts, in a stage of `run` that takes the place of the de-identified one.
+
+    Args:
+        rows: the source.
+        terms: what will be declared; they ask for parts.
+        line: the line.
+        run: the run's directory.
+        judge: judges so many rows at a time.
+
+    Raises:
+        InputError: where there is too little room on disk, the source is not as declared, or a
+            stratum cannot be cut.
+        PromiseError: where no row is left, or what is declared of the source is broken.
+    """
+    parts = terms.parts or PartsOfTable()
+    files = source_files(rows.source, rows.base, os.environ)
+    require_room(files, run, line.public, terms.formats)
+    shutil.rmtree(run / "deidentified", ignore_errors=True)  # of an attempt that failed
+    stage = new_stage(run, "deidentified")
+    passing = _Passing(rows, terms, line, stage)
+    for chunk, called in read_chunks(files, rows.source, rows.columns):
+        passing.add(chunk, called, judge)
+        del chunk
+    strata = passing.finish()
+    if not strata:
+        raise PromiseError("no row is left to be published")
+    cuts = read_cuts(line.private, parts)
+    cutter = Cutter(parts, rows.columns, rows.base, cuts)
+    pieces = [piece for stratum in strata for piece in cutter.pieces(stratum)]
+    if cuts:
+        write_cuts(line.private, parts, cuts)
+    write_parts(stage, packed(pieces, parts.rows))
+    return stage
+
+
+class _Passing:
+    """The rows of a source as they pass by, some at a time."""
+
+    def __init__(self, rows: DeclaredRows, terms: Terms, line: Line, stage: Path) -> None:
+        secret, people = line_key(line.private), people_key(line.work)
+        others = other_lines(line.work, line.name)
+        kept = stage / STREAMED if rows.unit is None or others else None
+        self._rows, self._terms, self._stage = rows, terms, stage
+        self._seen = RowsSeen(secret, people, kept)
+        self._units = UnitsSeen(stage, line.private, secret, people) if rows.unit else None
+        self._strata = StrataOnDisk(private_directory(stage / "strata"), terms.strata)
+        self._counts = Counter[str]()
+
+    def add(self, chunk: Microdata, called: str, judge: JudgeSource) -> None:
+        """Judge some rows, and keep those that the release speaks of, and of them what it shows.
+
+        Raises:
+            InputError: where they are not as declared.
+            PromiseError: where they were not judged.
+        """
+        rows, table = self._rows, as_table(chunk)
+        found = judge(table, rules_as_declared(rows.columns, chunk))
+        require_declared(rows.columns, table, called)
+        require(found)
+        del table
+        source = rows.source.model_copy(update={"uri": called})
+        ingested = represented_rows(chunk, source, rows.columns, rows.nulls, rows.base)
+        counted = {name: n for name, n in vars(ingested).items() if name != "microdata"}
+        self._counts.update(counted)
+        kept = ingested.microdata
+        if not kept.rows:
+            return
+        shown = kept.keep(kept[name] for name in self._terms.columns)
+        self._seen.add(shown)
+        if self._units is not None and rows.unit is not None:
+            self._units.add(kept[rows.unit])
+        self._strata.add(shown)
+
+    def finish(self) -> list[StratumOnDisk]:
+        """Leave counts and identity in the stage; every stratum that was met.
+
+        Raises:
+            InputError: where a unit occurs twice.
+        """
+        met = dict[str, int]()
+        if self._units is not None:
+            self._units.write(self._stage / UNITS)
+            met = self._units.met
+        write_note(self._stage, "counts", dict(self._counts))
+        identity = {"rows": self._seen.fingerprint(), "spec": self._terms.digest(), "met": met}
+        write_note(self._stage, "identity", identity)
+        return self._strata.found

@@ -1,0 +1,43 @@
+"""Whether there is room on disk for a release in parts, looked at before anything is written."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from sfumato.expectations.errors import InputError
+
+_SCRATCH, _PUBLISHED, _TEXT = 3, 2, 8  # times the source
+
+
+def require_room(files: Sequence[Path], run: Path, public: Path, formats: Sequence[str]) -> None:
+    """Refuse to begin where a disk is too full for what may be written.
+
+    Args:
+        files: of the source.
+        run: where stages are written.
+        public: where the release appears; it need not be there yet.
+        formats: of tables.
+
+    Raises:
+        InputError: naming the directory, what it needs and what it has.
+    """
+    size = sum(path.stat().st_size for path in files)
+    place = next(path for path in (public, *public.parents) if path.exists())
+    published = size * (_PUBLISHED + _TEXT * ("csv" in formats))
+    needed = {run: size * _SCRATCH}
+    if run.stat().st_dev == place.stat().st_dev:
+        needed[run] = max(needed[run], size + published)  # one is linked into the other
+    else:
+        needed[place] = published
+    for directory, wanted in needed.items():
+        free = shutil.disk_usage(directory).free
+        if free < wanted:
+            raise InputError(
+                f"{directory}: parts may need {_gigabytes(wanted)} GB there, and "
+                f"{_gigabytes(free)} GB are free: make room, or set SFUMATO_WORK and publish.uri "
+                "to other disks"
+            )
+
+
+def _gigabytes(number: int) -> str:
+    return f"{number / 10**9:.1f}"

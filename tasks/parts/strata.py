@@ -1,0 +1,143 @@
+"""Strata on disk: rows on their way from the source to the part that they belong to.
+
+Each stratum is some files, one for every chunk of the source that has rows of it. Texts are
+dictionaries in these files, all else is as it is.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sfumato.tasks.declaration.cuts import Share
+from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.schema.columns import Role
+from sfumato.tasks.schema.strata import Bands, Stratum
+
+Where = tuple[Share, ...]
+"""What tells a stratum, or a piece of one, from all others."""
+
+
+@dataclass
+class StratumOnDisk:
+    """The rows of a stratum, or of a piece of one.
+
+    Attributes:
+        where: what tells it from others.
+        rows: how many there are.
+        files: in which they are.
+    """
+
+    where: Where
+    rows: int = 0
+    files: list[Path] = field(default_factory=list)
+
+    def add(self, table: pa.Table, path: Path) -> None:
+        """Write more of its rows."""
+        if table.num_rows:
+            pq.write_table(table, path, compression="zstd", compression_level=1)
+            self.rows += table.num_rows
+            self.files.append(path)
+
+    def delete(self) -> None:
+        """Its rows are needed no more."""
+        for path in self.files:
+            path.unlink()
+
+
+class StrataOnDisk:
+    """All strata that were met so far, in a private directory."""
+
+    def __init__(self, directory: Path, strata: Sequence[Stratum]) -> None:
+        """Write nothing yet."""
+        self._directory, self._strata = directory, strata
+        self._met: dict[Where, StratumOnDisk] = {}
+        self._chunks = 0
+
+    @property
+    def found(self) -> list[StratumOnDisk]:
+        """Every stratum, in the order of what tells it from others."""
+        return sorted(self._met.values(), key=lambda one: _order(one.where))
+
+    def add(self, rows: Microdata) -> None:
+        """Write more rows, each to its stratum."""
+        table, number = as_stage_table(rows), self._chunks
+        self._chunks += 1
+        marked, names = with_strata(rows, self._strata)
+        keys, _ = key([marked[name] for name in names], rows.rows)
+        order = np.argsort(keys, kind="stable")
+        starts = np.append(np.flatnonzero(np.diff(keys[order], prepend=-1)), rows.rows)
+        whole = table if len(starts) == 2 else table.take(pa.array(order))
+        for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            where = self._where(marked, names, int(order[first]))
+            one = self._met.setdefault(where, StratumOnDisk(where))
+            place = list(self._met).index(where)
+            one.add(whole.slice(first, end - first), self._directory / f"{place}-{number}.parquet")
+
+    def _where(self, marked: Microdata, names: Sequence[str], row: int) -> Where:
+        """What tells the stratum of a row."""
+        pairs = zip(self._strata, names, strict=True)
+        return tuple(_share(stratum, marked[name], row) for stratum, name in pairs)
+
+
+def as_stage_table(rows: Microdata) -> pa.Table:
+    """The rows decoded, but for texts."""
+    return pa.table({column.name: _array(column) for column in rows.columns})
+
+
+def read_rows_of(pieces: Sequence[StratumOnDisk], roles: dict[str, Role]) -> Microdata:
+    """The rows of some strata, encoded."""
+    table = pa.concat_tables(read_columns(pieces, list(roles)))
+    columns = tuple(encode(n, role, _one(table[n])) for n, role in roles.items())
+    return Microdata(columns, table.num_rows)
+
+
+def read_columns(pieces: Sequence[StratumOnDisk], names: Sequence[str]) -> Iterator[pa.Table]:
+    """Some columns of the rows of some strata, a file at a time."""
+    for path in (path for piece in pieces for path in piece.files):
+        with pq.ParquetFile(path) as file:
+            yield file.read(list(names))
+
+
+def _array(column: Column) -> pa.Array:
+    if not pa.types.is_string(column.values.type):
+        return column.array()
+    codes = pa.array(column.codes, mask=column.codes < 0)
+    return pa.DictionaryArray.from_arrays(codes, column.values)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return column.combine_chunks()
+
+
+def _share(stratum: Stratum, column: Column, row: int) -> Share:
+    code = int(column.codes[row])
+    name = stratum.column if isinstance(stratum, Bands) else stratum
+    if code < 0:
+        return Share(column=name, null=True)
+    if not isinstance(stratum, Bands):
+        return Share(column=name, values=(pc.cast(column.values, pa.string())[code].as_py(),))
+    ends = [None, *(str(band) for band in stratum.bands), None]
+    return Share(column=name, least=ends[code], below=ends[code + 1])
+
+
+def _order(where: Where) -> list[tuple[object, ...]]:
+    """Nulls first, then by the numbers that texts are, then by the texts."""
+    return [
+        (not share.null, share.values or (), share.least is not None, _number(share.least))
+        for share in where
+    ]
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0.0

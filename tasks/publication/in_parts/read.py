@@ -1,0 +1,130 @@
+"""Reading the parts of a release back, each held to what the whole says of it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.verdicts import Finding, examine
+from sfumato.tasks.declaration.assessment import Assessment, SeenGroups
+from sfumato.tasks.declaration.cuts import PARTS, PublishedPart, Share
+from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.publication.in_parts.whole import SeenParts, terms_of_part
+
+Found = TypeVar("Found")
+_OWN = ("promises", "title", "parts")
+
+
+def read_whole(
+    release: Release, verify: Callable[[Path], tuple[Found, Assessment]]
+) -> tuple[SeenParts, list[Found]]:
+    """What is seen of all parts of a release, and what `verify` finds of each directory.
+
+    Raises:
+        PromiseError: where a part is missing, or another than the whole says.
+    """
+    declared, checked = release.declared, []
+    if declared.parts is None or not declared.made_of:
+        raise PromiseError(f"{MANIFEST}: does not say of which parts the release is made")
+    seen, first = SeenParts(declared), 0
+    for number, part in enumerate(declared.made_of, start=1):
+        try:
+            found, assessment = verify(release.directory / PARTS / part.name)
+            _require_part(declared, part, assessment, number, first)
+            digest = open_release(release.directory / PARTS / part.name).manifest["sfumato"]
+            if digest["digest"] != part.digest:
+                raise PromiseError("is another part than the whole says")
+        except (PromiseError, InputError) as error:
+            raise PromiseError(f"{PARTS}/{part.name}: {error}") from None
+        checked.append(found)
+        seen.add(assessment)
+        first += part.groups
+    _compare(release, seen)
+    _require_rows(declared, seen)
+    return seen, checked
+
+
+def judge_alone(promises: Sequence[tuple[PrivacyModel, Groups]]) -> tuple[Finding, ...]:
+    """Judge promises without Great Expectations."""
+    return examine({}, {}, promises)
+
+
+def _compare(release: Release, seen: SeenParts) -> None:
+    """Judge again, with all values known, what compares groups with all rows."""
+    if not seen.compared:
+        return
+    for number, part in enumerate(release.declared.made_of):
+        directory = release.directory / PARTS / part.name
+        declared = open_release(directory).declared
+        tables = read_tables(declared, directory / "data")
+        seen.compare(number, SeenGroups(declared, tables), judge_alone)
+
+
+def _require_part(
+    declared: Declared, part: PublishedPart, assessment: Assessment, number: int, first: int
+) -> None:
+    own, groups = assessment.declared, len(assessment.groups.of_all())
+    if part.name != f"{number:04d}" or (part.first_group, part.groups) != (first, groups):
+        raise PromiseError(f"its place or its groups are not those that {MANIFEST} states")
+    if part.rows != own.rows.published:
+        raise PromiseError(f"its rows are not as many as {MANIFEST} states")
+    wanted = terms_of_part(declared, part.name, len(declared.made_of))
+    shared = [name for name in Terms.model_fields if name not in _OWN]
+    same = all(getattr(own, name) == getattr(wanted, name) for name in shared)
+    if not same or own.title != wanted.title or own.parts is not None or own.made_of:
+        raise PromiseError("declares something else than the whole")
+    pairs = list(zip(declared.promises, own.promises, strict=False))
+    if len(own.promises) != len(declared.promises) or not all(_is_kept(*pair) for pair in pairs):
+        raise PromiseError("promises something else than the whole")
+    if [p.where for p in declared.made_of].count(part.where) > 1:
+        raise PromiseError("is cut as another part is")
+    if not _within(assessment.tables, declared, part.where):
+        raise PromiseError("has rows outside of the cut that defines it")
+
+
+def _is_kept(promise: PrivacyModel, own: PrivacyModel) -> bool:
+    """Decide whether a part's promise is the whole's, or one that is judged again of the whole."""
+    if not promise.compares_with_all:
+        return promise == own
+    scope = (promise.quasi_identifiers, promise.sensitive)
+    return type(promise) is type(own) and scope == (own.quasi_identifiers, own.sensitive)
+
+
+def _within(tables: Tables, declared: Declared, where: Sequence[tuple[Share, ...]]) -> bool:
+    """Decide whether all rows are of the part, where they are shown with exact values."""
+    name = declared.form.rows_table
+    if name is None or not any(where):
+        return True
+    table = tables[name]
+    inside = np.zeros(table.num_rows, dtype=bool)
+    columns = {share.column for of in where for share in of}
+    coded = {one: encode(one, "insensitive", table[one]) for one in sorted(columns)}
+    texts = {one: pc.cast(of.values, pa.string()).to_pylist() for one, of in coded.items()}
+    for of in where:
+        met = np.ones(table.num_rows, dtype=bool)
+        for share in of:
+            admitted = share.admits(texts[share.column], declared.columns[share.column].type)
+            met &= np.array([*admitted, share.null], dtype=bool)[coded[share.column].codes]
+        inside |= met
+    return bool(inside.all())
+
+
+def _require_rows(declared: Declared, seen: SeenParts) -> None:
+    rows = declared.rows
+    for name in ("published", "suppressed", "fakes"):
+        if getattr(rows, name) != sum(getattr(of, name) for of in seen.rows):
+            raise PromiseError(f"{MANIFEST}: its row counts are not those of its parts")
+    lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
+    lost += rows.suppressed + rows.not_represented_versions
+    if min(rows.model_dump().values()) < 0 or rows.read - lost != rows.published:
+        raise PromiseError(f"{MANIFEST}: its row counts contradict each other")

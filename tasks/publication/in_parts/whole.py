@@ -1,0 +1,155 @@
+"""What is seen of a release in parts, from the parts as they were read, one after the other."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel, Verdict, plain
+from sfumato.expectations.verdicts import GROUPS, Finding, expectation_of, observation, verdict_of
+from sfumato.tasks.declaration.assessment import Assessment, SeenGroups, Verdicts
+from sfumato.tasks.declaration.cuts import PublishedPart
+from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
+from sfumato.tasks.publication.in_parts.rest import Totals, with_rest
+from sfumato.tasks.schema.published import DeclaredColumn
+
+JudgePromises = Callable[[Sequence[tuple[PrivacyModel, Groups]]], tuple[Finding, ...]]
+"""Judges promises by the groups that each is about."""
+
+
+@dataclass
+class SeenParts:
+    """All that the whole needs to know of its parts.
+
+    Attributes:
+        terms: what is declared of the whole.
+        columns: as its parts declare them.
+        rows: what became of the rows of all parts.
+        sizes: of the groups of each part (int64).
+        verdicts: of each promise the one on each part.
+        totals: how often each value occurs, by the sensitive columns of promises that compare
+            groups with all rows.
+    """
+
+    terms: Terms
+    columns: dict[str, DeclaredColumn] = field(default_factory=dict)
+    rows: list[RowCounts] = field(default_factory=list)
+    sizes: list[np.ndarray] = field(default_factory=list)
+    verdicts: list[list[Verdict]] = field(default_factory=list)
+    totals: dict[str, Totals] = field(default_factory=dict)
+
+    @property
+    def compared(self) -> tuple[PrivacyModel, ...]:
+        """The promises that compare groups with all rows: each part is judged again for them."""
+        return tuple(p for p in self.terms.promises if p.compares_with_all)
+
+    def add(self, assessment: Assessment) -> None:
+        """See a part that was judged by itself.
+
+        Raises:
+            PromiseError: where its columns are not those of other parts.
+        """
+        self.columns = self.columns or dict(assessment.declared.columns)
+        if self.columns != assessment.declared.columns:
+            raise PromiseError("declares other columns than the parts before it")
+        self.rows.append(assessment.declared.rows)
+        self.sizes.append(assessment.groups.of_all().live)
+        self.verdicts.append([verdict for _, verdict in assessment.verdicts])
+        for promise in self.compared:
+            name = str(promise.sensitive)
+            counts = _groups(assessment.groups, promise).of(name)
+            self.totals.setdefault(name, Totals(name)).add(counts)
+
+    def compare(self, number: int, groups: SeenGroups, judge: JudgePromises) -> None:
+        """Judge a part's groups by the promises that compare them with all rows.
+
+        Args:
+            number: of the part, from 0; every part was added before.
+            groups: what is seen of it.
+            judge: judges them beside one group that all other parts make together.
+
+        Raises:
+            PromiseError: where a promise was not judged.
+        """
+        alone = [_groups(groups, promise) for promise in self.compared]
+        seen = [
+            (p, with_rest(of, self.totals[str(p.sensitive)], self.terms.columns))
+            for p, of in zip(self.compared, alone, strict=True)
+        ]
+        found = iter(zip(judge(seen) if seen else (), alone, strict=True))
+        for place, promise in enumerate(self.terms.promises):
+            if promise.compares_with_all:
+                finding, of = next(found)
+                verdict = verdict_of(promise, finding)
+                self.verdicts[number][place] = replace(verdict, groups=len(of))
+
+    def all_verdicts(self) -> Verdicts:
+        """Every promise with the verdict on all groups.
+
+        Raises:
+            PromiseError: where there is no part.
+        """
+        if not self.verdicts:
+            raise PromiseError("nothing was judged")
+        columns = zip(*self.verdicts, strict=True)
+        pairs = zip(self.terms.promises, columns, strict=True)
+        return tuple((promise, promise.together(verdicts)) for promise, verdicts in pairs)
+
+    def declared(
+        self, parts: Sequence[PublishedPart], lost: Mapping[str, int], software: dict[str, str]
+    ) -> Declared:
+        """What the whole declares.
+
+        Args:
+            parts: of which it is made.
+            lost: rows read from the source, and those that no part has, by the names of counts.
+            software: that made it.
+        """
+        summed = {
+            name: sum(getattr(rows, name) for rows in self.rows)
+            for name in ("suppressed", "published", "fakes")
+        }
+        terms = {name: getattr(self.terms, name) for name in Terms.model_fields}
+        rows = RowCounts(**lost, **summed)
+        terms["columns"] = self.columns
+        return Declared(**terms, rows=rows, software=software, made_of=tuple(parts))
+
+    @property
+    def all_sizes(self) -> np.ndarray:
+        """The rows of every group (int64)."""
+        return np.concatenate(self.sizes)
+
+
+def terms_of_part(terms: Terms, name: str, number: int) -> Terms:
+    """What one of so many parts declares by itself, but for promises that compare with all rows."""
+    title = f"{terms.title[:160]} (part {int(name)} of {number})"
+    return terms.model_copy(update={"parts": None, "title": title})
+
+
+def findings_of(verdicts: Verdicts) -> tuple[Finding, ...]:
+    """Verdicts on all groups as findings."""
+    found = []
+    for promise, verdict in verdicts:
+        wanted = expectation_of(promise)
+        seen = observation(verdict)
+        found.append(Finding(GROUPS, wanted.type, wanted.parameters, verdict.holds, seen))
+    return tuple(found)
+
+
+def observed_of(verdicts: Verdicts) -> list[dict[str, Any]]:
+    """Verdicts as a manifest holds them."""
+    return [
+        {
+            "promise": promise.parameters(),
+            "groups": verdict.groups,
+            "observed": {name: plain(value) for name, value in verdict.observed.items()},
+        }
+        for promise, verdict in verdicts
+    ]
+
+
+def _groups(groups: SeenGroups, promise: PrivacyModel) -> Groups:
+    return groups.told_by(promise.adversary_columns, (str(promise.sensitive),))

@@ -1,0 +1,114 @@
+"""A small line in parts, made by the stages themselves, without Prefect."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from sfumato.expectations.verdicts import examine, judge_rule
+from sfumato.flows.plan import Plan, plan_run
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.parts.anonymize import write_candidates
+from sfumato.tasks.parts.divide import DeclaredRows, write_divided
+from sfumato.tasks.parts.validate import seal_candidates
+from sfumato.tasks.publication.publish import Published, existing_version, publish
+from sfumato.tasks.stages.anonymize import keep_private_diagnostics
+from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.validate import sealed_candidate
+from tests.lines import TIME
+
+SPEC: dict[str, Any] = {
+    "version": 1,
+    "name": "visits",
+    "title": "Visits by year",
+    "source": {"uri": "visits", "format": "parquet"},
+    "unit": "row",
+    "columns": {
+        "age": {"role": "quasi-identifier", "type": "integer"},
+        "year": {"role": "quasi-identifier", "type": "integer"},
+        "town": {"role": "quasi-identifier", "nulls": "category"},
+        "cost": {"role": "sensitive", "type": "decimal"},
+        "ward": {"role": "sensitive", "unprotected": "known anyway"},
+    },
+    "strata": ["year"],
+    "parts": {"rows": 150},
+    "promises": [{"model": "ke-anonymity", "k": 3, "e": 10.5, "sensitive": "cost"}],
+    "partition": {"method": "ke"},
+    "form": {"method": "permuted"},
+    "publish": {"uri": "public"},
+}
+
+
+def visits(rows: int = 600, seed: int = 1, first: int = 0) -> pa.Table:
+    """Rows of people, some of which have no town."""
+    rng = np.random.default_rng(seed)
+    towns = np.array(["Aa", "Bee", "Cé, the long", None], dtype=object)
+    cents = rng.integers(0, 100_000, rows)
+    return pa.table(
+        {
+            "person": pa.array([f"IDENT-{first + n}" for n in range(rows)]),
+            "age": rng.integers(18, 91, rows),
+            "year": rng.choice([2020, 2021, 2022, 2023], rows, p=[0.5, 0.3, 0.1, 0.1]),
+            "town": pa.array(towns[rng.integers(0, 4, rows)], pa.string()),
+            "cost": pa.array(cents).cast(pa.decimal128(38, 0)).cast(pa.decimal128(38, 2)),
+            "ward": pa.array(np.array(["a", "b", "c", "d"])[rng.integers(0, 4, rows)]),
+        }
+    )
+
+
+@dataclass
+class Divided:
+    """A folder with a spec, and a source of several files."""
+
+    folder: Path
+
+    @property
+    def spec(self) -> Path:
+        return self.folder / "visits.yaml"
+
+    def write(self, rows: pa.Table, files: int = 3, **changes: Any) -> "Divided":
+        spec = {**SPEC, **changes}
+        source = self.folder / "visits"
+        source.mkdir(parents=True, exist_ok=True)
+        for old in source.iterdir():
+            old.unlink()
+        self.spec.write_text(yaml.safe_dump(spec), encoding="utf-8")
+        shown = rows.select([name for name in spec["columns"]])
+        size = -(-shown.num_rows // files)
+        for number in range(files):
+            pq.write_table(shown.slice(number * size, size), source / f"{number}.parquet")
+        return self
+
+    def plan(self) -> Plan:
+        return plan_run(self.spec)
+
+    def divide(self, name: str) -> tuple[Plan, Path]:
+        """The divided source in a run of its own."""
+        plan, run = self.plan(), self.folder / name
+        run.mkdir(parents=True, mode=0o700)
+        spec = plan.spec
+        rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
+        return plan, write_divided(rows, plan.terms, plan.line, run, _judge)
+
+    def publish(self, name: str) -> Published:
+        plan, divided = self.divide(name)
+        found = existing_version(plan.line, identity(divided), rule_of(plan.terms.versions))
+        if found is not None:
+            return Published(found, existed=True)
+        draw = seeded_keys(sum(name.encode()))
+        candidate = write_candidates(divided, plan.terms, divided.parent, draw)
+        together = partial(examine, {}, {})
+        seal_candidates(candidate, divided, plan.terms, plan.withheld, examine, together)
+        made = publish(plan.line, sealed_candidate(candidate), identity(divided), TIME)
+        keep_private_diagnostics(candidate, plan.line.reports(made.directory.name))
+        return made
+
+
+def _judge(table, rules):
+    return tuple(judge_rule("source", rule, table) for rule in rules)
