@@ -33,12 +33,14 @@ def write_atomically(
 
 
 def copy_atomically(source: Path, path: Path, mode: int = 0o600) -> None:
-    """The same with the bytes of a file, however many they are."""
+    """The same with the bytes of a file that is written no more: linked, on the same disk."""
     temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with source.open("rb") as content, os.fdopen(descriptor, "wb") as file:
-        shutil.copyfileobj(content, file)
-        file.flush()
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copyfile(source, temporary)
+    with temporary.open("rb") as file:
         os.fchmod(file.fileno(), mode)
         os.fsync(file.fileno())
     temporary.replace(path)

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+
+from sfumato.tasks.stages.deidentify import STREAMED
 
 CHUNK = 1_000_000
 STRATA = 40
@@ -65,7 +68,8 @@ class Watched:
         cpu: seconds of all of them.
         peak: bytes in memory of all of them at once.
         largest: bytes in memory of the largest at its peak (VmHWM).
-        scratch: bytes on disk at their peak.
+        scratch: bytes in the work directory at their peak, but for what stays there.
+        kept: bytes that stay: what the line knows of its rows, and is compared with.
         said: standard output.
     """
 
@@ -73,6 +77,7 @@ class Watched:
     peak: int = 0
     largest: int = 0
     scratch: int = 0
+    kept: int = 0
     said: str = ""
     of_each: dict[int, float] = field(default_factory=dict)
 
@@ -84,7 +89,8 @@ class Watched:
     def __str__(self) -> str:
         return (
             f"{self.seconds:.1f} s, {self.cpu:.1f} s CPU, {self.peak / 2**30:.2f} GB at once, "
-            f"{self.largest / 2**30:.2f} GB the largest, {self.scratch / 2**30:.2f} GB of scratch"
+            f"{self.largest / 2**30:.2f} GB the largest, {self.scratch / 2**30:.2f} GB of scratch, "
+            f"{self.kept / 2**30:.2f} GB kept"
         )
 
 
@@ -161,7 +167,8 @@ def sorting(folder: Path) -> list[str]:
 
 def command(*arguments: object) -> list[str]:
     """A command line of ours."""
-    return [sys.executable, "-m", "sfumato.flows.cli.main", *map(str, arguments)]
+    start = "from sfumato.flows.cli.main import main; main()"
+    return [sys.executable, "-c", start, *map(str, arguments)]
 
 
 def watched(line: Sequence[str], folder: Path) -> Watched:
@@ -179,6 +186,7 @@ def watched(line: Sequence[str], folder: Path) -> Watched:
         while process.poll() is None:
             _look(looking, found)
             found.scratch = max(found.scratch, _bytes_below(folder / "work"))
+            found.kept = max(found.kept, _bytes_below(folder / "work", kept=True))
             time.sleep(0.2)
     found.seconds, found.said = time.perf_counter() - begin, out.read_text(encoding="utf-8")
     if process.returncode:
@@ -213,16 +221,17 @@ def _kilobytes(status: str, name: str) -> int:
     return int(rest.split()[0]) * 1024 if found else 0
 
 
-def _bytes_below(folder: Path) -> int:
+def _bytes_below(folder: Path, *, kept: bool = False) -> int:
+    """The bytes of all files, each once; of those that stay, or of the others."""
     seen: dict[int, int] = {}
-    for path in folder.rglob("*"):
-        try:
-            of = path.lstat()
-        except OSError:
-            continue
-        seen[of.st_ino] = of.st_size
+    for place, _, names in os.walk(folder):
+        for name in names:
+            if kept != (Path(place).name == "rows" or name == STREAMED):
+                continue
+            with suppress(OSError):
+                of = os.lstat(Path(place) / name)
+                seen[of.st_ino] = of.st_size
     return sum(seen.values())
-
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Totals:
             self.values = values.slice(0, 0)
         known = self.values.cast(values.type)
         every = pc.unique(pa.concat_arrays([known, values]))
-        every = every.take(pc.sort_indices(every, null_placement="at_start"))
+        every = every.take(pc.sort_indices(every))
         summed = np.zeros(len(every), dtype=np.int64)
         for of, number in ((known, self.counts), (values, counts)):
             np.add.at(summed, places(of, every), number)

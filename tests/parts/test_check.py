@@ -1,0 +1,149 @@
+"""What a release in parts may not be: a part missing, added, exchanged, changed, or cut otherwise."""
+
+import json
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.flows.cli.main import run
+from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.publication.check import check
+from tests.parts.divided import SPEC, visits
+from tests.release.forge import edit, reseal
+
+T_CLOSE = {"model": "t-closeness", "t": 0.6, "distance": "ordered", "sensitive": "cost"}
+
+
+def part(release, number):
+    return release / "parts" / f"{number:04d}"
+
+
+def exchange(release):
+    shutil.move(part(release, 2), release / "parts" / "aside")
+    shutil.move(part(release, 3), part(release, 2))
+    shutil.move(release / "parts" / "aside", part(release, 3))
+
+
+def forget_last(release):
+    shutil.rmtree(part(release, 6))
+    edit(release, lambda document: document["sfumato"]["made_of"].pop())
+
+
+def add_twice(release):
+    shutil.copytree(part(release, 6), part(release, 7))
+    edit(
+        release,
+        lambda document: document["sfumato"]["made_of"].append(
+            {**document["sfumato"]["made_of"][-1], "name": "0007"}
+        ),
+    )
+
+
+def change_table(release):
+    path = part(release, 2) / "data" / "microdata.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.slice(1), path)
+
+
+def state(release, number, **changes):
+    edit(release, lambda document: document["sfumato"]["made_of"][number].update(changes))
+
+
+def state_elsewhere(release):
+    where = open_release(release).declared.made_of[1].where
+    moved = where[0][0].model_copy(update={"values": ("2023",)})
+    document = [[moved.model_dump(mode="json", by_alias=True, exclude_none=True)]]
+    state(release, 0, where=document)
+
+
+FORGERIES = {
+    "missing": lambda release: shutil.rmtree(part(release, 2)),
+    "extra": lambda release: shutil.copytree(part(release, 2), part(release, 7)),
+    "exchanged": exchange,
+    "forgotten": forget_last,
+    "twice": add_twice,
+    "changed": change_table,
+    "extra file": lambda release: (part(release, 2) / "more.csv").write_text("a\n1\n"),
+    "missing file": lambda release: (part(release, 2) / "index.html").unlink(),
+    "other groups": lambda release: state(release, 1, groups=1),
+    "other place": lambda release: state(release, 1, **{"first-group": 0}),
+    "other rows": lambda release: state(release, 1, rows=1),
+    "other cut": state_elsewhere,
+    "other digest": lambda release: state(release, 1, digest="0" * 64),
+    "no parts": lambda release: edit(release, lambda document: document["sfumato"].pop("made_of")),
+    "not asked for": lambda release: edit(
+        release, lambda document: document["sfumato"].pop("parts")
+    ),
+    "not in parts": lambda release: edit(
+        release, lambda document: [document["sfumato"].pop(n) for n in ("parts", "made_of")]
+    ),
+    "counts": lambda release: edit(
+        release, lambda document: document["sfumato"]["rows"].update(read=601, suppressed=1)
+    ),
+}
+
+
+def test_it_holds(release):
+    found = check(release)
+    assert found.derived == "equal"
+    ((_, verdict),) = found.verdicts
+    assert verdict.holds
+    assert verdict.groups == sum(part.groups for part in open_release(release).declared.made_of)
+    assert check(part(release, 1)).verdicts  # a part is a release, too
+
+
+@pytest.mark.parametrize("sealed_anew", [False, True])
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_forgeries_are_refused(writable, forgery, sealed_anew, capsys):
+    FORGERIES[forgery](writable)
+    if sealed_anew:
+        reseal(writable)
+    assert run(["check", str(writable)]) == 3
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    with pytest.raises(PromiseError):
+        check(writable)
+
+
+@pytest.mark.parametrize("forgery", ["missing", "extra", "exchanged", "changed"])
+def test_what_is_altered_is_not_asked(writable, forgery):
+    FORGERIES[forgery](writable)
+    assert run(["query", str(writable), "SELECT COUNT(*) FROM microdata"]) == 3
+
+
+def test_promises_that_compare_with_all_rows_are_judged_by_all_rows(divided):
+    release = (
+        divided.write(visits(), promises=[*SPEC["promises"], T_CLOSE], parts={"rows": 400})
+        .publish("one")
+        .directory
+    )
+    opened = open_release(release)
+    assert len(opened.declared.made_of) == 2
+    own = open_release(part(release, 1)).declared.promises[1]
+    assert 0 < own.t < T_CLOSE["t"]
+    (_, (promise, verdict)) = check(release).verdicts
+    assert promise.t == opened.declared.promises[1].t
+    assert verdict.holds
+    assert own.t < verdict.required["t"]
+
+
+def test_a_part_may_not_promise_less(writable):
+    edit(
+        part(writable, 1),
+        lambda document: document["sfumato"]["promises"][0].update(k=2),
+    )
+    reseal(writable)
+    with pytest.raises(PromiseError, match="parts/0001"):
+        check(writable)
+
+
+def test_the_manifest_lists_every_file(release):
+    document = json.loads((release / MANIFEST).read_bytes())
+    listed = {one["path"] for one in document["resources"]}
+    found = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
+    assert listed == found - {MANIFEST}
+    assert document["sfumato"]["format"] == 3
+    tables = [one for one in document["resources"] if "schema" in one]
+    assert len(tables) == 6
