@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.expectations.errors import InputError
 from sfumato.flows.passphrases import passphrases
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.plan import Plan, plan_run, require_in_memory
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.source import ingest
@@ -23,7 +23,7 @@ from sfumato.tasks.stages.evaluate import evaluate_release
 
 def ingest_again(plan: Plan) -> Microdata:
     """The rows that a run of this plan is about, read from its source."""
-    spec = plan.spec
+    spec = require_in_memory(plan).spec
     return ingest(spec.source, spec.columns, spec.nulls, plan.base, environ).microdata
 
 

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from sfumato.expectations.errors import SpecError
 from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
 from sfumato.tasks.authorship.secret import signing_key
 from sfumato.tasks.candidates.continued import Continuing
@@ -91,6 +92,20 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
         pinned=_pinned(spec),
     )
     return Plan(spec, spec.terms(base), base, line, run.others)
+
+
+def require_in_memory(plan: Plan) -> Plan:
+    """The plan, where its table is held in memory as a whole.
+
+    Raises:
+        SpecError: where it is released in parts.
+    """
+    if plan.terms.parts is not None:
+        raise SpecError(
+            "parts: this command reads the whole table into memory, and the spec asks for parts: "
+            "only release, check, query and load go part by part"
+        )
+    return plan
 
 
 def _pinned(spec: ReleaseSpec) -> str | None:

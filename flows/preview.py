@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.passphrases import passphrases
-from sfumato.flows.plan import plan_run
+from sfumato.flows.plan import plan_run, require_in_memory
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.hierarchies import hierarchies
 from sfumato.tasks.microdata.randomness import operating_system
@@ -44,7 +44,7 @@ def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
         SpecError: where the spec is wrong, or the column has no hierarchy.
         InputError: where the source or the hierarchy cannot be read.
     """
-    plan = plan_run(path, overrides)
+    plan = require_in_memory(plan_run(path, overrides))
     spec = plan.spec
     if column not in spec.columns or spec.columns[column].hierarchy is None:
         raise SpecError(f"{path}: columns: {column!r} has no hierarchy")
@@ -77,7 +77,7 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
         PromiseError: where a promise cannot be kept, groups cannot go on, or what the line or
             others published forbids it.
     """
-    plan = plan_run(path, overrides)
+    plan = require_in_memory(plan_run(path, overrides))
     spec, line = plan.spec, plan.line.private
     with run_directory(line) as run, sanitised("rehearse"):
         whole = write_source(spec.source, spec.columns, plan.base, run)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
@@ -59,14 +60,20 @@ def write_deidentified(
 
 def identity(deidentified: Path) -> Identity:
     """What a de-identified stage is of."""
-    units, streamed = deidentified / UNITS, deidentified / STREAMED
+    units = deidentified / UNITS
     return Identity(
         **read_note(deidentified, "identity"),
         units=_read_array(units) if units.exists() else None,
-        hashed=RowsInFile(streamed)
-        if streamed.exists()
-        else read_stage_table(deidentified / _ROWS),
+        hashed=_hashed(deidentified),
     )
+
+
+def _hashed(deidentified: Path) -> pa.Table | RowsInFile | None:
+    """The hashed rows; in parts these are left out where nobody compares them."""
+    streamed, whole = deidentified / STREAMED, deidentified / _ROWS
+    if streamed.exists():
+        return RowsInFile(streamed)
+    return read_stage_table(whole) if whole.exists() else None
 
 
 def _read_array(path: Path) -> np.ndarray:

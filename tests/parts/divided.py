@@ -79,7 +79,7 @@ class Divided:
         for old in source.iterdir():
             old.unlink()
         self.spec.write_text(yaml.safe_dump(spec), encoding="utf-8")
-        shown = rows.select([name for name in spec["columns"]])
+        shown = rows.select(list(spec["columns"]))
         size = -(-shown.num_rows // files)
         for number in range(files):
             pq.write_table(shown.slice(number * size, size), source / f"{number}.parquet")

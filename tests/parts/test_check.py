@@ -1,4 +1,4 @@
-"""What a release in parts may not be: a part missing, added, exchanged, changed, or cut otherwise."""
+"""What a release in parts may not be: a part missing, added, exchanged, altered, cut otherwise."""
 
 import json
 import shutil

@@ -1,0 +1,197 @@
+"""What is refused of a release in parts: when the spec is read, and when the source is."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.flows.cli.main import run
+from sfumato.flows.spec import read_spec
+from tests.parts.divided import SPEC, visits
+
+COLUMNS = SPEC["columns"]
+PERSON = {"person": {"role": "identifier", "unit": True}}
+UNPROTECTED = {"role": "sensitive", "type": "decimal", "unprotected": "known"}
+ALPHA = {"model": "alpha-beta", "alpha": 0.5, "beta": 0.5, "sensitive": "ward"}
+WARD = {**COLUMNS, "cost": UNPROTECTED, "ward": {"role": "sensitive"}}
+CHANGES = {
+    "ambiguity": (
+        {
+            "columns": WARD,
+            "promises": [ALPHA],
+            "partition": {"method": "ambiguity"},
+            "form": {"method": "ambiguous"},
+        },
+        "partition: ambiguity hides a group's rows",
+    ),
+    "factors": (
+        {
+            "columns": {**COLUMNS, "cost": UNPROTECTED},
+            "promises": [{"model": "k-anonymity", "k": 2}],
+            "partition": {"method": "factors"},
+            "form": {"method": "suppressed"},
+        },
+        "partition: factors searches",
+    ),
+    "full-domain": (
+        {
+            "columns": {**COLUMNS, "cost": UNPROTECTED},
+            "promises": [{"model": "k-anonymity", "k": 2}],
+            "partition": {"method": "full-domain"},
+            "form": {"method": "generalized"},
+        },
+        "partition: full-domain generalizes all rows alike",
+    ),
+    "redistributed": (
+        {
+            "columns": {k: v for k, v in COLUMNS.items() if k != "ward"},
+            "promises": [{"model": "p-privacy", "target": "source"}],
+            "partition": {"method": "stratum"},
+            "form": {"method": "redistributed"},
+        },
+        "form: redistributed declares targets",
+    ),
+    "composed": (
+        {"columns": {**PERSON, **COLUMNS}, "unit": None, "versions": "composed"},
+        "versions: composed needs everybody's place",
+    ),
+    "map": ({"columns": {**PERSON, **COLUMNS}, "unit": None}, "say remember: units"),
+    "workloads": (
+        {
+            "evaluate": {
+                "workloads": [
+                    {
+                        "kind": "range",
+                        "over": "age",
+                        "spans": [5],
+                        "queries": 5,
+                        "aggregate": "avg",
+                        "of": "cost",
+                    }
+                ]
+            }
+        },
+        "evaluate.workloads",
+    ),
+    "csv": ({"source": {"uri": "visits.csv"}}, "source.format: parts are read from Parquet"),
+    "encrypted": ({"stages": "encrypted"}, "stages: encrypted"),
+    "by a sensitive column": (
+        {"parts": {"by": "cost", "at": [500]}},
+        "parts.by: 'cost' is not a quasi-identifier",
+    ),
+    "by no order": ({"parts": {"by": "town", "at": ["Bee"]}}, "parts.by: 'town' has no order"),
+    "descending": ({"parts": {"by": "age", "at": [50, 30]}}, "parts.at: do not ascend"),
+    "no number": ({"parts": {"by": "age", "at": ["x"]}}, "parts.at: not values of type integer"),
+    "half a cut": ({"parts": {"by": "age"}}, "by and at: say both, or neither"),
+    "no rows": ({"parts": {"rows": 0}}, "parts.rows"),
+    "keep one": (
+        {
+            "columns": {
+                "person": {**PERSON["person"], "repeat": "keep-one"},
+                **COLUMNS,
+            },
+            "unit": None,
+            "remember": "units",
+        },
+        "keep-one needs all rows at once",
+    ),
+    "joint presence over strata that are open": (
+        {
+            "columns": WARD,
+            "promises": [
+                {**ALPHA, "quasi-identifiers": ["age", "town"]},
+                {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "ward"},
+            ],
+            "partition": {"method": "disjoint-cover"},
+            "form": {"method": "ambiguous"},
+        },
+        "is judged over all groups together",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_specs_are_refused_with_the_reason(divided, kind):
+    changes, reason = CHANGES[kind]
+    changes = {name: value for name, value in changes.items() if value is not None}
+    divided.write(visits(), **changes)
+    if "unit" in CHANGES[kind][0]:
+        text = divided.spec.read_text(encoding="utf-8").replace("unit: row\n", "")
+        divided.spec.write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError) as refused:
+        read_spec(divided.spec)
+    assert reason in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_value_that_is_none_is_named_by_its_place(divided, monkeypatch):
+    monkeypatch.setattr("sfumato.tasks.parts.source.AT_ONCE", 100)
+    monkeypatch.setattr("sfumato.tasks.parts.source.read_chunks.__defaults__", (100,))
+    rows = visits()
+    place = rows.column_names.index("age")
+    ages = rows["age"].to_pylist()
+    ages[250] = None
+    divided.write(rows.set_column(place, "age", pa.array(ages)), files=1)
+    with pytest.raises(InputError) as refused:
+        divided.publish("one")
+    assert str(refused.value) == (
+        "visits (behind the first 200 rows): row 51: column 'age': missing value"
+    )
+
+
+def test_files_have_the_same_columns(divided):
+    divided.write(visits())
+    path = divided.folder / "visits" / "1.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(0, "age", table["age"].cast(pa.int32())), path)
+    with pytest.raises(InputError, match="its files have different columns, or types"):
+        divided.publish("one")
+
+
+def test_what_is_no_parquet_is_told(divided):
+    divided.write(visits())
+    (divided.folder / "visits" / "1.parquet").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="visits: file 2 of 3 cannot be read as Parquet"):
+        divided.publish("one")
+    for path in (divided.folder / "visits").iterdir():
+        path.unlink()
+    with pytest.raises(InputError, match=r"visits: has no file \*.parquet in it"):
+        divided.publish("two")
+
+
+def test_a_full_disk_is_told_before_anything_is_written(divided, monkeypatch):
+    divided.write(visits())
+    usage = type("Usage", (), {"free": 10})
+    monkeypatch.setattr("sfumato.tasks.parts.room.shutil.disk_usage", lambda _: usage)
+    with pytest.raises(InputError, match="parts may need 0.0 GB there, and 0.0 GB are free"):
+        divided.publish("one")
+    assert not (divided.folder / "one" / "deidentified").exists()
+
+
+def test_a_promise_that_a_part_cannot_keep_publishes_nothing(divided):
+    hard = [{**SPEC["promises"][0], "k": 80}]
+    divided.write(visits(), promises=hard)
+    with pytest.raises(PromiseError):
+        divided.publish("one")
+    assert not list((divided.folder / "public").rglob("[0-9]*"))
+
+
+def test_parts_too_unlike_the_whole_are_refused(divided):
+    rows = visits()
+    years = rows["year"].to_pylist()
+    cost = pa.array([year * 10 for year in years]).cast(pa.decimal128(38, 0))
+    rows = rows.set_column(rows.column_names.index("cost"), "cost", cost)
+    promise = {"model": "t-closeness", "t": 0.1, "distance": "equal", "sensitive": "cost"}
+    divided.write(rows, promises=[promise], partition={"method": "mondrian"}, parts={"rows": 300})
+    with pytest.raises(PromiseError, match="t-closeness cannot be kept in parts: required t=0.1"):
+        divided.publish("one")
+
+
+@pytest.mark.parametrize("command", [["release", "--dry"], ["evaluate"]])
+def test_commands_that_need_the_whole_table_say_so(divided, release, command, capsys):
+    name, *options = command
+    place = [str(release), "--spec"] if name == "evaluate" else []
+    assert run([name, *place, str(divided.spec), *options]) == 2
+    said = capsys.readouterr().err
+    assert "parts:" in said
+    assert said.count("\n") == 1

@@ -1,0 +1,142 @@
+"""Versions of a line in parts: the same source, other people, and people who were there."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.stages.deidentify import identity
+from tests.parts.divided import SPEC, Divided, visits
+
+PEOPLE = {
+    "columns": {"person": {"role": "identifier", "unit": True}, **SPEC["columns"]},
+    "unit": "person",
+    "remember": "units",
+}
+
+
+def test_the_same_rows_in_another_order_and_other_files_are_the_same_source(divided):
+    rows = visits()
+    first = divided.write(rows).publish("one")
+    assert not first.existed
+    shuffled = rows.take(np.random.default_rng(3).permutation(600))
+    again = divided.write(shuffled, files=5).publish("two")
+    assert again.existed
+    assert again.directory == first.directory
+
+
+def test_one_other_value_is_another_source(divided):
+    rows = visits()
+    known = divided.write(rows).divide("one")
+    place = rows.column_names.index("age")
+    ages = rows["age"].to_pylist()
+    ages[17], ages[18] = ages[18], ages[17] + 1
+    other = divided.write(rows.set_column(place, "age", [ages])).divide("two")
+    assert identity(known[1]).rows != identity(other[1]).rows
+
+
+def test_people_are_in_one_version_alone(divided):
+    first = divided.write(visits(), **PEOPLE).publish("one").directory
+    others = visits(rows=300, seed=2, first=5000)
+    second = divided.write(others, **PEOPLE).publish("two").directory
+    assert [first.name, second.name] == ["0001", "0002"]
+    divided.write(visits(rows=300, seed=3, first=5200), **PEOPLE)
+    with pytest.raises(PromiseError, match="100 units are in an earlier version"):
+        divided.publish("three")
+
+
+def test_somebody_twice_is_refused_across_files(divided, monkeypatch):
+    monkeypatch.setattr("sfumato.tasks.parts.source.read_chunks.__defaults__", (100,))
+    rows = visits()
+    people = rows["person"].to_pylist()
+    people[-1] = people[0]
+    divided.write(rows.set_column(0, "person", [people]), **PEOPLE)
+    with pytest.raises(InputError, match="a unit occurs in two rows") as refused:
+        divided.publish("one")
+    assert "IDENT" not in str(refused.value)
+
+
+def test_the_rows_of_another_line_are_known_again(divided, tmp_path):
+    divided.write(visits()).publish("one")
+    other = Divided(tmp_path / "other").write(visits(), name="again")
+    with pytest.raises(PromiseError, match="600 rows are those of line visits"):
+        other.publish("one")
+
+
+@pytest.mark.parametrize("step", ["stage", "_intend", "appear", "_record"])
+def test_a_run_that_dies_leaves_all_or_nothing(divided, monkeypatch, step):
+    divided.write(visits())
+    real, calls = getattr(publication, step), []
+
+    def dying(*arguments, **named):
+        if step == "stage":
+            real(*arguments, **named)
+        calls.append(step)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publication, step, dying)
+    with pytest.raises(KeyboardInterrupt):
+        divided.publish("one")
+    assert calls
+    public = divided.folder / "public" / "visits"
+    visible = sorted(path.name for path in public.glob("[0-9]*"))
+    assert visible == (["0001"] if step == "_record" else [])
+    monkeypatch.setattr(publication, step, real)
+    made = divided.publish("two")
+    assert check(made.directory).derived == "equal"
+    assert sorted(path.name for path in public.glob("[!.]*")) == ["0001", "releases.json"]
+    assert read_record(public).current == "0001"
+
+
+def test_parts_are_linked_on_one_disk_and_copied_to_another(divided, monkeypatch):
+    def refused(*_arguments):
+        raise OSError
+
+    monkeypatch.setattr(os, "link", refused)
+    release = divided.write(visits()).publish("one").directory
+    assert check(release).derived == "equal"
+    modes = {path.stat().st_mode & 0o777 for path in release.rglob("*") if path.is_file()}
+    assert modes == {0o444}
+
+
+def test_a_candidate_changed_after_its_judgement_is_refused(divided, monkeypatch):
+    divided.write(visits())
+    real = shutil.copytree
+
+    def altered(source, *arguments, **named):
+        for path in Path(source).glob("parts/0001/data/*.parquet"):
+            path.write_bytes(path.read_bytes()[:-1])
+        return real(source, *arguments, **named)
+
+    monkeypatch.setattr(shutil, "copytree", altered)
+    with pytest.raises(PromiseError, match=r"parts/0001/data/microdata.parquet: was changed"):
+        divided.publish("one")
+    assert not list((divided.folder / "public" / "visits").glob("[0-9]*"))
+
+
+def test_nothing_of_a_person_is_in_public_files(divided):
+    release = divided.write(visits(), **PEOPLE).publish("one").directory
+    for path in release.rglob("*"):
+        if path.is_file():
+            assert b"IDENT" not in path.read_bytes()
+    assert open_release(release).declared.unit == "identifier"
+
+
+def test_a_fault_is_no_release(divided, monkeypatch):
+    def broken(*_arguments):
+        raise Fault("the disk is gone")
+
+    monkeypatch.setattr("sfumato.tasks.parts.anonymize.write_candidate_of_part", broken)
+    divided.write(visits())
+    with pytest.raises(Fault):
+        divided.publish("one")
+    assert not (divided.folder / "public" / "visits").exists() or not list(
+        (divided.folder / "public" / "visits").glob("[0-9]*")
+    )
