@@ -28,7 +28,12 @@ _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
 _FOLDERS = ("units", "left-out", MAP, ROWS)
-_DOCUMENTS = ("state*.json", "releases.format-*.json")  # what older formats said is kept, too
+# What older formats said is kept, too.
+_DOCUMENTS = ("state*.json", "cuts.json", "releases.format-*.json")
+    "state*.json",
+    "cuts.json",
+    "releases.format-*.json",
+)  # what older formats said is kept, too
 
 
 def state_files(line: Path) -> dict[str, bytes]:

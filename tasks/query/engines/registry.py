@@ -14,9 +14,9 @@ Opened = AbstractContextManager[Engine]
 
 
 def _rows(tables: Files, declared: Declared, estimator: Estimator) -> Opened:
-    from sfumato.tasks.query.engines.direct.engine import open_direct
+    from sfumato.tasks.query.engines.in_parts.engine import open_rows
 
-    return open_direct(tables, declared, estimator)
+    return open_rows(tables, declared, estimator)
 
 
 def _columns(tables: Files, declared: Declared, estimator: Estimator) -> Opened:

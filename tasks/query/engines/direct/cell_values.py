@@ -54,7 +54,7 @@ class CellValues:
         chances = self._expected[cell, met]
         values = self._values.take(as_indices(met.astype(np.int32)))
         return CountedValues(
-            _ShownValues(values),
+            ShownValues(values),
             partial(exact, values, "aggregated"),
             Counting(low_sure, low_all - low_sure),
             Counting(high_sure, high_all - high_sure),
@@ -65,7 +65,9 @@ class CellValues:
 
 
 @dataclass(frozen=True, eq=False)
-class _ShownValues:
+class ShownValues:
+    """Values of a column by their positions."""
+
     values: pa.Array
 
     def __getitem__(self, position: int) -> Any:

@@ -5,6 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.counted_values import CountedValues
 from sfumato.tasks.query.engines.direct.cell_values import CellValues
 from sfumato.tasks.query.engines.direct.cells import (
     Hits,
@@ -66,12 +67,19 @@ class CountedBounds:
         """
         if aggregate.kind.counts_rows:
             return bounds_from_values(aggregate, self.rows[cell], None)
-        name = str(aggregate.sensitive)
+        values = self.values(str(aggregate.sensitive), cell)
+        return bounds_from_values(aggregate, self.rows[cell], values)
+
+    def values(self, name: str, cell: int) -> CountedValues | None:
+        """The values of a column of which some copy may count in a cell; None where none may.
+
+        Raises:
+            NotDirectError: where there are too many values and cells.
+        """
         if name not in self._values:
             self._values[name] = self._cell_values(name)
         whole = self._tables.is_whole(name)
-        values = self._values[name].counted(cell, whole=whole, estimates=self._estimates)
-        return bounds_from_values(aggregate, self.rows[cell], values)
+        return self._values[name].counted(cell, whole=whole, estimates=self._estimates)
 
     def _of_groups_that_match(self, hits: Hits) -> Hits:
         """The hits of groups in which some value matches each condition: no others count."""

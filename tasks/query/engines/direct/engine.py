@@ -73,10 +73,7 @@ class DirectEngine(RowsEngine):
             return super()._counted(question, estimates)
 
     def _selected(self, question: Question) -> SelectedRows:
-        """The rows on which the condition on columns as they are published holds."""
-        rows, condition = self.tables.rows, question.condition
-        chosen = None if condition is None else self.conditions.rows(rows, condition)
-        return selected_rows(rows, question.group_by, chosen)
+        return rows_selected(self.tables, self.conditions, question)
 
     def starts(self, name: str) -> list[Any]:
         """The published values of an ordered column, ascending, without NaN."""
@@ -85,3 +82,16 @@ class DirectEngine(RowsEngine):
         except NotDirectError:
             return super().starts(name)
         return list(values.to_pylist())
+
+
+def rows_selected(
+    tables: ReleaseTables, conditions: ValueConditions, question: Question
+) -> SelectedRows:
+    """The rows on which the condition on columns as they are published holds.
+
+    Raises:
+        NotDirectError: where it cannot be evaluated on values.
+    """
+    rows, condition = tables.rows, question.condition
+    chosen = None if condition is None else conditions.rows(rows, condition)
+    return selected_rows(rows, question.group_by, chosen)

@@ -1,5 +1,6 @@
 """Bounds without a condition on sensitive values: rows of the help tables, combined by cell."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -40,12 +41,24 @@ class BoundsFromHelp:
             return [Bounds(rows, rows, rows) for rows in counts]
         if of is None:
             raise NotDirectError
-        name = str(aggregate.sensitive)
-        low, high = (self._side(name, column) for column in (of.lower, of.upper))
-        sums = self._expected(name) if of.expected and self._estimates else [None] * len(counts)
-        whole = self._tables.is_whole(name)
+        low, high, sums = self.sides(aggregate)
+        whole = self._tables.is_whole(str(aggregate.sensitive))
         cells = zip(low, high, counts, sums, strict=True)
         return [of.bounds(*cell, whole=whole) for cell in cells]
+
+    def sides(self, aggregate: Aggregate) -> tuple[list[Any], list[Any], Sequence[Fraction | None]]:
+        """Both columns of the help table that bound an aggregate, combined, and expected sums.
+
+        Raises:
+            NotDirectError: where no help table holds them.
+        """
+        of, name = aggregate.kind.help, str(aggregate.sensitive)
+        if of is None:
+            raise NotDirectError
+        low, high = (self._side(name, column) for column in (of.lower, of.upper))
+        if of.expected and self._estimates:
+            return low, high, self._expected(name)
+        return low, high, [None] * len(low)
 
     def _side(self, name: str, column: HelpColumn) -> list[Any]:
         """A column of the help table, combined by cell."""

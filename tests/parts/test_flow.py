@@ -1,0 +1,57 @@
+"""A release in parts by the command and the flow that everybody runs, and who may not watch it."""
+
+import json
+
+import pytest
+
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.publication.check import check
+from tests.parts.divided import SPEC, visits
+
+pytestmark = pytest.mark.filterwarnings("default")
+T_CLOSE = {"model": "t-closeness", "t": 0.6, "distance": "ordered", "sensitive": "cost"}
+
+
+def told_of(address):
+    """The tables that the server has, and everything that it has, as text."""
+    import httpx
+
+    answer = httpx.post(f"{address}/artifacts/filter", json={"limit": 200, "sort": "CREATED_DESC"})
+    return {one["key"]: one for one in reversed(answer.json())}, answer.text
+
+
+def test_the_command_publishes_parts_judged_one_by_one(divided, start, prefect_api):
+    person = {"person": {"role": "identifier", "unit": True}}
+    divided.write(
+        visits(),
+        columns={**person, **SPEC["columns"]},
+        unit="person",
+        remember="units",
+        promises=[*SPEC["promises"], T_CLOSE],
+        parts={"rows": 300},
+    )
+    process = start("release", str(divided.spec))
+    out, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    version = divided.folder / "public" / "visits" / "0001"
+    assert out.splitlines()[-1] == str(version)
+    assert len(open_release(version).declared.made_of) == 3
+    assert len(check(version).verdicts) == 2
+    tables, text = told_of(prefect_api)
+    promises = json.loads(tables["visits-promises"]["data"])
+    assert {row["expectation"] for row in promises} == {
+        "expect_ke_anonymity",
+        "expect_t_closeness",
+    }
+    assert all(row["holds"] for row in promises)
+    source = json.loads(tables["visits-source"]["data"])
+    assert source
+    assert all(row["holds"] for row in source)
+    assert "IDENT" not in out + said + text
+    work = divided.folder.parent / "work" / "visits"
+    assert [path for path in (work / "runs").iterdir() if path.is_dir()] == []
+    assert not list(work.rglob("*.parquet"))
+    process = start("release", str(divided.spec))
+    out, said = process.communicate(timeout=120)
+    assert out.splitlines()[-1] == str(version)
+    assert "version 0001 of this source and spec stands: none was drawn anew" in said
