@@ -1,10 +1,13 @@
 """The tasks of a release in parts: the source is divided, and parts are made one after another."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 from prefect.artifacts import create_table_artifact
 
+from sfumato.expectations.rules.structure import Rule
 from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
@@ -34,8 +37,8 @@ def divide(rows: DeclaredRows, terms: Terms, line: Line, run: Path, shown: bool)
     documents = private_directory(run / "great-expectations-source")
     found: list[tuple[Finding, ...]] = []
 
-    def judge(*arguments: object) -> tuple[Finding, ...]:
-        found.append(judge_source(line.name, *arguments, documents=documents))
+    def judge(table: pa.Table, declared: Sequence[Rule]) -> tuple[Finding, ...]:
+        found.append(judge_source(line.name, table, declared, documents))
         return found[-1]
 
     try:

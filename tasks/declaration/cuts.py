@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.texts import ORDERED, Value, as_number
-from sfumato.tasks.forms.parameters import FormParameters
+from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
 from sfumato.tasks.schema.part import Part

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,6 @@ from sfumato.tasks.declaration.cuts import Share
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule, Intervals
 
-_EPOCH = date(1970, 1, 1)
 _FINEST = 1000  # cells between the least and the greatest value, at most
 
 
@@ -92,14 +92,14 @@ def grids(
         )
         for step in steps:
             cells = [int(number // step) - (number % step < 0) for number in numbers]
-            yield _grid(histogram, cells, lambda cell, step=step: _plain(cell * step))
+            yield _grid(histogram, cells, partial(_multiple, step))
     elif type_ in ("date", "timestamp"):
         days = [date.fromisoformat(text[:10]) for text in histogram.texts]
         for years in (10, 1):
             cells = [day.year // years for day in days]
-            yield _grid(histogram, cells, lambda cell, years=years: f"{cell * years:04}-01-01")
+            yield _grid(histogram, cells, partial(_first_of_years, years))
         months = [day.year * 12 + day.month - 1 for day in days]
-        yield _grid(histogram, months, lambda cell: f"{cell // 12:04}-{cell % 12 + 1:02}-01")
+        yield _grid(histogram, months, _first_of_month)
 
 
 def _grid(histogram: Histogram, cells: Sequence[int], start: Callable[[int], str]) -> Grid:
@@ -137,5 +137,14 @@ def _steps(low: Decimal, high: Decimal, *, whole: bool) -> Iterator[Decimal]:
         power -= 1
 
 
-def _plain(number: Decimal) -> str:
+def _multiple(step: Decimal, times: int) -> str:
+    number = step * times
     return format(number.normalize(), "f") if number else "0"
+
+
+def _first_of_years(years: int, times: int) -> str:
+    return f"{years * times:04}-01-01"
+
+
+def _first_of_month(months: int) -> str:
+    return f"{months // 12:04}-{months % 12 + 1:02}-01"

@@ -28,12 +28,11 @@ _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
 _FOLDERS = ("units", "left-out", MAP, ROWS)
-# What older formats said is kept, too.
-_DOCUMENTS = ("state*.json", "cuts.json", "releases.format-*.json")
+_DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
     "cuts.json",
     "releases.format-*.json",
-)  # what older formats said is kept, too
+)
 
 
 def state_files(line: Path) -> dict[str, bytes]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from sqlglot import exp
 
 from sfumato.tasks.schema.names import GROUP_ID
 
@@ -39,3 +40,19 @@ def with_group_ids_from(first: int, table: pa.Table) -> pa.Table:
     place = table.column_names.index(GROUP_ID)
     ids = pc.add(table[GROUP_ID], pa.scalar(first, table[GROUP_ID].type))
     return table.set_column(place, table.schema.field(place), ids)
+
+
+def union_of_parts(sources: Sequence[exp.Expr], first_groups: Sequence[int]) -> exp.Query:
+    """All rows of several tables, one below the other, with so much added to their group ids."""
+    selected = (_rows_of(of, first) for of, first in zip(sources, first_groups, strict=True))
+    whole: exp.Query = next(selected)
+    for more in selected:
+        whole = exp.union(whole, more, distinct=False)
+    return whole
+
+
+def _rows_of(source: exp.Expr, first: int) -> exp.Select:
+    if not first:
+        return exp.select("*").from_(source)
+    ids = exp.alias_(exp.column(GROUP_ID) + exp.Literal.number(first), GROUP_ID)
+    return exp.select(exp.Star(replace=[ids])).from_(source)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +12,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import InputError, QueryError
 from sfumato.tasks.schema.names import GROUP_ID
-from sfumato.tasks.sql.parted import TableInParts
+from sfumato.tasks.sql.parted import TableInParts, union_of_parts
 
 _Rows = TypeVar("_Rows")
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -96,25 +95,21 @@ def _show(connection: duckdb.DuckDBPyConnection, name: str, table: TableInParts)
         if not path.is_file():
             raise InputError(f"{path}: no such file")
     try:
-        grouped = [GROUP_ID in pq.read_schema(path).names for path in table.files]
-        connection.execute(view_of_files(name, table, all(grouped)).sql("duckdb"))
+        grouped = all(GROUP_ID in pq.read_schema(path).names for path in table.files)
+        first = table.first_groups if grouped else [0] * len(table.files)
+        view = exp.Create(
+            this=exp.table_(name, quoted=True),
+            kind="VIEW",
+            expression=union_of_parts([_source(str(path)) for path in table.files], first),
+        )
+        connection.execute(view.sql("duckdb"))
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         where = table.files[0] if len(table.files) == 1 else f"{name}: a part"
         raise InputError(f"{where}: not a Parquet file ({type(error).__name__})") from None
 
 
-def view_of_files(name: str, table: TableInParts, grouped: bool) -> exp.Create:
-    """The view of a table in files; where it has groups, they are numbered over all files."""
-    selected = [
-        _of_file(str(path), first if grouped else 0)
-        for path, first in zip(table.files, table.first_groups, strict=True)
-    ]
-    every = reduce(lambda one, other: exp.union(one, other, distinct=False), selected)
-    return exp.Create(this=exp.table_(name, quoted=True), kind="VIEW", expression=every)
-
-
-def _of_file(path: str, first: int) -> exp.Select:
-    source = exp.Anonymous(
+def _source(path: str) -> exp.Expr:
+    return exp.Anonymous(
         this="read_parquet",
         expressions=[
             exp.Literal.string(path),
@@ -122,7 +117,3 @@ def _of_file(path: str, first: int) -> exp.Select:
             exp.EQ(this=exp.column("hive_partitioning"), expression=exp.false()),
         ],
     )
-    if not first:
-        return exp.select("*").from_(source)
-    ids = exp.alias_(exp.column(GROUP_ID) + exp.Literal.number(first), GROUP_ID)
-    return exp.select(exp.Star(replace=[ids])).from_(source)

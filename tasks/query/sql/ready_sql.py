@@ -1,8 +1,6 @@
 """Ready SQL of a release: views over its files, and example queries to start from."""
 
 from collections.abc import Sequence
-from functools import reduce
-from itertools import zip_longest
 
 from sqlglot import exp
 
@@ -13,7 +11,7 @@ from sfumato.tasks.query.help_tables.build import help_names
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
-from sfumato.tasks.schema.names import GROUP_ID
+from sfumato.tasks.sql.parted import union_of_parts
 
 _RUN = "Run in the directory of the release, for example: duckdb -init sql/duckdb.sql"
 
@@ -51,24 +49,20 @@ def _examples(declared: Declared, aggregates: Sequence[exp.Expr]) -> list[str]:
 
 def _view(name: str, path: str, declared: Declared) -> str:
     parts = declared.made_of
-    places = [f"{PARTS}/{part.name}/{path}" for part in parts] if parts else [path]
-    first = [part.first_group for part in parts] if declared.form.shows != "labels" else []
-    grouped = [_of_file(place, start) for place, start in zip_longest(places, first, fillvalue=0)]
+    places = [f"{PARTS}/{part.name}/{path}" for part in parts] or [path]
+    grouped = bool(parts) and declared.form.shows != "labels"
+    first = [part.first_group for part in parts] if grouped else [0] * len(places)
+    sources = [
+        exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(place)])
+        for place in places
+    ]
     view = exp.Create(
         this=exp.table_(name),
         kind="VIEW",
         replace=True,
-        expression=reduce(lambda one, other: exp.union(one, other, distinct=False), grouped),
+        expression=union_of_parts(sources, first),
     )
     return f"{view.sql('duckdb', pretty=bool(parts))};"
-
-
-def _of_file(path: str, first: int) -> exp.Select:
-    source = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(path)])
-    if not first:
-        return exp.select("*").from_(source)
-    ids = exp.alias_(exp.column(GROUP_ID) + exp.Literal.number(first), GROUP_ID)
-    return exp.select(exp.Star(replace=[ids])).from_(source)
 
 
 def _comment(text: str) -> str:

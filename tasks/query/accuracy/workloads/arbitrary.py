@@ -6,14 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.query.accuracy.random_query import Outcome
 from sfumato.tasks.query.accuracy.truth import read_help, truth_of
 from sfumato.tasks.query.accuracy.workloads.parameters import ArbitraryWorkload
 from sfumato.tasks.query.ask import files_of_tables
-from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.engines.engine import Engine, read_table
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.relations import relations
@@ -40,7 +39,7 @@ class ArbitraryQueries:
         self._size = np.bincount(self._vector)
         sensitive = aggregate.sensitive or declared.named("sensitive")[0]
         helping = files_of_tables(release, [sensitive])[help_name(sensitive)]
-        self._helped = read_help(read_parquet(helping), self._kind)
+        self._helped = read_help(read_table(helping), self._kind)
         self._truth = truth_of(original[sensitive], self._kind)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:

@@ -69,8 +69,8 @@ class CountedInParts:
 def _sum(one: CountedRows | None, other: CountedRows) -> CountedRows:
     if one is None:
         return other
-    known = one.expected is not None and other.expected is not None
-    expected = (one.expected or 0) + (other.expected or 0) if known else None
+    none = one.expected is None or other.expected is None
+    expected = None if none else Fraction(one.expected or 0) + Fraction(other.expected or 0)
     return CountedRows(one.least + other.least, one.most + other.most, expected)
 
 

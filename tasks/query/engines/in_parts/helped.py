@@ -75,8 +75,8 @@ def _join(cell: _Cell, aggregate: Aggregate, more: tuple[Any, Any, Fraction | No
         _JOINED[column.function](one, other)
         for column, one, other in zip((of.lower, of.upper), before, more, strict=False)
     )
-    both = before[2] is not None and more[2] is not None
-    cell.sides[aggregate] = low, high, (before[2] or 0) + (more[2] or 0) if both else None
+    expected = None if before[2] is None or more[2] is None else before[2] + more[2]
+    cell.sides[aggregate] = low, high, expected
 
 
 def _bounds(aggregate: Aggregate, cell: _Cell, is_whole: Callable[[str], bool]) -> Bounds:
