@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 from prefect.artifacts import create_table_artifact
 
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.rules.structure import Rule
+from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding, require
 from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import Terms

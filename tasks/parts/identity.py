@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.private.line import HASH_BYTES, unit_hashes
+from sfumato.tasks.private.keys import HASH_BYTES
+from sfumato.tasks.private.line import unit_hashes
 from sfumato.tasks.private.people.keys import names_of
 from sfumato.tasks.private.people.lines import other_lines, units_met
 from sfumato.tasks.private.source_rows import hashed_rows, row_hashes

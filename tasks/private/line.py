@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 20  # units
 
+
 @dataclass(frozen=True, eq=False)
 class Identity:
     """The identity of a release.
