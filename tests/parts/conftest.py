@@ -12,10 +12,20 @@ def divided(tmp_path, monkeypatch):
     return Divided(tmp_path / "line")
 
 
+@pytest.fixture(scope="session")
+def published(tmp_path_factory):
+    """A published version of such a line, and the line."""
+    place = tmp_path_factory.mktemp("parts")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(place / "work"))
+        line = Divided(place / "line").write(visits())
+        return line.publish("one").directory, line
+
+
 @pytest.fixture
-def release(divided):
-    """A published version of it."""
-    return divided.write(visits()).publish("one").directory
+def release(published):
+    """A version that nothing changes."""
+    return published[0]
 
 
 @pytest.fixture

@@ -188,10 +188,12 @@ def test_parts_too_unlike_the_whole_are_refused(divided):
 
 
 @pytest.mark.parametrize("command", [["release", "--dry"], ["evaluate"]])
-def test_commands_that_need_the_whole_table_say_so(divided, release, command, capsys):
+def test_commands_that_need_the_whole_table_say_so(published, monkeypatch, command, capsys):
+    release, line = published
+    monkeypatch.setenv("SFUMATO_WORK", str(line.folder.parent / "work"))
     name, *options = command
     place = [str(release), "--spec"] if name == "evaluate" else []
-    assert run([name, *place, str(divided.spec), *options]) == 2
+    assert run([name, *place, str(line.spec), *options]) == 2
     said = capsys.readouterr().err
     assert "parts:" in said
     assert said.count("\n") == 1

@@ -1,0 +1,146 @@
+"""A release in parts promises, and shows, what its groups do in one table."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.declaration.assessment import SeenGroups
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.microdata.grouping import groups_of
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.in_parts.rest import Totals, with_rest
+from sfumato.tasks.query.ask import answer, answer_on
+from sfumato.tasks.schema.published import DeclaredColumn
+from tests.parts.divided import SPEC, visits
+from tests.parts.test_answers import as_one
+
+COLUMNS = SPEC["columns"]
+COST = {"role": "sensitive", "type": "decimal", "unprotected": "known anyway"}
+WARD = {**COLUMNS, "cost": COST, "ward": {"role": "sensitive"}}
+L_DIVERSE = {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "ward"}
+KINDS = {
+    "ke and t by rank": {
+        "promises": [
+            *SPEC["promises"],
+            {"model": "t-closeness", "t": 0.6, "distance": "ordered", "sensitive": "cost"},
+        ],
+        "parts": {"rows": 300},
+    },
+    "anatomy and t by value": {
+        "columns": WARD,
+        "promises": [
+            L_DIVERSE,
+            {"model": "t-closeness", "t": 0.7, "distance": "equal", "sensitive": "ward"},
+        ],
+        "partition": {"method": "anatomy"},
+        "form": {"method": "split"},
+        "parts": {"rows": 300},
+    },
+    "mondrian, k, l and delta": {
+        "columns": WARD,
+        "promises": [
+            {"model": "k-anonymity", "k": 6},
+            {"model": "delta-disclosure", "delta": 2, "sensitive": "ward"},
+            {"model": "l-diversity", "variant": "entropy", "l": 1.5, "sensitive": "ward"},
+            {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 9, "sensitive": "ward"},
+            {"model": "alpha-k", "alpha": 0.9, "k": 2, "sensitive": "ward"},
+        ],
+        "partition": {"method": "mondrian"},
+        "form": {"method": "generalized"},
+        "parts": {"rows": 300},
+    },
+    "disjoint cover": {
+        "columns": WARD,
+        "promises": [
+            {"model": "alpha-beta", "alpha": 0.9, "beta": 0.7, "sensitive": "ward"},
+        ],
+        "partition": {"method": "disjoint-cover"},
+        "form": {"method": "ambiguous"},
+    },
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_observed_is_what_one_table_shows(divided, kind):
+    rows = visits(200) if kind == "disjoint cover" else visits()
+    release = divided.write(rows, **KINDS[kind]).publish("one").directory
+    assert len(open_release(release).declared.made_of) > 1
+    tables, declared = as_one(release)
+    whole = SeenGroups(declared, {n: t for n, t in tables.items() if not n.startswith("help_")})
+    for promise, verdict in check(release).verdicts:
+        alone = next(p.check(groups) for p, groups in whole.of_promises() if p == promise)
+        assert verdict.holds
+        assert alone.holds
+        if declared.form.shows != "labels":  # labels of two parts may look alike in one table
+            assert (verdict.observed, verdict.groups) == (alone.observed, alone.groups)
+
+
+def test_counts_of_an_ambiguous_release_are_those_of_one_table(divided):
+    release = divided.write(visits(200), **KINDS["disjoint cover"]).publish("one").directory
+    opened, (tables, declared) = open_release(release), as_one(release)
+    for query in (
+        "SELECT COUNT(*) FROM microdata WHERE age > 40 AND ward = 'a'",
+        "SELECT year, COUNT(*) FROM microdata WHERE town = 'Bee' GROUP BY year",
+    ):
+        rows = zip(answer(opened, query).rows, answer_on(tables, declared, query).rows, strict=True)
+        for found, wanted in rows:
+            bounds, expected = (
+                (of["count(*)"].lower, of["count(*)"].upper) for of in (found, wanted)
+            )
+            assert (bounds, found.get("year")) == (expected, wanted.get("year"))
+
+
+VALUES = st.lists(st.integers(0, 6), min_size=4, max_size=40)
+
+
+@given(VALUES, VALUES, st.data())
+def test_what_a_part_keeps_by_itself_the_whole_keeps(here, elsewhere, data):
+    """`for_part` is sure of itself: whatever it lets pass is kept among all rows."""
+    rank = data.draw(st.sampled_from(["equal", "ordered"]))
+    bound = data.draw(st.sampled_from([0.1, 0.25, 0.5, 0.9]))
+    for promise in (
+        TCloseness(t=bound, distance=rank, sensitive="s"),
+        DeltaDisclosure(delta=3 * bound, sensitive="s"),
+    ):
+        part, totals = _groups(here, np.zeros(len(here))), Totals("s")
+        totals.add(part.of("s"))
+        totals.add(_groups(elsewhere, np.zeros(len(elsewhere))).of("s"))
+        columns = {"s": DeclaredColumn(role="sensitive", type="integer")}
+        own = promise.for_part(with_rest(part, totals, columns))
+        groups = _groups(here, data.draw(st.permutations(np.arange(len(here)) % 3)))
+        if own is not None and own.check(groups).holds:
+            found = promise.failing(with_rest(groups, totals, columns))
+            assert not found[: len(groups)].any()
+
+
+@given(VALUES, VALUES)
+def test_the_rest_is_never_worse_than_the_worst(here, elsewhere):
+    both = np.array([0] * len(here) + [1] * len(elsewhere))
+    both[len(here) :] += np.arange(len(elsewhere)) % 2
+    whole = _groups([*here, *elsewhere], both)
+    totals = Totals("s")
+    totals.add(whole.of("s"))
+    columns = {"s": DeclaredColumn(role="sensitive", type="integer")}
+    parts = [
+        with_rest(_groups(values, group), totals, columns)
+        for values, group in ((here, both[: len(here)]), (elsewhere, both[len(here) :]))
+    ]
+    for promise in (
+        TCloseness(t=0.3, distance="ordered", sensitive="s"),
+        TCloseness(t=0.3, distance="equal", sensitive="s"),
+    ):
+        worst = max(promise.worst(part)[0]["t"] for part in parts)
+        assert worst == promise.worst(whole)[0]["t"]
+
+
+def _groups(values, group):
+    columns = (
+        encode("s", "sensitive", pa.array(list(values), pa.int64())),
+        encode("g", "insensitive", pa.array(np.asarray(group, dtype=np.int64))),
+    )
+    return groups_of(Microdata(columns, len(values)), ["g"], ["s"])
