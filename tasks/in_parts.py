@@ -14,7 +14,7 @@ from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
-from sfumato.tasks.parts.findings import joined
+from sfumato.tasks.parts.findings import join_findings
 from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.workdir import private_directory
@@ -46,7 +46,7 @@ def divide(rows: DeclaredRows, terms: Terms, line: Line, run: Path, shown: bool)
     finally:
         if shown and found:
             create_table_artifact(
-                finding_rows(joined(found)),
+                finding_rows(join_findings(found)),
                 key=f"{line.name}-source",
                 description="What the spec declares of the source, as observed on all rows",
             )

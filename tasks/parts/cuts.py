@@ -55,12 +55,12 @@ class Cutter:
         Raises:
             InputError: where it cannot be cut so.
         """
-        known = self.cuts.get(called(stratum.where))
+        known = self.cuts.get(text_of_where(stratum.where))
         if known is None and stratum.rows <= self.parts.rows:
             yield stratum
             return
         shares = known or self._shares(stratum)
-        self.cuts[called(stratum.where)] = shares
+        self.cuts[text_of_where(stratum.where)] = shares
         for piece in self._cut(stratum, shares):
             yield from self.pieces(piece)
 
@@ -121,7 +121,7 @@ class Cutter:
         yield from (piece for piece in pieces if piece.rows)
 
 
-def called(where: Where) -> str:
+def text_of_where(where: Where) -> str:
     """What tells a stratum from others, as a text."""
     return json.dumps([share.model_dump(mode="json", exclude_none=True) for share in where])
 

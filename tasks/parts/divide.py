@@ -20,7 +20,7 @@ from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import represented_rows
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.cuts import Cutter, read_cuts, write_cuts
-from sfumato.tasks.parts.divided import packed, write_parts
+from sfumato.tasks.parts.divided import pack_parts, write_parts
 from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
 from sfumato.tasks.parts.room import require_room
 from sfumato.tasks.parts.source import read_chunks, source_files
@@ -91,7 +91,7 @@ def write_divided(
     pieces = [piece for stratum in strata for piece in cutter.pieces(stratum)]
     if cuts:
         write_cuts(line.private, parts, cuts)
-    write_parts(stage, packed(pieces, parts.rows))
+    write_parts(stage, pack_parts(pieces, parts.rows))
     return stage
 
 

@@ -52,7 +52,7 @@ class PartOnDisk:
         )
 
 
-def packed(strata: Sequence[StratumOnDisk], most: int) -> list[PartOnDisk]:
+def pack_parts(strata: Sequence[StratumOnDisk], most: int) -> list[PartOnDisk]:
     """Parts of at most so many rows, each of strata that follow one another."""
     found: list[list[StratumOnDisk]] = []
     rows = 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 from sfumato.expectations.verdicts import Expectation, Finding
 
 
-def joined(found: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
+def join_findings(found: Sequence[Sequence[Finding]]) -> tuple[Finding, ...]:
     """Findings of the same expectations: all must pass, and what was counted is added up."""
     known: dict[str, Finding] = {}
     for one in (one for findings in found for one in findings):

@@ -38,7 +38,7 @@ from sfumato.tasks.publication.equivalence import equivalent
 from sfumato.tasks.publication.files import PAGE, page_beside, write_release
 from sfumato.tasks.publication.in_parts.files import page_of_whole, write_beside
 from sfumato.tasks.publication.in_parts.read import read_whole
-from sfumato.tasks.publication.in_parts.whole import findings_of, observed_of
+from sfumato.tasks.publication.in_parts.whole import findings_of, observations_of
 from sfumato.tasks.publication.manifest import manifest
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.verification.integrity import digest, require_regular_files
@@ -123,7 +123,7 @@ def _of_parts(release: Release, *, vouched: bool) -> Checked:
         lambda directory: page_of_whole(directory, declared, seen),
         vouched=vouched,
     )
-    if manifest(release.directory, declared, observed_of(verdicts)) != release.manifest:
+    if manifest(release.directory, declared, observations_of(verdicts)) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
     of_parts = [one for one in made if one.derived != "equal"]
     unlike = [name for one in of_parts for name in one.unlike]

@@ -222,6 +222,19 @@ class ModelLaws:
                 differs |= promise.failing(groups).tolist() != alone
         assert differs == model.compares_with_all
 
+    def test_what_parts_show_together_is_what_all_groups_show(self, model):
+        """Of a promise on all groups the worst of each part is known, and which way is worse."""
+        rng = np.random.default_rng(9)
+        for _ in range(0 if model.compares_with_all else RELEASES):
+            groups = release(rng)
+            groups = Groups(groups.sizes, groups.sensitive, groups.covers)
+            apart = [only(groups, number) for number in range(len(groups))]
+            for promise in self.some(model, rng):
+                if not promise.judged_jointly:
+                    verdicts = [promise.check(one) for one in apart]
+                    assert promise.together(verdicts) == promise.check(groups)
+                assert promise.for_part(groups) == promise
+
     def test_no_groups_keep_no_promise(self, model):
         nothing = count(np.array([], np.int64), 1, {"s": Coded(np.array([], np.int64), 0)})
         for promise in self.some(model, np.random.default_rng(5)):

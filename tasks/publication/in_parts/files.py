@@ -10,7 +10,7 @@ from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.publication.files import PAGE, write_hierarchies
-from sfumato.tasks.publication.in_parts.whole import SeenParts, findings_of, observed_of
+from sfumato.tasks.publication.in_parts.whole import SeenParts, findings_of, observations_of
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
@@ -25,7 +25,7 @@ def complete_whole(directory: Path, declared: Declared, seen: SeenParts) -> None
         seen: of these very parts.
     """
     write_beside(directory, directory, declared, seen)
-    listed = manifest(directory, declared, observed_of(seen.all_verdicts()))
+    listed = manifest(directory, declared, observations_of(seen.all_verdicts()))
     (directory / MANIFEST).write_bytes(canonical_json(listed))
 
 

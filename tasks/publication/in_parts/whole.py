@@ -139,7 +139,7 @@ def findings_of(verdicts: Verdicts) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def observed_of(verdicts: Verdicts) -> list[dict[str, Any]]:
+def observations_of(verdicts: Verdicts) -> list[dict[str, Any]]:
     """Verdicts as a manifest holds them."""
     return [
         {

@@ -22,7 +22,7 @@ from sfumato.tasks.query.question.question import Key
 
 
 @dataclass
-class _Cell:
+class _CountedCell:
     """What counts in a cell: rows, and by column the values of each part."""
 
     rows: CountedRows | None = None
@@ -35,7 +35,7 @@ class CountedInParts:
     def __init__(self, aggregates: Sequence[Aggregate], *, estimates: bool) -> None:
         """Know of no part yet."""
         self._aggregates, self._estimates = aggregates, estimates
-        self._cells: dict[Key, _Cell] = {}
+        self._cells: dict[Key, _CountedCell] = {}
 
     def add(self, rows: SelectedRows, counted: CountedBounds) -> None:
         """Join what the groups of a part contribute.
@@ -45,7 +45,7 @@ class CountedInParts:
         """
         names = [str(a.sensitive) for a in self._aggregates if not a.kind.counts_rows]
         for place, (key, of) in enumerate(zip(rows.keys, counted.rows, strict=True)):
-            cell = self._cells.setdefault(key, _Cell())
+            cell = self._cells.setdefault(key, _CountedCell())
             cell.rows = _sum(cell.rows, of)
             for name in dict.fromkeys(names) if of.most else ():
                 found = counted.values(name, place)
@@ -60,7 +60,7 @@ class CountedInParts:
             if cell.rows is not None and (cell.rows.most or not grouped)
         }
 
-    def _bounds(self, aggregate: Aggregate, cell: _Cell) -> Bounds:
+    def _bounds(self, aggregate: Aggregate, cell: _CountedCell) -> Bounds:
         rows = cell.rows or CountedRows(0, 0, Fraction(0) if self._estimates else None)
         parts = cell.values.get(str(aggregate.sensitive), [])
         return bounds_from_values(aggregate, rows, joined_values(parts) if parts else None)

@@ -19,7 +19,7 @@ _LONG = Context(prec=60)
 
 
 @dataclass
-class _Cell:
+class _HelpedCell:
     """What is known of a cell: its rows, and of each aggregate both sides and what is expected."""
 
     rows: int = 0
@@ -32,7 +32,7 @@ class HelpedInParts:
     def __init__(self, aggregates: Sequence[Aggregate]) -> None:
         """Know of no part yet."""
         self._aggregates = aggregates
-        self._cells: dict[Key, _Cell] = {}
+        self._cells: dict[Key, _HelpedCell] = {}
 
     def add(self, rows: SelectedRows, helped: BoundsFromHelp) -> None:
         """Join what the groups of a part contribute.
@@ -40,7 +40,7 @@ class HelpedInParts:
         Raises:
             NotDirectError: where no help table holds it.
         """
-        cells = [self._cells.setdefault(key, _Cell()) for key in rows.keys]
+        cells = [self._cells.setdefault(key, _HelpedCell()) for key in rows.keys]
         counts = rows.of_cells.tolist()
         for cell, number in zip(cells, counts, strict=True):
             cell.rows += number
@@ -63,7 +63,7 @@ class HelpedInParts:
         }
 
 
-def _join(cell: _Cell, aggregate: Aggregate, more: tuple[Any, Any, Fraction | None]) -> None:
+def _join(cell: _HelpedCell, aggregate: Aggregate, more: tuple[Any, Any, Fraction | None]) -> None:
     of = aggregate.kind.help
     if of is None:
         raise NotDirectError
@@ -79,7 +79,7 @@ def _join(cell: _Cell, aggregate: Aggregate, more: tuple[Any, Any, Fraction | No
     cell.sides[aggregate] = low, high, expected
 
 
-def _bounds(aggregate: Aggregate, cell: _Cell, is_whole: Callable[[str], bool]) -> Bounds:
+def _bounds(aggregate: Aggregate, cell: _HelpedCell, is_whole: Callable[[str], bool]) -> Bounds:
     of = aggregate.kind.help
     if of is None or aggregate not in cell.sides:
         rows = cell.rows if aggregate.kind.counts_rows else None
