@@ -10,7 +10,7 @@ from typing import Annotated, Protocol, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.texts import ORDERED, Value, as_number
+from sfumato.expectations.texts import NUMBERS, ORDERED, Value, as_number
 from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
@@ -76,9 +76,9 @@ class Share(_Declared):
             return [text in listed for text in texts]
         if self.least is None and self.below is None:
             return [not self.null] * len(texts)
-        low, high = (
-            None if end is None else as_number(end, type_) for end in (self.least, self.below)
-        )
+        kind = "decimal" if type_ in NUMBERS else type_  # integers may have ends between them
+        ends = (self.least, self.below)
+        low, high = (None if end is None else as_number(end, kind) for end in ends)
         numbers = (as_number(text, type_) for text in texts)
         return [(low is None or n >= low) and (high is None or n < high) for n in numbers]
 

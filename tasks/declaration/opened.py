@@ -36,7 +36,13 @@ class Release:
     author: str = ""
 
     def path(self, name: str) -> Path:
-        """A published table's Parquet file."""
+        """A published table's Parquet file.
+
+        Raises:
+            InputError: where each part has one.
+        """
+        if self.declared.made_of:
+            raise InputError(f"{self.directory}: is in parts, and no file has the whole {name!r}")
         return self.directory / "data" / f"{name}.parquet"
 
     def table(self, name: str) -> pa.Table:

@@ -1,5 +1,6 @@
 """Anonymize part after part: each is grouped and shown as a table of its own."""
 
+import gc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def write_candidates(divided: Path, terms: Terms, run: Path, randomness: Randomn
         table = part.rows(terms)
         write_candidate_of_part(table, own, private_directory(stage / part.name), randomness)
         del table
+        gc.collect()  # what refers to itself would hold part after part
         part.delete()
     facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in parts}
     write_note(stage, "facts", facts)

@@ -1,5 +1,6 @@
 """Divide: the source read once, held to its declaration, de-identified, and cut into parts."""
 
+import gc
 import os
 import shutil
 from collections import Counter
@@ -16,6 +17,7 @@ from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.declared_source import require as require_declared
+from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import represented_rows
 from sfumato.tasks.microdata.table import Microdata
@@ -83,6 +85,9 @@ def write_divided(
     for chunk, called in read_chunks(files, rows.source, rows.columns):
         passing.add(chunk, called, judge)
         del chunk
+        gc.collect()  # what refers to itself would hold chunk after chunk
+    if not passing.rows:
+        raise input_error(rows.source.uri, "has no rows")
     strata = passing.finish()
     if not strata:
         raise PromiseError("no row is left to be published")
@@ -132,6 +137,11 @@ class _Passing:
         if self._units is not None and rows.unit is not None:
             self._units.add(kept[rows.unit])
         self._strata.add(shown)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were read."""
+        return self._counts["read"]
 
     def finish(self) -> list[StratumOnDisk]:
         """Leave counts and identity in the stage; every stratum that was met.

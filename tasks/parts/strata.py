@@ -13,11 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.cuts import Share
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.strata import Bands, Stratum
+
+_MOST = 10_000  # strata
 
 Where = tuple[Share, ...]
 """What tells a stratum, or a piece of one, from all others."""
@@ -56,16 +59,21 @@ class StrataOnDisk:
     def __init__(self, directory: Path, strata: Sequence[Stratum]) -> None:
         """Write nothing yet."""
         self._directory, self._strata = directory, strata
-        self._met: dict[Where, StratumOnDisk] = {}
+        self._met: dict[Where, tuple[int, StratumOnDisk]] = {}
         self._chunks = 0
 
     @property
     def found(self) -> list[StratumOnDisk]:
         """Every stratum, in the order of what tells it from others."""
-        return sorted(self._met.values(), key=lambda one: _order(one.where))
+        met = (one for _, one in self._met.values())
+        return sorted(met, key=lambda one: _order(one.where))
 
     def add(self, rows: Microdata) -> None:
-        """Write more rows, each to its stratum."""
+        """Write more rows, each to its stratum.
+
+        Raises:
+            InputError: where there are too many strata.
+        """
         table, number = as_stage_table(rows), self._chunks
         self._chunks += 1
         marked, names = with_strata(rows, self._strata)
@@ -75,9 +83,13 @@ class StrataOnDisk:
         whole = table if len(starts) == 2 else table.take(pa.array(order))
         for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
             where = self._where(marked, names, int(order[first]))
-            one = self._met.setdefault(where, StratumOnDisk(where))
-            place = list(self._met).index(where)
+            place, one = self._met.setdefault(where, (len(self._met), StratumOnDisk(where)))
             one.add(whole.slice(first, end - first), self._directory / f"{place}-{number}.parquet")
+        if len(self._met) > _MOST:
+            raise InputError(
+                f"strata: there are more than {_MOST}, each of which is written apart in parts: "
+                "name columns with fewer values, or bands of them"
+            )
 
     def _where(self, marked: Microdata, names: Sequence[str], row: int) -> Where:
         """What tells the stratum of a row."""

@@ -1,5 +1,6 @@
 """Validate part after part, and then the whole that they make."""
 
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,12 +52,15 @@ def seal_candidates(
         seal_candidate(of_part, assessment)
         seen.add(assessment)
         del assessment
+        gc.collect()  # what refers to itself would hold the tables of part after part
         (of_part / RELEASE).rename(release / PARTS / part.name)
     if seen.compared:
         for number, part in enumerate(parts):
             opened = open_release(release / PARTS / part.name)
             tables = read_tables(opened.declared, opened.directory / "data")
             seen.compare(number, SeenGroups(opened.declared, tables), judge_promises)
+            del tables
+            gc.collect()
     require(findings_of(seen.all_verdicts()))
     published, first = [], 0
     for number, part in enumerate(parts):

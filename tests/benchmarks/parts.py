@@ -3,7 +3,7 @@
 The floor is reading, sorting and writing the same columns, by DuckDB in a process of its own. The
 release is `sfumato release`, watched from outside, and then `check` and three queries.
 
-    python -m tests.benchmarks.parts 10000000 [FOLDER]
+    python -m tests.benchmarks.parts 10000000 [FOLDER [CPU OF THE FLOOR]]
 """
 
 import json
@@ -94,19 +94,20 @@ class Watched:
         )
 
 
-def main(rows: int, folder: Path) -> None:
-    """Generate, sort, release, check and ask, and print a line for each."""
+def main(rows: int, folder: Path, known: float | None = None) -> None:
+    """Generate, sort, release, check and ask, and print a line for each.
+
+    `known` is the CPU of the floor in seconds, where it was measured before.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{rows:,} rows, {len(SPEC['columns'])} columns, {STRATA} strata", flush=True)
     size = write_source(folder / "source", rows)
     print(f"source: {size / 2**30:.2f} GB", flush=True)
-    floor = watched(sorting(folder), folder)
-    print(f"floor: {floor}", flush=True)
-    shutil.rmtree(folder / "sorted")
+    floor = known or _floor(folder)
     (folder / "visits.yaml").write_text(yaml.safe_dump(SPEC, sort_keys=False), encoding="utf-8")
     made = watched(command("release", folder / "visits.yaml"), folder)
     print(f"release: {made}", flush=True)
-    print(f"  {made.cpu / floor.cpu:.1f} x the floor, {made.scratch / size:.2f} x the source")
+    print(f"  {made.cpu / floor:.1f} x the floor, {made.scratch / size:.2f} x the source")
     release = Path(made.said.splitlines()[-1])
     declared = json.loads((release / "datapackage.json").read_text(encoding="utf-8"))["sfumato"]
     print(f"  {declared['rows']['published']:,} rows in {len(declared['made_of'])} parts")
@@ -117,6 +118,13 @@ def main(rows: int, folder: Path) -> None:
     for query in QUERIES:
         asked = watched(command("query", release, query, "--format", "json"), folder)
         print(f"query: {asked}\n  {query}\n  {asked.said[:400]}", flush=True)
+
+
+def _floor(folder: Path) -> float:
+    floor = watched(sorting(folder), folder)
+    print(f"floor: {floor}", flush=True)
+    shutil.rmtree(folder / "sorted")
+    return floor.cpu
 
 
 def write_source(folder: Path, rows: int) -> int:
@@ -236,7 +244,7 @@ def _bytes_below(folder: Path, *, kept: bool = False) -> int:
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        main(int(sys.argv[1]), Path(sys.argv[2]).absolute())
+        main(int(sys.argv[1]), Path(sys.argv[2]).absolute(), *map(float, sys.argv[3:]))
     else:
         with tempfile.TemporaryDirectory() as place:
             main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, Path(place))

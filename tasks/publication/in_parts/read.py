@@ -1,5 +1,6 @@
 """Reading the parts of a release back, each held to what the whole says of it."""
 
+import gc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -49,6 +50,8 @@ def read_whole(
         checked.append(found)
         seen.add(assessment)
         first += part.groups
+        del assessment
+        gc.collect()  # what refers to itself would hold the tables of part after part
     _compare(release, seen)
     _require_rows(declared, seen)
     return seen, checked
@@ -68,6 +71,8 @@ def _compare(release: Release, seen: SeenParts) -> None:
         declared = open_release(directory).declared
         tables = read_tables(declared, directory / "data")
         seen.compare(number, SeenGroups(declared, tables), judge_alone)
+        del tables
+        gc.collect()
 
 
 def _require_part(
