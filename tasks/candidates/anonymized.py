@@ -13,7 +13,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.partition import Partition, Partitioner
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.people.followed import FollowedLine
@@ -68,6 +68,7 @@ def anonymize_alone(
     terms: Terms,
     randomness: Randomness,
     followed: FollowedLine | None = None,
+    partitioner: Partitioner | None = None,
 ) -> Anonymized:
     """Group the rows of a version that continues none.
 
@@ -77,12 +78,13 @@ def anonymize_alone(
         terms: what is declared.
         randomness: what is drawn from.
         followed: the line whose groups are shown, None where the partition makes them.
+        partitioner: in place of the one that is declared, where that has chosen for more rows.
 
     Raises:
         PromiseError: where the partition cannot keep the promises.
     """
     if followed is None or names is None:
-        partition = PARTITIONS[terms.partition.method](
+        partition = (partitioner or PARTITIONS[terms.partition.method])(
             *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
         )
     else:

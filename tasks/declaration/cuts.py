@@ -195,6 +195,11 @@ def _fault_of_cut(spec: MayBeCut, parts: PartsOfTable) -> str | None:
 def _fault_of_promises(spec: MayBeCut) -> str | None:
     strata = [s.column if isinstance(s, Bands) else s for s in spec.strata]
     for i, promise in enumerate(spec.scoped()):
+        if promise.compares_with_all and spec.partition.chosen_once:
+            return (
+                f"promises.{i}: {promise.name} compares groups with all rows, and partition "
+                f"{spec.partition.method} cannot come closer in one part alone: use mondrian"
+            )
         if promise.reference_uri is not None:
             return f"promises.{i}: {promise.name} speaks of a population, which no part is held to"
         apart = promise.quasi_identifiers or ()

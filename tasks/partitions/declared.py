@@ -23,8 +23,8 @@ class PartitionParameters(Part):
     gets the distribution that its sensitive values are to follow; `small_groups` tells that there
     may be as many groups as combinations of quasi-identifiers; `distinct_values`, that a group's
     values of the column whose promise is read all differ; `disjoint_covers`, that no two groups
-    admit the same combination of quasi-identifiers; `not_in_parts` says why no part of a table can
-    be grouped by itself, where that is so.
+    admit the same combination of quasi-identifiers; `chosen_once` tells that something is
+    chosen for all rows alike, from counts where no memory holds them.
     """
 
     needs: ClassVar[Need | None] = None
@@ -32,7 +32,7 @@ class PartitionParameters(Part):
     small_groups: ClassVar[bool] = False
     distinct_values: ClassVar[bool] = False
     disjoint_covers: ClassVar[bool] = False
-    not_in_parts: ClassVar[str | None] = None
+    chosen_once: ClassVar[bool] = False
 
     method: str
 
@@ -40,6 +40,11 @@ class PartitionParameters(Part):
     def may_suppress(self) -> bool:
         """True where rows may be suppressed to keep promises that all rows would break."""
         return False
+
+    @property
+    def not_in_parts(self) -> str | None:
+        """Why parts of a table cannot be grouped one after another, None where they can."""
+        return None
 
     def fault_of(self, _promise: PrivacyModel) -> str | None:
         """Name the key of a promise that the partition can never keep, and the rule it breaks."""

@@ -1,13 +1,13 @@
 """Every partition by the name it has in a spec."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.anatomy import anatomy
 from sfumato.tasks.partitions.cell_suppression import factors, forest
 from sfumato.tasks.partitions.disjoint_cover import disjoint_cover
 from sfumato.tasks.partitions.distribution import exact_qi, stratum
-from sfumato.tasks.partitions.full_domain import full_domain
+from sfumato.tasks.partitions.full_domain import full_domain, one_node
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.mondrian import mondrian
 from sfumato.tasks.partitions.partition import Partitioner
@@ -24,3 +24,6 @@ PARTITIONS: Mapping[str, Partitioner] = {
     "stratum": stratum.partition,
     "exact-qi": exact_qi.partition,
 }
+
+CHOICES: Mapping[str, Callable[..., Partitioner]] = {"full-domain": one_node.choose_node}
+"""Of partitions that choose once for all rows, how that is done from counts of distinct rows."""

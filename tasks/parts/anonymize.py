@@ -14,6 +14,7 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.parts.counts import choose_for_all
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.parts.strata import read_columns
 from sfumato.tasks.private.workdir import private_directory
@@ -37,11 +38,12 @@ def write_candidates(divided: Path, terms: Terms, run: Path, randomness: Randomn
     """
     parts = read_parts(divided)
     stage = new_stage(run, "candidate")
-    of_parts = list(_promises_of_parts(parts, terms))
+    of_parts, chosen = list(_promises_of_parts(parts, terms)), choose_for_all(parts, terms)
     for part, promises in zip(parts, of_parts, strict=True):
         own = terms_of_part(terms, part.name, len(parts)).model_copy(update={"promises": promises})
         table = part.rows(terms)
-        write_candidate_of_part(table, own, private_directory(stage / part.name), randomness)
+        place = private_directory(stage / part.name)
+        write_candidate_of_part(table, own, place, randomness, chosen)
         del table
         gc.collect()  # what refers to itself would hold part after part
         part.delete()

@@ -22,6 +22,7 @@ from sfumato.tasks.forms.optional import diagnostics, fakes
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import canonical_row_order
 from sfumato.tasks.private.people.followed import FollowedLine
@@ -72,7 +73,11 @@ def write_candidate(
 
 
 def write_candidate_of_part(
-    table: Microdata, terms: Terms, run: Path, randomness: Randomness
+    table: Microdata,
+    terms: Terms,
+    run: Path,
+    randomness: Randomness,
+    partitioner: Partitioner | None = None,
 ) -> Path:
     """The same of one part of a table: nobody is known in it.
 
@@ -81,11 +86,13 @@ def write_candidate_of_part(
         terms: what the part declares by itself.
         run: the part's directory within the run's.
         randomness: what is drawn from.
+        partitioner: what has chosen for all parts, where something has.
 
     Raises:
         PromiseError: where the partition cannot keep the promises.
     """
-    made = anonymize_alone(with_hierarchies(table, terms.hierarchies), None, terms, randomness)
+    microdata = with_hierarchies(table, terms.hierarchies)
+    made = anonymize_alone(microdata, None, terms, randomness, partitioner=partitioner)
     dropped = ("dropped_by_filter", "dropped_for_nulls", "dropped_as_repeats")
     counts = {"read": table.rows, **dict.fromkeys(dropped, 0)}
     return _write(table, made, _declared(terms, table, made, counts), run)

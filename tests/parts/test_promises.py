@@ -2,19 +2,27 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.declaration.assessment import SeenGroups
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.grouping import groups_of
+from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
+from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
+from sfumato.tasks.partitions.full_domain.search import best_node
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.in_parts.rest import Totals, with_rest
 from sfumato.tasks.query.ask import answer, answer_on
+from sfumato.tasks.schema.hierarchy_rules import Intervals
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.parts.divided import SPEC, visits
 from tests.parts.test_answers import as_one
@@ -53,6 +61,17 @@ KINDS = {
         "partition": {"method": "mondrian"},
         "form": {"method": "generalized"},
         "parts": {"rows": 300},
+    },
+    "full domain": {
+        "columns": {
+            **WARD,
+            "age": {**COLUMNS["age"], "hierarchy": {"intervals": [10, 40]}},
+            "year": {**COLUMNS["year"], "hierarchy": {"intervals": [2]}},
+        },
+        "promises": [{"model": "k-anonymity", "k": 4}, L_DIVERSE],
+        "partition": {"method": "full-domain"},
+        "form": {"method": "generalized"},
+        "parts": {"rows": 200},
     },
     "disjoint cover": {
         "columns": WARD,
@@ -93,6 +112,42 @@ def test_counts_of_an_ambiguous_release_are_those_of_one_table(divided):
                 (of["count(*)"].lower, of["count(*)"].upper) for of in (found, wanted)
             )
             assert (bounds, found.get("year")) == (expected, wanted.get("year"))
+
+
+def test_one_node_is_best_for_all_parts(divided):
+    """The level of each column is that of the whole table, its parts kept apart."""
+    release = divided.write(visits(), **KINDS["full domain"]).publish("one").directory
+    parts = open_release(release).declared.made_of
+    shown = [
+        pq.read_table(release / "parts" / part.name / "data" / "microdata.parquet")
+        for part in parts
+    ]
+    assert len(parts) == 4
+    for name in ("age", "town"):
+        labels = {label for table in shown for label in table[name].to_pylist()}
+        widths = {len(str(label).split("-")) for label in labels} if name == "age" else {1}
+        assert len(widths) == 1, labels
+        assert labels == {"*"} or "*" not in labels
+
+
+@pytest.mark.parametrize("metric", ["height", "ncp", "discernibility", "entropy", "kl"])
+def test_a_search_on_counts_finds_the_node_of_the_rows(metric):
+    parameters = FullDomainParameters(method="full-domain", metric=metric)
+    promises = (KAnonymity(k=7), DistinctLDiversity(l=2, sensitive="ward"))
+    rows = visits().select(["age", "town", "year", "ward"])
+    rules = {"age": Intervals(intervals=(5, 10, 50)), "year": Intervals(intervals=(2,))}
+    counted = rows.group_by(rows.column_names).aggregate([([], "count_all")])
+    found = []
+    for table, times in ((rows, None), (counted, counted["count_all"].to_numpy())):
+        columns = [
+            encode(n, "sensitive" if n == "ward" else "quasi-identifier", table[n])
+            for n in rows.column_names
+        ]
+        microdata = with_hierarchies(Microdata(tuple(columns), table.num_rows), rules)
+        problem = LatticeProblem(microdata, ["year"], promises, parameters, times)
+        best = best_node(problem)
+        found.append((best.node, best.cost, best.minimal))
+    assert found[0] == found[1]
 
 
 VALUES = st.lists(st.integers(0, 6), min_size=4, max_size=40)

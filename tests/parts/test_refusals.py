@@ -37,10 +37,20 @@ CHANGES = {
         {
             "columns": {**COLUMNS, "cost": UNPROTECTED},
             "promises": [{"model": "k-anonymity", "k": 2}],
+            "partition": {"method": "full-domain", "suppression": 0.1},
+            "form": {"method": "generalized"},
+        },
+        "partition: full-domain spends its budget",
+    ),
+    "full-domain and t": (
+        {
+            "promises": [
+                {"model": "t-closeness", "t": 0.5, "distance": "equal", "sensitive": "cost"}
+            ],
             "partition": {"method": "full-domain"},
             "form": {"method": "generalized"},
         },
-        "partition: full-domain generalizes all rows alike",
+        "promises.0: t-closeness compares groups with all rows",
     ),
     "redistributed": (
         {

@@ -12,11 +12,6 @@ class AmbiguityParameters(PartitionParameters):
     """Groups that cover many combinations of quasi-identifiers, as large as α and β ask."""
 
     needs: ClassVar[Need] = Need((AlphaBeta,), "an alpha-beta promise to read alpha and beta from")
-    not_in_parts: ClassVar[str | None] = (
-        "ambiguity hides a group's rows among those that all other groups admit, and no part sees "
-        "these: disjoint-cover keeps the same promise"
-    )
-
     method: Literal["ambiguity"]
     probes: Annotated[
         int, Field(ge=1, description="rows looked at for each one that a group takes")
@@ -34,3 +29,11 @@ class AmbiguityParameters(PartitionParameters):
     def may_suppress(self) -> bool:
         """True where rows that fit in no group are suppressed."""
         return self.residue == "suppress"
+
+    @property
+    def not_in_parts(self) -> str | None:
+        """Why parts of a table cannot be grouped one after another."""
+        return (
+            "ambiguity hides a group's rows among those that all other groups admit, and no part "
+            "sees these: disjoint-cover keeps the same promise"
+        )

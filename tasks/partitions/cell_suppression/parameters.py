@@ -21,11 +21,6 @@ class FactorsParameters(PartitionParameters):
     """Groups of rows that differ in few cells: for k = 2 or 3, by minimum-weight factors."""
 
     needs: ClassVar[Need] = _K
-    not_in_parts: ClassVar[str | None] = (
-        "factors searches groups among all rows, which no memory holds where parts are needed: "
-        "forest keeps the same promise"
-    )
-
     method: Literal["factors"]
 
     def fault_of(self, promise: PrivacyModel) -> str | None:
@@ -33,3 +28,11 @@ class FactorsParameters(PartitionParameters):
         if isinstance(promise, KAnonymity) and promise.k not in (2, 3):
             return "k: partition factors makes groups for k = 2 and 3 alone"
         return None
+
+    @property
+    def not_in_parts(self) -> str | None:
+        """Why parts of a table cannot be grouped one after another."""
+        return (
+            "factors searches groups among all rows, which no memory holds where parts are needed: "
+            "forest keeps the same promise"
+        )

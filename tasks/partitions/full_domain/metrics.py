@@ -51,7 +51,10 @@ class MetricDomain:
 
 
 def domain(
-    codes: np.ndarray, ancestors: np.ndarray, units: np.ndarray | None = None
+    codes: np.ndarray,
+    ancestors: np.ndarray,
+    units: np.ndarray | None = None,
+    counts: np.ndarray | None = None,
 ) -> MetricDomain:
     """The domain of a quasi-identifier: the values that its rows have.
 
@@ -64,15 +67,16 @@ def domain(
             from 0; level 0 has the values themselves, and each level is coarser than the one
             before.
         units: the values as whole numbers of some unit, ascending, where they are numbers.
+        counts: how many rows each stands for (int64, one per row), where that is not one.
     """
-    rows = np.bincount(codes, minlength=ancestors.shape[1])
+    rows = np.bincount(codes, counts, ancestors.shape[1]).astype(np.int64)
     present = np.flatnonzero(rows)
     whole = len(present)
     if units is not None:
         units = units[present]
         whole = int(units.max()) - int(units.min())
         if not whole:
-            return domain(codes, ancestors)
+            return domain(codes, ancestors, counts=counts)
     levels = (_level(nodes[present], rows[present], units) for nodes in ancestors)
     return MetricDomain(tuple(levels), whole)
 

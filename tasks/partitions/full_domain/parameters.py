@@ -16,10 +16,7 @@ Metric = Literal[
 class FullDomainParameters(PartitionParameters):
     """Each quasi-identifier at one level of its hierarchy: the levels that lose the least."""
 
-    not_in_parts: ClassVar[str | None] = (
-        "full-domain generalizes all rows alike, and a part by itself would choose other levels: "
-        "mondrian keeps the same promises"
-    )
+    chosen_once: ClassVar[bool] = True
 
     method: Literal["full-domain"]
     metric: Annotated[Metric, Field(description="what is minimised")] = "ncp"
@@ -37,3 +34,13 @@ class FullDomainParameters(PartitionParameters):
     def may_suppress(self) -> bool:
         """True where there is a budget."""
         return self.suppression > 0
+
+    @property
+    def not_in_parts(self) -> str | None:
+        """A budget of rows is spent where it gains most, and no part knows where that is."""
+        if not self.suppression:
+            return None
+        return (
+            "full-domain spends its budget of suppressed rows over all rows, which no part has: "
+            "say suppression: 0"
+        )

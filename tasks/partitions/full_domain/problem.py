@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from math import floor, prod
 
 import numpy as np
@@ -46,12 +47,15 @@ class LatticeProblem:
         strata: Sequence[str],
         promises: Sequence[PrivacyModel],
         parameters: FullDomainParameters,
+        times: np.ndarray | None = None,
     ) -> None:
+        """Collapse the rows; each of them stands for so many (int64), or for one."""
         columns = microdata.with_roles("quasi-identifier")
         _require_judged(promises, columns, microdata.rows)
         self.metric: Metric = parameters.metric
         self.starred = parameters.suppressed == "star"
-        self.budget = floor(Fraction(parameters.suppression) * microdata.rows)
+        counts = np.ones(microdata.rows, dtype=np.int64) if times is None else times
+        self.budget = floor(Fraction(parameters.suppression) * int(counts.sum()))
         self.promises = promises
         self.names = [column.name for column in columns]
         self.levels = [_levels(column, strata) for column in columns]
@@ -63,10 +67,10 @@ class LatticeProblem:
                 f"of which at most {_MOST_NODES} can be searched"
             )
         self.rows, self.row_of, place = _collapsed(
-            microdata, columns, strata, promises, self.metric
+            microdata, columns, strata, promises, self.metric, counts
         )
         self.scopes = [self._scope(promise, microdata, place) for promise in promises]
-        domains = tuple(map(_domain, columns, self.levels))
+        domains = tuple(map(partial(_domain, counts), columns, self.levels))
         self.original = Original(domains, self.rows.counts)
         self.k = largest_k(promises)
 
@@ -134,13 +138,13 @@ def _levels(column: Column, strata: Sequence[str]) -> np.ndarray:
     return levels[:1] if column.name in strata else levels
 
 
-def _domain(column: Column, levels: np.ndarray) -> MetricDomain:
+def _domain(counts: np.ndarray, column: Column, levels: np.ndarray) -> MetricDomain:
     """The domain of a column; a null, alone below the root, has no influence on ranges."""
     units = None
     if is_ordered(column.values.type) and len(column.values):
         units = exact(column.values, column.name).units
         units = np.concatenate([units[:1], units]) if column.has_null else units
-    return domain(column.category()[0], levels, units)
+    return domain(column.category()[0], levels, units, counts)
 
 
 def _collapsed(
@@ -149,6 +153,7 @@ def _collapsed(
     strata: Sequence[str],
     promises: Sequence[PrivacyModel],
     metric: Metric,
+    counts: np.ndarray,
 ) -> tuple[LatticeRows, np.ndarray, dict[str, int]]:
     """The distinct rows, each row's (int64), and the column of each attribute of a promise."""
     categories = [column.category() for column in columns]
@@ -165,7 +170,7 @@ def _collapsed(
             categories.append(microdata[name].category())
     codes, bounds = zip(*categories, strict=True)
     codes = tuple(np.asarray(column, dtype=np.int64) for column in codes)
-    rows = LatticeRows(codes, bounds, np.ones(microdata.rows, dtype=np.int64))
+    rows = LatticeRows(codes, bounds, counts)
     return *rows.collapse(), place
 
 
