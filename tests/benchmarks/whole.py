@@ -56,6 +56,7 @@ class Recipe:
     form: Mapping[str, Any]
     strata: Sequence[Any] = ()
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    most: int = 10**7  # rows
 
 
 HIERARCHIES = {
@@ -97,6 +98,21 @@ RECIPES = {
         {"method": "suppressed"},
         columns={"job": {"unprotected": "a benchmark of k-anonymity alone"}},
     ),
+    "factors": Recipe(
+        "job",
+        [{"model": "k-anonymity", "k": 3}],
+        {"method": "factors"},
+        {"method": "suppressed"},
+        columns={"job": {"unprotected": "a benchmark of k-anonymity alone"}},
+        most=10**4,
+    ),
+    "ambiguity": Recipe(
+        "job",
+        [{"model": "alpha-beta", "alpha": 0.2, "beta": 0.4, "presence": "per-group"}],
+        {"method": "ambiguity"},
+        {"method": "ambiguous"},
+        most=10**6,
+    ),
     "cover": Recipe(
         "job",
         [{"model": "alpha-beta", "alpha": 0.2, "beta": 0.4, "presence": "combined"}],
@@ -111,6 +127,13 @@ RECIPES = {
         ],
         {"method": "stratum"},
         {"method": "redistributed", "tree": "balanced", "denominator": 16},
+        strata=[{"column": "age", "bands": [30, 40, 50]}],
+    ),
+    "exact-qi": Recipe(
+        "loss",
+        [{"model": "p-privacy", "target": "uniform"}],
+        {"method": "exact-qi"},
+        {"method": "redistributed", "tree": "balanced", "fakes": 0.05},
         strata=[{"column": "age", "bands": [30, 40, 50]}],
     ),
 }
@@ -143,7 +166,7 @@ def _rows(recipes: Sequence[str], sizes: Sequence[int]) -> Iterator[dict[str, An
             source = Path(folder) / f"{size}.csv"
             write_people(source, size)
             floor = _apart(partial(_cpu, partial(_floor, source)))[0]
-            for recipe in recipes:
+            for recipe in (name for name in recipes if size <= RECIPES[name].most):
                 place = Path(folder) / f"{recipe}-{size}"
                 place.mkdir()
                 if size == SMALL:  # all that is imported or compiled is, from here on
@@ -252,7 +275,7 @@ def _workloads(recipe: Recipe) -> list[dict[str, Any]]:
     """400 queries; where quasi-identifiers are recoded, rows cannot be selected one by one."""
     selected = {"kind": "arbitrary", "aggregate": "count", "selected": [50, 100, 200, 400]}
     ranges = {"kind": "range", "aggregate": "count", "spans": [5, 10, 20, 40], "queries": 50}
-    recoded = recipe.form["method"] in ("generalized", "suppressed")
+    recoded = recipe.form["method"] in ("generalized", "suppressed", "ambiguous")
     another = {**ranges, "over": "zip"} if recoded else {**selected, "queries": 50}
     return [{**ranges, "over": "age"}, another]
 
