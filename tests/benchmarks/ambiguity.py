@@ -22,10 +22,11 @@ ROWS = 500_000
 
 
 def main() -> None:
-    """Print figures of the greedy, and on Adult of the calibrated one, too."""
+    """Print figures of the greedy and the calibrated one."""
     drawn = skewed(ROWS)
     for alpha, beta in SETTINGS:
-        compare(f"{ROWS:,} rows", drawn, alpha, beta, calibrate=False)
+        for calibrate in (False, True):
+            compare(f"{ROWS:,} rows", drawn, alpha, beta, calibrate)
     table = adult(QI, SENSITIVE)
     for alpha, beta in SETTINGS:
         for calibrate in (False, True):

@@ -22,6 +22,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.ambiguity import groups as ambiguity_groups
 from sfumato.tasks.partitions.ambiguity import residue as ambiguity_residue
+from sfumato.tasks.partitions.ambiguity.candidates import place_among
 from sfumato.tasks.partitions.ambiguity.groups import _Left, _Room, draw_stratum, grow
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.ambiguity.presence import _climbed, covers_of, together
@@ -175,7 +176,8 @@ def test_the_pick_multiplies_the_combinations_by_most():
             [(covered[o : o + d] == 2).sum() for o, d in zip(offsets, domain, strict=True)]
         )
         left = _Left(cells, np.arange(30), np.array([0, 10]), np.array([10, 20]), np.array([1, 0]))
-        room = _Room(domain, admitted, covered, np.zeros(2), np.zeros(9))
+        factor = np.ones((3, 2))
+        room = _Room(domain, admitted, covered, np.zeros(2), np.zeros(9), factor)
         scores = best_by_looking(cells, 10, 20, covered, 2, admitted)
         for probes in (20, 1000, 3):
             row = ambiguity_groups._best(left, 1, int(rng.integers(2**62)), probes, room, 2)
@@ -241,6 +243,29 @@ def test_what_is_left_over_joins_where_presence_is_smallest():
             now[at] = found[at]
     assert joined > 20
     assert refused > 5
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from([".3", ".15", ".05"]))
+def test_comparing_with_all_candidates_at_once_finds_what_one_by_one_does(seed, many, alpha):
+    microdata = table(drawn_rows(seed, rows=90, parts=1))
+    rule = strictest_rule([promise(alpha, ".4")], microdata)
+    stratum = draw_stratum(microdata, np.arange(90), rule, seeded_keys(seed))
+    limits = rule.limits(rule.alpha, 90, stratum.domain, repeats=True)
+    group = np.where(np.arange(90) < 60, np.arange(90) % 20, -1)
+    left = np.flatnonzero(group < 0)
+    numbered = ambiguity_residue._numbered(stratum, left)
+    of_rows = left, numbered.cells[left], numbered.values[left]
+    found = []
+    for at_once in (False, True):
+        _, open_ = ambiguity_residue._open(stratum, group, numbered)
+        able, joined = np.arange(len(open_.sizes))[:many], group.copy()
+        if at_once:
+            place_among(*of_rows, able, open_, limits, joined, fast=seed % 2 == 0)
+        else:
+            ambiguity_residue._place(*of_rows, able, open_.floor[able], open_, limits, joined)
+        found.append([joined, *open_])
+    for one, other in zip(*found, strict=True):
+        assert one.tolist() == other.tolist()
 
 
 @pytest.mark.parametrize("calibrate", [False, True])

@@ -17,16 +17,17 @@ from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.ambiguity.rule import AmbiguityRule, Limits
 
 _WORTH_COMPILING = 4000  # rows
+_NARROW = 2**16  # numbers of cells that 16 bits hold: fewer bytes are read sooner
 
 
 class Stratum(NamedTuple):
     """The rows of a stratum by sensitive value, those of each in random order.
 
     `rows` are their positions in the table (int64), `values` their sensitive values (int64; 0, 1,
-    …, ascending), `cells` their quasi-identifiers (int32, rows x columns; values of different
-    columns have different numbers, below `numbers`), `domain` the number of values of each column.
-    `keys` has a random number for each row that a group takes (int64), `order` one for each
-    sensitive value (uint64).
+    …, ascending), `cells` their quasi-identifiers (uint16 or int32, rows x columns; values of
+    different columns have different numbers, below `numbers`), `domain` the number of values of
+    each column. `keys` has a random number for each row that a group takes (int64), `order` one for
+    each sensitive value (uint64).
     """
 
     rows: np.ndarray
@@ -52,7 +53,8 @@ def draw_stratum(
     cells = np.column_stack([part + offset for part, offset in zip(parts, offsets, strict=True)])
     keys = (randomness(len(rows)) >> np.uint64(1)).astype(np.int64)
     shuffled = randomness(int(values.max(initial=-1)) + 1)
-    return Stratum(chosen, values, cells.astype(np.int32), sum(domain), domain, keys, shuffled)
+    narrow = np.uint16 if sum(domain) <= _NARROW else np.int32
+    return Stratum(chosen, values, cells.astype(narrow), sum(domain), domain, keys, shuffled)
 
 
 def _dense(column: Column, rows: np.ndarray) -> np.ndarray:
@@ -86,6 +88,7 @@ def grow(stratum: Stratum, limits: Limits, probes: int) -> np.ndarray:
         np.full(stratum.numbers, -1, dtype=np.int64),
         np.zeros(len(left), dtype=np.int64),
         np.zeros(most, dtype=np.int64),
+        np.ones((columns, 2)),
     )
     rows = _Left(stratum.cells.copy(), np.arange(len(group)), np.cumsum(left) - left, left, largest)
     grown = choose_loop(len(group) >= _WORTH_COMPILING, _grow, _compiled)
@@ -111,7 +114,9 @@ class _Room(NamedTuple):
     """A group that grows, in columns that have as many values as `domain` says.
 
     The number of values `admitted` of each column; the last group that `covered` each value; the
-    number of `times` that the group has each sensitive value; and its `members`.
+    number of `times` that the group has each sensitive value; its `members`; and the `factor`
+    (float64, columns x 2) by which a value multiplies its combinations, that it has and that it
+    does not have.
     """
 
     domain: Any
@@ -119,6 +124,7 @@ class _Room(NamedTuple):
     covered: Any
     times: Any
     members: Any
+    factor: Any
 
 
 def _grow(left: Any, limits: Any, keys: Any, probes: int, room: Any, group: Any) -> None:
@@ -170,24 +176,28 @@ def _best(left: Any, value: int, key: int, probes: int, room: Any, group: int) -
 
     No row is better than one that is new in every column with a value not yet covered.
     """
-    columns, begin, many = len(room.domain), left.first[value], left.left[value]
-    gain, open_ = np.empty(columns), 0
-    for a in range(columns):
-        gain[a] = (room.admitted[a] + 1) / max(room.admitted[a], 1)
-        open_ += room.admitted[a] < room.domain[a]
+    begin, many, most = left.first[value], left.left[value], _weigh(room)
     at, best, highest = int(begin + key % many), int(begin), 0.0
     for _ in range(min(probes, many)):
-        score, new = 1.0, 0
-        for a in range(columns):
-            if room.covered[left.cells[at, a]] != group:
-                score *= gain[a]
-                new += 1
+        score = 1.0
+        for a in range(len(room.domain)):  # a table of factors, because branches cost more
+            score *= room.factor[a, int(room.covered[left.cells[at, a]] != group)]
         if score > highest:
             best, highest = at, score
-        if new == open_:
+        if score == most:
             break
         at = at + 1 if at + 1 < begin + many else begin
     return best
+
+
+def _weigh(room: Any) -> float:
+    """Note by what a new value of each column multiplies; returns the product of all."""
+    most = 1.0
+    for a in range(len(room.domain)):
+        many = room.admitted[a]
+        room.factor[a, 1] = (many + 1) / max(many, 1) if many < room.domain[a] else 1.0
+        most *= room.factor[a, 1]
+    return most
 
 
 def _add(left: Any, row: int, room: Any, group: int) -> None:
@@ -224,4 +234,4 @@ def _covers(admitted: Any, combinations: int) -> bool:
 
 @cache
 def _compiled() -> Loop:
-    return compile_loop(_allowed, _best, _add, _shrink, _covers, _one, _grow)
+    return compile_loop(_allowed, _weigh, _best, _add, _shrink, _covers, _one, _grow)

@@ -12,30 +12,15 @@ import numpy as np
 
 from sfumato.expectations.groups.counting import cover
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
+from sfumato.tasks.partitions.ambiguity.candidates import place_among
 from sfumato.tasks.partitions.ambiguity.groups import Stratum
+from sfumato.tasks.partitions.ambiguity.open_groups import OpenGroups, join
 from sfumato.tasks.partitions.ambiguity.rule import Limits
 
 _WORTH_COMPILING = 20_000  # pairs of a row that is left over and a group
 _CELLS = 1 << 29  # of the matrices of what groups have
 _PAIRS = 1 << 26  # of a row and a group, compared in one pass where there are several
 _AT_ONCE = 128  # rows between two orderings of the groups
-
-
-class _Open(NamedTuple):
-    """Groups that rows may join: their sizes, the number of values they cover, and which.
-
-    `sizes` (int64) is one per group, `admitted` (int64) columns x groups, `covered` (bool) values x
-    groups; `times` (int32, sensitive values x groups) is each group's count of a value; `floor`
-    (float64) is the least presence that each could reach with one row more, in columns that have
-    `domain` values.
-    """
-
-    sizes: Any
-    admitted: Any
-    covered: Any
-    times: Any
-    floor: Any
-    domain: Any
 
 
 class _Numbered(NamedTuple):
@@ -92,7 +77,9 @@ def _renumbered(codes: np.ndarray, left: np.ndarray, size: int) -> tuple[np.ndar
     return np.where(used, np.cumsum(used) - 1, -1)[codes], int(used.sum())
 
 
-def _open(stratum: Stratum, group: np.ndarray, numbered: _Numbered) -> tuple[np.ndarray, _Open]:
+def _open(
+    stratum: Stratum, group: np.ndarray, numbered: _Numbered
+) -> tuple[np.ndarray, OpenGroups]:
     """The groups by floor: their order (int64), and the state of those that are kept."""
     inside = np.flatnonzero(group >= 0)
     mine, domain = group[inside], np.array(stratum.domain)
@@ -107,26 +94,27 @@ def _open(stratum: Stratum, group: np.ndarray, numbered: _Numbered) -> tuple[np.
     place = np.full(len(order), -1)
     place[kept] = np.arange(len(kept))
     covered, times = _had(numbered, inside, place[mine], len(kept))
-    return order, _Open(sizes[kept], admitted[:, kept], covered, times, floor[kept], domain)
+    many = np.ascontiguousarray(admitted[:, kept].T)
+    return order, OpenGroups(sizes[kept], many, covered, times, floor[kept], domain)
 
 
 def _had(
     numbered: _Numbered, inside: np.ndarray, place: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cells that groups cover (bool), and their counts of values, given the places of rows."""
-    covered = np.zeros((numbered.kinds, groups), dtype=np.bool_)
+    covered = np.zeros((groups, numbered.kinds), dtype=np.bool_)
     for cells in numbered.cells[inside].T:
         known = (cells >= 0) & (place >= 0)
-        covered[cells[known], place[known]] = True
-    times = np.zeros((numbered.many, groups), dtype=np.int32)
+        covered[place[known], cells[known]] = True
     values = numbered.values[inside]
     known = (values >= 0) & (place >= 0)
-    np.add.at(times, (values[known], place[known]), 1)
-    return covered, times
+    pairs = place[known] * numbered.many + values[known]
+    times = np.bincount(pairs, minlength=groups * numbered.many).astype(np.int32)
+    return covered, times.reshape(groups, numbered.many)
 
 
 def _place_all(
-    left: np.ndarray, numbered: _Numbered, open_: _Open, limits: Limits, group: np.ndarray
+    left: np.ndarray, numbered: _Numbered, open_: OpenGroups, limits: Limits, group: np.ndarray
 ) -> None:
     """Write the groups of rows that find one, in order; the groups are ordered every so often."""
     candidates, once = np.arange(len(open_.sizes)), int(limits.times.max()) == 1
@@ -135,12 +123,16 @@ def _place_all(
         ends = np.union1d(ends, np.flatnonzero(np.diff(numbered.values[left])) + 1)
     for rows in np.split(left, ends):
         candidates = candidates[np.argsort(open_.floor[candidates], kind="stable")]
-        able = candidates[: max(_PAIRS // len(left), 1)]
-        if once:
-            able = candidates[open_.times[numbered.values[rows[0]], candidates] == 0]
-        place = choose_loop(len(left) * len(able) >= _WORTH_COMPILING, _place, _compiled)
         of_rows = (rows, numbered.cells[rows], numbered.values[rows])
-        place(*of_rows, able, open_.floor[able], open_, limits, group)
+        if once:
+            able = candidates[open_.times[candidates, numbered.values[rows[0]]] == 0]
+            fast = len(left) * len(able) >= _WORTH_COMPILING
+            place = choose_loop(fast, _place, _compiled)
+            place(*of_rows, able, open_.floor[able], open_, limits, group)
+        else:
+            able = candidates[: max(_PAIRS // len(left), 1)]
+            fast = len(left) * len(able) >= _WORTH_COMPILING
+            place_among(*of_rows, able, open_, limits, group, fast)
 
 
 def _place(
@@ -165,7 +157,7 @@ def _place(
         best, least = _best(joined[:many], always, np.inf, own, value, open_, limits.times)
         other, less = _best(candidates, floor, least, own, value, open_, limits.times)
         best = other if less < least else best
-        if best >= 0 and _join(best, own, value, open_, limits.combinations):
+        if best >= 0 and join(best, own, value, open_, limits.combinations):
             group[rows[i]] = best
             joined[many] = best
             many += 1
@@ -181,34 +173,15 @@ def _best(
             break
         one = candidates[at]
         size = open_.sizes[one] + 1
-        if size < len(most) and open_.times[value, one] < most[size]:
+        if size < len(most) and open_.times[one, value] < most[size]:
             combinations = 1.0
             for a in range(len(own)):
-                combinations *= open_.admitted[a, one] + (not open_.covered[own[a], one])
+                combinations *= open_.admitted[one, a] + (not open_.covered[one, own[a]])
             if size / combinations < least:
                 best, least = one, size / combinations
     return best, least
 
 
-def _join(one: int, row: Any, value: int, open_: Any, least: Any) -> bool:
-    """Add a row to a group, if the group then has enough combinations."""
-    combinations = least[open_.sizes[one] + 1]
-    for a in range(len(row)):
-        many = open_.admitted[a, one] + (not open_.covered[row[a], one])
-        combinations = (combinations + many - 1) // many
-    if combinations > 1:
-        return False
-    open_.sizes[one] += 1
-    open_.times[value, one] += 1
-    highest = 1.0
-    for a in range(len(row)):
-        open_.admitted[a, one] += not open_.covered[row[a], one]
-        open_.covered[row[a], one] = True
-        highest *= min(open_.admitted[a, one] + 1, open_.domain[a])
-    open_.floor[one] = (open_.sizes[one] + 1) / highest
-    return True
-
-
 @cache
 def _compiled() -> Loop:
-    return compile_loop(_best, _join, _place)
+    return compile_loop(_best, join, _place)
