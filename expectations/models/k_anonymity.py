@@ -24,6 +24,7 @@ class KAnonymity(PrivacyModel):
         "k": "rows that look the same, at least",
     }
     monotone: ClassVar[bool] = True
+    unbroken_by_rows: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = False
 

@@ -43,6 +43,7 @@ class KEAnonymity(PrivacyModel):
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "columns"})
     protects: ClassVar[bool] = True
     by_candidates: ClassVar[bool] = True
+    unbroken_by_rows: ClassVar[bool] = True
 
     model: Literal["ke-anonymity"] = "ke-anonymity"
     k: Annotated[int, Field(ge=1, description="smallest number of distinct sensitive values")]

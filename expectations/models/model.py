@@ -143,6 +143,7 @@ class PrivacyModel(ABC):
         compares_with_all: a group is compared with all rows, and not judged by itself.
         by_candidates: it depends on which values are possible, and not on how likely each is.
         at_most: the parameters of its verdicts that are worse the larger they are.
+        unbroken_by_rows: a group that keeps the promise keeps it with whatever rows are added.
         since: the format of releases that came with it.
     """
 
@@ -157,6 +158,7 @@ class PrivacyModel(ABC):
     compares_with_all: ClassVar[bool] = False
     by_candidates: ClassVar[bool] = False
     at_most: ClassVar[frozenset[str]] = frozenset()
+    unbroken_by_rows: ClassVar[bool] = False
     since: ClassVar[int] = 0
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None

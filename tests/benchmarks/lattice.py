@@ -53,6 +53,7 @@ def main() -> None:
         (EntropyLDiversity(l=Decimal(3)), EIGHT, "hours-per-week", "0"),
         (KAnonymity(k=5), FIVE, "salary-class", "0.01"),
         (KAnonymity(k=5), EIGHT, "salary-class", "0.01"),
+        (DistinctLDiversity(l=2), EIGHT, "hours-per-week", "0.01"),
     ]
     for promise, names, sensitive, share in searches:
         table = adult(names, sensitive)

@@ -211,6 +211,18 @@ class ModelLaws:
                     assert promise.check(merged).holds
         assert kept or not model.monotone
 
+    def test_no_rows_break_a_group_of_a_promise_that_says_so(self, model):
+        rng, kept, broken = np.random.default_rng(9), 0, 0
+        for _ in range(60):
+            groups = release(rng)
+            into = np.unique(rng.integers(0, 3, len(groups)), return_inverse=True)[1]
+            merged = merge(groups, into)
+            for promise in self.some(model, rng):
+                keeping = into[~promise.failing(groups)]
+                kept += len(keeping)
+                broken += int(promise.failing(merged)[keeping].sum())
+        assert (broken == 0 and kept) or not model.unbroken_by_rows
+
     def test_a_group_is_judged_by_itself_unless_it_is_compared_with_all_rows(self, model):
         rng, differs = np.random.default_rng(8), False
         for _ in range(RELEASES):

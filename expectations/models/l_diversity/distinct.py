@@ -19,6 +19,7 @@ class DistinctLDiversity(LDiversity):
     name: ClassVar[str] = "distinct-l-diversity"
     title: ClassVar[str] = "distinct l-diversity"
     by_candidates: ClassVar[bool] = True
+    unbroken_by_rows: ClassVar[bool] = True
     meanings: ClassVar[Mapping[str, str]] = {
         "l": "different values in a group, at least",
     }

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import pack
+from sfumato.expectations.groups.runs import number as number_runs
+from sfumato.expectations.groups.runs import starts
 
 Node = tuple[int, ...]
 """The level of each quasi-identifier."""
@@ -95,8 +97,10 @@ def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
         (int64, one per different key).
     """
     if bound > max(_DIRECT, 32 * len(key)):
-        _, first, number = np.unique(key, return_index=True, return_inverse=True)
-        return number, first
+        order, number = np.argsort(key), np.empty(len(key), dtype=np.int64)
+        ordered = key[order]
+        number[order] = number_runs(ordered)
+        return number, order[starts(ordered)]
     occurs = np.zeros(bound, dtype=bool)
     occurs[key] = True
     different = np.flatnonzero(occurs)
@@ -118,9 +122,9 @@ def tally(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, 
     """
     if bound <= max(_DIRECT, 2 * len(key)):
         sums = np.bincount(key, counts, bound)  # exact: whole numbers below 2^53
-        keys = np.flatnonzero(sums)
+        keys = np.flatnonzero(sums != 0)
         return keys, sums[keys].astype(np.int64)
     order = np.argsort(key)
     ordered = key[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-    return ordered[starts], np.add.reduceat(counts[order], starts)
+    first = starts(ordered)
+    return ordered[first], np.add.reduceat(counts[order], first)

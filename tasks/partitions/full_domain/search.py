@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.partitions.full_domain.lattice import minimal, suppress_failing, walk
 from sfumato.tasks.partitions.full_domain.metrics import Cost
 from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
@@ -86,10 +85,11 @@ def _best_of_minimal(problem: LatticeProblem) -> FoundNode:
 def _best_of_all(problem: LatticeProblem) -> FoundNode:
     """The best of all nodes, each judged and evaluated.
 
-    For k-anonymity alone, a node must suppress at least the rows that any node above it does.
+    Where no further rows break a promise, a node must suppress at least the rows that any node
+    above it does, whose groups are unions of its own.
     """
     skipped = np.zeros([len(nodes) for nodes in problem.levels], dtype=bool)
-    prunes = all(isinstance(promise, KAnonymity) for promise in problem.promises)
+    prunes = all(promise.unbroken_by_rows for promise in problem.promises)
     best: tuple[Cost, int, Node] | None = None
     judged = 0
     for node, rows in walk(problem.rows, problem.levels, skipped):
