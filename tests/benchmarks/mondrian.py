@@ -4,13 +4,15 @@ import resource
 import subprocess
 import sys
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity, RecursiveLDiversity
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Column, Microdata, key
@@ -54,13 +56,13 @@ def drawn(rows: int = ROWS) -> Microdata:
 
 
 def compare(title: str, table: Microdata, worth_compiling: int | None = None) -> None:
-    """Time both modes for two lists of promises, warm."""
+    """Time both modes for some lists of promises, warm."""
     keys, _ = key(table.with_roles("quasi-identifier"), table.rows)
     sort = cpu(lambda: np.sort(keys))
     usual = mondrian._WORTH_COMPILING
     mondrian._WORTH_COMPILING = usual if worth_compiling is None else worth_compiling
     for parameters in MODES:
-        for promises in (k_rows(), [*k_rows(), DistinctLDiversity(l=3, sensitive=SENSITIVE)]):
+        for promises in promised():
             took = cpu(lambda p=promises, m=parameters: cut(table, p, m))
             names = " and ".join(promise.name for promise in promises)
             print(
@@ -73,6 +75,16 @@ def compare(title: str, table: Microdata, worth_compiling: int | None = None) ->
 def k_rows() -> list[PrivacyModel]:
     """What is promised."""
     return [KAnonymity(k=5)]
+
+
+def promised() -> list[list[PrivacyModel]]:
+    """Promises that counts decide."""
+    about_values: list[PrivacyModel] = [
+        DistinctLDiversity(l=3, sensitive=SENSITIVE),
+        RecursiveLDiversity(l=3, c=Decimal(2), sensitive=SENSITIVE),
+        TCloseness(t=Decimal("0.3"), distance="equal", sensitive=SENSITIVE),
+    ]
+    return [k_rows(), *([*k_rows(), promise] for promise in about_values)]
 
 
 def cut(table: Microdata, promises: list[PrivacyModel], parameters: MondrianParameters) -> object:

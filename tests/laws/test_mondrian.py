@@ -221,6 +221,15 @@ COUNTED = st.one_of(
     st.tuples(st.integers(1, 4), st.sampled_from(["0.4", "0.5", "0.8"])).map(
         lambda drawn: AlphaK(k=drawn[0], alpha=Decimal(drawn[1]), sensitive="s")
     ),
+    st.tuples(st.integers(1, 4), st.sampled_from(["0.5", "1", "2.5"])).map(
+        lambda drawn: RecursiveLDiversity(l=drawn[0], c=Decimal(drawn[1]), sensitive="s")
+    ),
+    st.sampled_from(["0.1", "0.25", "0.5"]).map(
+        lambda t: TCloseness(t=Decimal(t), distance="equal", sensitive="s")
+    ),
+    st.tuples(st.integers(1, 3), st.integers(0, 3)).map(
+        lambda drawn: KEAnonymity(k=drawn[0], e=drawn[1], sensitive="s")
+    ),
 )
 OTHERS = (
     AlphaK(k=2, alpha=Decimal("0.5"), values=("0", "1"), sensitive="s"),
@@ -517,6 +526,9 @@ def test_the_compiled_partition_of_a_larger_table_is_the_same(parameters):
         [KAnonymity(k=4)],
         [KAnonymity(k=3), DistinctLDiversity(l=3, sensitive="s")],
         [AlphaK(k=2, alpha=Decimal("0.5"), sensitive="s")],
+        [RecursiveLDiversity(l=2, c=Decimal("1.5"), sensitive="s")],
+        [KEAnonymity(k=2, e=2, sensitive="s")],
+        [KAnonymity(k=2), TCloseness(t=Decimal("0.5"), distance="equal", sensitive="s")],
     ):
         promises = named(promises, microdata)
         compiled, plain = both_ways(microdata, promises, parameters, ["half"], 4)

@@ -32,9 +32,9 @@ class Scratch(NamedTuple):
     """Room to work in: of attributes, codes and nodes, sensitive values, rows, parts.
 
     `widths` of a part, a `tally` of its codes, the `number` of each node (-1 where it has none),
-    how often each sensitive value was `seen` (0 at rest); the `side` and `place` of each row of a
-    part and the `ends` of the children; and the `stack` of open parts: begin, end, set of columns.
-    `widths` is float64, all else is int32.
+    how often each sensitive value was `seen` (0 at rest) and then which were; the `side` and
+    `place` of each row of a part and the `ends` of the children; and the `stack` of open parts:
+    begin, end, set of columns. `widths` is float64, all else is int32.
     """
 
     widths: np.ndarray
@@ -90,7 +90,7 @@ def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
         np.empty(len(tables.levels)),
         np.empty(most, dtype=np.int32),
         np.full(most, -1, dtype=np.int32),
-        np.zeros(values, dtype=np.int32),
+        np.zeros(2 * values, dtype=np.int32),
         np.empty(rows, dtype=np.int32),
         np.empty(rows, dtype=np.int32),
         np.empty(most + 2, dtype=np.int32),

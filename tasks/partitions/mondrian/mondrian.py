@@ -172,11 +172,10 @@ def _cut_compiled(
     strict: bool,
 ) -> np.ndarray | None:
     """The result of `cut_by_level`, compiled; None where that is impossible or does not pay."""
-    named = {promise.sensitive for promise in judge.promises if promise.sensitive}
-    rule = count_rule(judge.promises)
-    if rule is None or not attributes or len(named) > 1 or len(order) < _WORTH_COMPILING:
+    rule = count_rule(judge)
+    if rule is None or not attributes or len(order) < _WORTH_COMPILING:
         return None
-    sensitive = next((judge.sensitive[name].codes for name in named), None)
+    sensitive = next((coded.codes for coded in judge.sensitive.values()), None)
     group = compiled.cut_by_part(attributes, stratum, order, sensitive, rule, strict)
     if judge.broken(np.arange(len(group)), group, int(group.max()) + 1).any():
         raise Fault("compiled Mondrian broke a promise")
