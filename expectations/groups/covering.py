@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 
@@ -52,12 +52,13 @@ class Covering:
     def _kinds(self) -> tuple[tuple[Fraction, ...], np.ndarray]:
         shapes = np.column_stack([self.sizes, np.sort(self.admitted, axis=0).T])
         distinct, shape = np.unique(shapes, axis=0, return_inverse=True)
-        numbers: dict[Fraction, int] = {}
+        numbers: dict[tuple[int, int], int] = {}
         kinds = [
-            numbers.setdefault(min(Fraction(1), Fraction(rows, prod(admitted))), len(numbers))
+            numbers.setdefault(_reduced(rows, prod(admitted)), len(numbers))
             for rows, *admitted in distinct.tolist()
         ]
-        return tuple(numbers), np.array(kinds)[shape.reshape(-1)]
+        presences = tuple(Fraction(*presence) for presence in numbers)
+        return presences, np.array(kinds)[shape.reshape(-1)]
 
     def least_presence(self, group: int) -> Fraction:
         """The least presence that any group made of rows of this one has by itself.
@@ -77,6 +78,16 @@ class Covering:
         """Mark the groups with a p_j of more than α, exactly (bool, one per group)."""
         over: np.ndarray = np.array([p > alpha for p in self.presences])[self.kinds]
         return over
+
+
+def _reduced(rows: int, vectors: int) -> tuple[int, int]:
+    """The share of the vectors, at most 1, in lowest terms: pairs are hashed faster than fractions.
+
+    >>> _reduced(6, 9), _reduced(9, 6)
+    ((2, 3), (1, 1))
+    """
+    shared = gcd(rows, vectors)
+    return (1, 1) if rows >= vectors else (rows // shared, vectors // shared)
 
 
 @dataclass(frozen=True)
