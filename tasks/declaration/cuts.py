@@ -15,7 +15,7 @@ from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
 from sfumato.tasks.schema.part import Part
-from sfumato.tasks.schema.strata import Bands, Stratum
+from sfumato.tasks.schema.strata import Stratum
 
 PARTS = "parts"
 
@@ -193,7 +193,7 @@ def _fault_of_cut(spec: MayBeCut, parts: PartsOfTable) -> str | None:
 
 
 def _fault_of_promises(spec: MayBeCut) -> str | None:
-    strata = [s.column if isinstance(s, Bands) else s for s in spec.strata]
+    told = {name for name, c in spec.columns.items() if c.role == "quasi-identifier"}
     for i, promise in enumerate(spec.scoped()):
         if promise.compares_with_all and spec.partition.chosen_once:
             return (
@@ -202,11 +202,10 @@ def _fault_of_promises(spec: MayBeCut) -> str | None:
             )
         if promise.reference_uri is not None:
             return f"promises.{i}: {promise.name} speaks of a population, which no part is held to"
-        apart = promise.quasi_identifiers or ()
-        if promise.judged_jointly and not set(strata) <= set(apart):
+        if promise.judged_jointly and not told <= set(promise.quasi_identifiers or ()):
             return (
                 f"promises.{i}: {promise.name} is judged over all groups together, and parts keep "
-                "it by themselves where strata are among its quasi-identifiers"
+                "it by themselves where it is about all quasi-identifiers, which tell parts apart"
             )
     return None
 

@@ -102,7 +102,7 @@ class Cutter:
         for grid in grids(histogram, column.type, hierarchy or None):
             places = _places(grid, self.parts.rows)
             if places:
-                yield _largest(grid, places), grid.shares(name, places, null=histogram.nulls > 0)
+                yield _largest(grid, places), grid.shares(name, places)
 
     def _cut(self, stratum: StratumOnDisk, shares: Sequence[Share]) -> Iterator[StratumOnDisk]:
         """Write every row of a stratum to the piece that admits it."""

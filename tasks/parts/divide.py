@@ -96,7 +96,8 @@ def write_divided(
     pieces = [piece for stratum in strata for piece in cutter.pieces(stratum)]
     if cuts:
         write_cuts(line.private, parts, cuts)
-    write_parts(stage, pack_parts(pieces, parts.rows))
+    alone = any(promise.judged_jointly for promise in terms.promises)
+    write_parts(stage, pack_parts(pieces, 0 if alone else parts.rows))
     return stage
 
 

@@ -53,7 +53,7 @@ class PartOnDisk:
 
 
 def pack_parts(strata: Sequence[StratumOnDisk], most: int) -> list[PartOnDisk]:
-    """Parts of at most so many rows, each of strata that follow one another."""
+    """Parts of at most so many rows, or of one stratum, each of strata that follow one another."""
     found: list[list[StratumOnDisk]] = []
     rows = 0
     for one in strata:

@@ -36,19 +36,18 @@ class Grid:
     ends: tuple[str, ...] = ()
     nodes: tuple[tuple[str, ...], ...] = ()
 
-    def shares(self, name: str, places: Sequence[int], *, null: bool) -> tuple[Share, ...]:
-        """The pieces that begin at the first cell and at these (ascending)."""
+    def shares(self, name: str, places: Sequence[int]) -> tuple[Share, ...]:
+        """The pieces that begin at the first cell, where nulls are, and at these (ascending)."""
         starts, stops = [0, *places], [*places, len(self.counts)]
         found = []
         for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
-            with_null = null and not number
             if self.nodes:
                 leaves = tuple(leaf for node in self.nodes[start:stop] for leaf in node)
-                found.append(Share(column=name, values=leaves, null=with_null))
+                found.append(Share(column=name, values=leaves, null=not number))
             else:
                 least = self.ends[start - 1] if start else None
                 below = self.ends[stop - 1] if stop < len(self.counts) else None
-                found.append(Share(column=name, least=least, below=below, null=with_null))
+                found.append(Share(column=name, least=least, below=below, null=not number))
         return tuple(found)
 
 
@@ -58,20 +57,17 @@ class Histogram:
 
     texts: Sequence[str]
     counts: np.ndarray
-    nulls: int
 
     @classmethod
     def of(cls, columns: Iterator[pa.ChunkedArray]) -> "Histogram":
         """Count the values of a column, piece by piece."""
         counted: dict[str, int] = {}
-        nulls = 0
         for column in columns:
-            nulls += column.null_count
             found = pc.value_counts(column.drop_null())
             texts = pc.cast(found.field("values"), pa.string()).to_pylist()
             for text, number in zip(texts, found.field("counts").to_pylist(), strict=True):
                 counted[text] = counted.get(text, 0) + number
-        return cls(list(counted), np.array(list(counted.values()), dtype=np.int64), nulls)
+        return cls(list(counted), np.array(list(counted.values()), dtype=np.int64))
 
 
 def grids(

@@ -100,7 +100,7 @@ def test_the_next_version_is_cut_as_the_one_before(divided):
     ],
 )
 def test_grids_are_there_before_the_rows(texts, type_, hierarchy, first, ends):
-    histogram = Histogram(texts, np.ones(len(texts), dtype=np.int64), 0)
+    histogram = Histogram(texts, np.ones(len(texts), dtype=np.int64))
     found = list(grids(histogram, type_, hierarchy))
     coarse = next(
         grid for grid in found if len(grid.ends) >= len(ends) and grid.ends[:1] == ends[:1]
@@ -111,5 +111,5 @@ def test_grids_are_there_before_the_rows(texts, type_, hierarchy, first, ends):
 
 
 def test_integers_are_never_cut_at_each_value():
-    histogram = Histogram([str(n) for n in range(10)], np.ones(10, dtype=np.int64), 0)
+    histogram = Histogram([str(n) for n in range(10)], np.ones(10, dtype=np.int64))
     assert {end for grid in grids(histogram, "integer", None) for end in grid.ends} == {"5"}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
@@ -19,6 +20,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
 from sfumato.tasks.partitions.full_domain.search import best_node
+from sfumato.tasks.parts.divided import pack_parts
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.in_parts.rest import Totals, with_rest
 from sfumato.tasks.query.ask import answer, answer_on
@@ -97,6 +99,14 @@ def test_what_is_observed_is_what_one_table_shows(divided, kind):
         assert alone.holds
         if declared.form.shows != "labels":  # labels of two parts may look alike in one table
             assert (verdict.observed, verdict.groups) == (alone.observed, alone.groups)
+
+
+def test_presence_over_parts_that_meet_is_refused(divided, monkeypatch):
+    """Parts of several strata are no boxes, so that their groups could cover the same people."""
+    divided.write(visits(200), **KINDS["disjoint cover"], parts={"rows": 40})
+    monkeypatch.setattr("sfumato.tasks.parts.divide.pack_parts", lambda of, _: pack_parts(of, 70))
+    with pytest.raises(PromiseError, match="may admit the same quasi-identifiers"):
+        divided.publish("one")
 
 
 def test_counts_of_an_ambiguous_release_are_those_of_one_table(divided):

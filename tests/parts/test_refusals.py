@@ -105,7 +105,7 @@ CHANGES = {
         },
         "keep-one needs all rows at once",
     ),
-    "joint presence over strata that are open": (
+    "joint presence of some quasi-identifiers": (
         {
             "columns": WARD,
             "promises": [

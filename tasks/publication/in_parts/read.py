@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ from sfumato.tasks.publication.in_parts.whole import SeenParts, terms_of_part
 
 Found = TypeVar("Found")
 _OWN = ("promises", "title", "parts")
+_Admitted = dict[str, frozenset[object]]
 
 
 def read_whole(
@@ -37,7 +39,7 @@ def read_whole(
     declared, checked = release.declared, []
     if declared.parts is None or not declared.made_of:
         raise PromiseError(f"{MANIFEST}: does not say of which parts the release is made")
-    seen, first = SeenParts(declared), 0
+    seen, first, admitted = SeenParts(declared), 0, list[_Admitted]()
     for number, part in enumerate(declared.made_of, start=1):
         try:
             found, assessment = verify(release.directory / PARTS / part.name)
@@ -49,9 +51,11 @@ def read_whole(
             raise PromiseError(f"{PARTS}/{part.name}: {error}") from None
         checked.append(found)
         seen.add(assessment)
+        admitted.append(_admitted(assessment.tables, declared))
         first += part.groups
         del assessment
         gc.collect()  # what refers to itself would hold the tables of part after part
+    _require_apart(declared, admitted)
     _compare(release, seen)
     _require_rows(declared, seen)
     return seen, checked
@@ -122,6 +126,33 @@ def _within(tables: Tables, declared: Declared, where: Sequence[tuple[Share, ...
             met &= np.array([*admitted, share.null], dtype=bool)[coded[share.column].codes]
         inside |= met
     return bool(inside.all())
+
+
+def _admitted(tables: Tables, declared: Declared) -> _Admitted:
+    """The values that a part admits of each quasi-identifier, where promises are judged jointly."""
+    if not any(promise.judged_jointly for promise in declared.promises):
+        return {}
+    shown = {name: table[name] for table in tables.values() for name in table.column_names}
+    names = declared.named("quasi-identifier")
+    return {name: frozenset(pc.unique(shown[name]).to_pylist()) for name in names}
+
+
+def _require_apart(declared: Declared, admitted: Sequence[_Admitted]) -> None:
+    """Make sure that no two parts admit the same combination of quasi-identifiers.
+
+    Then what is judged over all groups together holds of all where it holds of each part.
+
+    Raises:
+        PromiseError: where two may.
+    """
+    if not any(promise.judged_jointly for promise in declared.promises):
+        return
+    for (one, mine), (other, theirs) in combinations(enumerate(admitted, start=1), 2):
+        if not any(mine[name].isdisjoint(theirs[name]) for name in mine):
+            raise PromiseError(
+                f"{PARTS}: parts {one} and {other} may admit the same quasi-identifiers, and "
+                "presence is judged over all of them together"
+            )
 
 
 def _require_rows(declared: Declared, seen: SeenParts) -> None:
