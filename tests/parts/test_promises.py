@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
@@ -20,8 +21,8 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.full_domain.problem import LatticeProblem
 from sfumato.tasks.partitions.full_domain.search import best_node
-from sfumato.tasks.parts.divided import pack_parts
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.in_parts import read
 from sfumato.tasks.publication.in_parts.rest import Totals, with_rest
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.schema.hierarchy_rules import Intervals
@@ -101,12 +102,17 @@ def test_what_is_observed_is_what_one_table_shows(divided, kind):
             assert (verdict.observed, verdict.groups) == (alone.observed, alone.groups)
 
 
-def test_presence_over_parts_that_meet_is_refused(divided, monkeypatch):
-    """Parts of several strata are no boxes, so that their groups could cover the same people."""
-    divided.write(visits(200), **KINDS["disjoint cover"], parts={"rows": 40})
-    monkeypatch.setattr("sfumato.tasks.parts.divide.pack_parts", lambda of, _: pack_parts(of, 70))
-    with pytest.raises(PromiseError, match="may admit the same quasi-identifiers"):
-        divided.publish("one")
+def test_presence_over_parts_that_meet_is_refused(release):
+    """Parts whose groups could cover the same people are not judged by themselves."""
+    declared = open_release(release).declared
+    joint = AlphaBeta(alpha=1, beta=1, quasi_identifiers=("age", "year", "town"))
+    declared = declared.model_copy(update={"promises": (joint,)})
+    first = {"age": frozenset({20, 30}), "year": frozenset({2020}), "town": frozenset({"Aa"})}
+    other = {"age": frozenset({40}), "year": frozenset({2020}), "town": frozenset({"Aa", None})}
+    read._require_apart(declared, [first, other])
+    meeting = {**other, "age": frozenset({30, 40})}
+    with pytest.raises(PromiseError, match="parts 1 and 2 may admit the same quasi-identifiers"):
+        read._require_apart(declared, [first, meeting])
 
 
 def test_counts_of_an_ambiguous_release_are_those_of_one_table(divided):
