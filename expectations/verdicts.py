@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import PrivacyModel, Verdict, exact, plain
+from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.expectations.numbers import exact, plain
 from sfumato.expectations.rules.rule import Rule
 
 GROUPS = "groups"  # stands in the report where a table's name does: promises are judged on groups

@@ -17,7 +17,8 @@ from sfumato.expectations.composition.sparse import (
     same_rows,
 )
 from sfumato.expectations.composition.state import Atoms, Shown
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 
 _Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 

@@ -52,7 +52,8 @@ from sfumato.expectations.composition.sparse import (
     take_groups,
 )
 from sfumato.expectations.composition.state import Atoms, Shown, as_counts, no_atoms, with_room
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import largest
 from sfumato.expectations.models.model import PrivacyModel
 

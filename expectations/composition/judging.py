@@ -8,8 +8,10 @@ import numpy as np
 from sfumato.expectations.composition.refusals import number
 from sfumato.expectations.composition.sparse import join_groups, take_groups
 from sfumato.expectations.composition.state import Atoms
-from sfumato.expectations.groups.groups import Counts, Groups
-from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.numbers import plain
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import add_up
-from sfumato.expectations.groups.groups import Counts, Cover, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Cover, Groups
 
 Columns = Mapping[str, Counts]
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.expectations.composition.sparse import columns_of, join
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 
 
 @dataclass(frozen=True, eq=False)

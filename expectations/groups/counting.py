@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_ordered
-from sfumato.expectations.groups.groups import Counts, Cover, Groups, Joint, Population, Subdomains
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Cover, Groups, Joint, Population, Subdomains
 from sfumato.expectations.groups.runs import number, starts, tally
 from sfumato.expectations.sorting import stable_order
 

@@ -24,7 +24,8 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import INT64_MAX
-from sfumato.expectations.groups.groups import Counts, Joint
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Joint
 
 NEAR = 1e-9  # of a threshold: what floats leave open is decided in fractions
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.expectations.groups.groups import Counts
+from sfumato.expectations.groups.counts import Counts
 
 
 def entropy(counts: Counts, sizes: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.expectations.groups.groups import Counts
+from sfumato.expectations.groups.counts import Counts
 
 
 def recursive_sides(

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import InputError
-from sfumato.expectations.groups.groups import Counts, Groups, Population
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.measures.ratios import below
 
 SMALL = (2, 3, 5, 10, 20)

@@ -20,15 +20,8 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.joined_presence import joint_presence
 from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.alpha_k import AlphaK
-from sfumato.expectations.models.model import (
-    ExactNumber,
-    Number,
-    PrivacyModel,
-    Verdict,
-    Way,
-    Worst,
-    plain,
-)
+from sfumato.expectations.models.model import PrivacyModel, Verdict, Way, Worst
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 
 
 @dataclass(frozen=True, kw_only=True)

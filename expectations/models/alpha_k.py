@@ -15,7 +15,8 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, largest
-from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Way, Worst, plain
+from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 from sfumato.expectations.texts import Value
 
 

@@ -18,15 +18,13 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.beliefs import NEAR, Beliefs, beliefs
 from sfumato.expectations.measures.ratios import above, below
 from sfumato.expectations.models.model import (
-    ExactNumber,
-    Number,
     PrivacyModel,
     PromisedColumn,
     Way,
     Worst,
-    plain,
     why_uncheckable,
 )
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 
 
 class _Surprise(NamedTuple):

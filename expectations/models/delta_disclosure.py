@@ -20,8 +20,10 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from sfumato.expectations.groups.groups import Counts, Groups
-from sfumato.expectations.models.model import ExactNumber, Number, PrivacyModel, Way, Worst, plain
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 
 _NEAR = 1e-12  # four logarithms of counts below 2**63 are off by far less
 _STEPS = 10**9  # of a bound that is rounded downwards

@@ -16,15 +16,13 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, below, largest, smallest
 from sfumato.expectations.models.model import (
-    ExactNumber,
-    Number,
     PrivacyModel,
     PromisedColumn,
     Way,
     Worst,
-    plain,
     why_uncheckable,
 )
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import Number, PrivacyModel, Way, Worst
+from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.numbers import Number
 
 
 @dataclass(frozen=True, kw_only=True)

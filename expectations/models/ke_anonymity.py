@@ -14,15 +14,13 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import (
-    ExactNumber,
-    Number,
     PrivacyModel,
     PromisedColumn,
     Way,
     Worst,
-    plain,
     why_unordered,
 )
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 
 
 @dataclass(frozen=True, kw_only=True)

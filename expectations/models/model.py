@@ -3,72 +3,22 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass as plain_dataclass
-from decimal import Decimal
 from fractions import Fraction
-from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from pydantic import AfterValidator, ConfigDict, Field, PlainSerializer
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.numbers import Number
 from sfumato.expectations.registered import adapter_of
 from sfumato.expectations.texts import ORDERED
-
-Number = int | Fraction | float | None  # exact; a float is infinity
 
 Way = Literal["labels", "rows", "columns", "subdomains"]
 """How a form shows people: as rows under labels, or under their exact quasi-identifiers beside
 grouped sensitive values; each quasi-identifier by itself; or with subdomains for sensitive values.
 """
-
-
-def plain(number: Decimal | Number) -> int | str | None:
-    """An exact number for JSON: an integer, or else the decimal or fraction as text."""
-    if number is None or isinstance(number, int):
-        return number
-    if number == inf:
-        return "infinite"
-    as_fraction = Fraction(number)
-    if as_fraction.denominator == 1:
-        return int(as_fraction)
-    return _decimal_text(as_fraction)
-
-
-def _decimal_text(number: Fraction) -> str:
-    denominator = number.denominator
-    while denominator % 2 == 0:
-        denominator //= 2
-    while denominator % 5 == 0:
-        denominator //= 5
-    if denominator != 1:
-        return str(number)
-    digits = next(d for d in range(1, 10_000) if (number * 10**d).denominator == 1)
-    units = int(abs(number) * 10**digits)
-    sign = "-" if number < 0 else ""
-    return f"{sign}{units // 10**digits}.{units % 10**digits:0{digits}d}"
-
-
-def exact(number: int | str | None) -> Number:
-    """The number that `plain` wrote."""
-    if number is None or isinstance(number, int):
-        return number
-    return inf if number == "infinite" else Fraction(number)
-
-
-def _bounded(number: Decimal) -> Decimal:
-    """Refuse numbers whose fractions would fill the memory: 1e999999999 is an integer, too."""
-    if number and max(abs(number.adjusted()), len(number.as_tuple().digits)) > _PLACES:
-        raise ValueError(f"a number may have at most {_PLACES} places before and after the point")
-    return number
-
-
-_PLACES = 40
-ExactNumber = Annotated[
-    Decimal, AfterValidator(_bounded), PlainSerializer(plain, return_type=int | str)
-]
-
 
 Worst = tuple[Mapping[str, Number], int]
 """The worst score of each parameter over a table's groups, and how many groups fall short."""

@@ -16,16 +16,8 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups, Subdomains
 from sfumato.expectations.groups.subdomains import imbalances
-from sfumato.expectations.models.model import (
-    ExactNumber,
-    Number,
-    PrivacyModel,
-    PromisedColumn,
-    Verdict,
-    Way,
-    Worst,
-    plain,
-)
+from sfumato.expectations.models.model import PrivacyModel, PromisedColumn, Verdict, Way, Worst
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 from sfumato.expectations.sorting import stable_order
 from sfumato.expectations.texts import NUMBERS
 

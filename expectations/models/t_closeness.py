@@ -16,7 +16,8 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.groups import Counts, Groups, Subdomains
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups, Subdomains
 from sfumato.expectations.measures.declared_distances import (
     declared_equal_distance,
     declared_hierarchical_distance,
@@ -30,15 +31,13 @@ from sfumato.expectations.measures.emd import (
 )
 from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.model import (
-    ExactNumber,
-    Number,
     PrivacyModel,
     PromisedColumn,
     Way,
     Worst,
-    plain,
     why_unordered,
 )
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import Number, PrivacyModel, Verdict, plain
+from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import (
     GROUPS,

@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from sfumato.expectations.models.model import plain
+from sfumato.expectations.numbers import plain
 from sfumato.tasks.report.accuracy_plots import draw_scores
 from sfumato.tasks.report.accuracy_summary import MeasuredWorkload, Workload, summarize
 

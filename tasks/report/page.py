@@ -21,7 +21,8 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.expectations.exact import Exact
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility

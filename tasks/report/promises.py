@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from sfumato.expectations.models.model import Number, PrivacyModel, Verdict
+from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.expectations.numbers import Number
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.report.plots.axes import thousands
 from sfumato.tasks.report.plots.ranges import distance_text

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from sfumato.expectations.models.model import ExactNumber, plain
+from sfumato.expectations.numbers import ExactNumber, plain
 from sfumato.tasks.schema.part import Part
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.risk import risk
-from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.numbers import plain
 from sfumato.expectations.verdicts import observation
 from sfumato.tasks.microdata.grouping import groups_of, groups_within
 from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_inferred, types_of

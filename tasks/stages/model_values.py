@@ -14,8 +14,9 @@ from sfumato.expectations.models.l_diversity import (
     EntropyLDiversity,
     RecursiveLDiversity,
 )
-from sfumato.expectations.models.model import Number, PrivacyModel
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.t_closeness import DISTANCES, Distance, TCloseness
+from sfumato.expectations.numbers import Number
 
 _RANKS = range(2, 11)  # the l for which the recursive measure is reported
 

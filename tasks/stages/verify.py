@@ -10,7 +10,8 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.risk import Risk, risk
 from sfumato.expectations.models.l_diversity import eligible
-from sfumato.expectations.models.model import Number, PrivacyModel, plain
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.numbers import Number, plain
 from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.grouping import groups_of, groups_within

@@ -28,10 +28,11 @@ from sfumato.expectations.models.l_diversity import (
     Negative,
     RecursiveLDiversity,
 )
-from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.expectations.numbers import plain
 from sfumato.expectations.rules.structure import RowCount
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.suites.promises import promise_expectation

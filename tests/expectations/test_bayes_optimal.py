@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import merge
-from sfumato.expectations.groups.groups import Counts, Groups, Joint, Population
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups, Joint, Population
 from sfumato.expectations.measures.beliefs import beliefs
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
 from sfumato.expectations.models.promises import PROMISE

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sfumato.expectations.groups.counting import Coded, count, merge
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.promises import PROMISE
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from sfumato.expectations.groups.counting import Coded, count, merge, numbers_of
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,

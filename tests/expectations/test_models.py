@@ -15,8 +15,9 @@ from sfumato.expectations.groups.counting import Coded, count, numbers_of
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.expectations.models.model import Verdict, plain
+from sfumato.expectations.models.model import Verdict
 from sfumato.expectations.models.promises import PROMISE
+from sfumato.expectations.numbers import plain
 
 VALUES = {
     "small": (st.integers(-5, 5), pa.int64()),

@@ -12,7 +12,7 @@ from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups import groups as module
 from sfumato.expectations.groups import runs
 from sfumato.expectations.groups.counting import Coded, count
-from sfumato.expectations.groups.groups import Counts
+from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.runs import lengths, number, sort, starts, tally
 from sfumato.expectations.measures import emd
 from sfumato.expectations.measures.emd import ordered_distance

@@ -10,8 +10,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import Number, PrivacyModel, Way, Worst
+from sfumato.expectations.models.model import PrivacyModel, Way, Worst
 from sfumato.expectations.models.promises import PROMISES
+from sfumato.expectations.numbers import Number
 from sfumato.expectations.suites.gate import judge
 from sfumato.flows.cli.main import run
 from sfumato.flows.spec import json_schema

@@ -9,7 +9,8 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.l_diversity.variant import LDiversity
-from sfumato.expectations.models.model import Number, Worst
+from sfumato.expectations.models.model import Worst
+from sfumato.expectations.numbers import Number
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,8 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.entropy import adjusted_entropy, entropy
 from sfumato.expectations.models.l_diversity.variant import LDiversity, besides
-from sfumato.expectations.models.model import ExactNumber, Number, Worst, plain
+from sfumato.expectations.models.model import Worst
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 from sfumato.expectations.texts import Value
 
 _LENIENT = 1e-9  # in entropy: logarithms are not exact

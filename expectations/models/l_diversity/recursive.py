@@ -12,7 +12,8 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import below, largest, smallest
 from sfumato.expectations.measures.recursive import rarest, recursive_sides
 from sfumato.expectations.models.l_diversity.variant import LDiversity, besides
-from sfumato.expectations.models.model import ExactNumber, Number, Worst, plain
+from sfumato.expectations.models.model import Worst
+from sfumato.expectations.numbers import ExactNumber, Number, plain
 from sfumato.expectations.texts import Value, ordinal
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.counting import count
-from sfumato.expectations.groups.groups import Counts
+from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.forms.composed.vacancies import Vacancies
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.grouping import as_tuples

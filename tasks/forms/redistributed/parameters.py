@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sfumato.expectations.models.model import ExactNumber
 from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.forms.declared import Companions, FormParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import Number, plain
+from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import TotalCount, rules_of_published
 from sfumato.expectations.sorting import distinct

@@ -10,7 +10,8 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
-from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.numbers import plain
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.cell_suppression.local_search import improve

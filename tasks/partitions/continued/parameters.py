@@ -21,7 +21,7 @@ from pydantic import (
     field_validator,
 )
 
-from sfumato.expectations.models.model import plain
+from sfumato.expectations.numbers import plain
 from sfumato.tasks.schema.formats import since as came_with
 from sfumato.tasks.schema.part import Part
 

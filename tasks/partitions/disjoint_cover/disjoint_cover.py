@@ -20,7 +20,8 @@ from sfumato.expectations.groups.counting import Coded, count, cover, dense
 from sfumato.expectations.groups.covering import covering, single
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.alpha_beta import AlphaBeta
-from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.numbers import plain
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.disjoint_cover.parameters import DisjointCoverParameters

@@ -9,8 +9,9 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups, Subdomains, Target
-from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.numbers import plain
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.distribution.target_distributions import target_distributions

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.expectations.models.model import ExactNumber
+from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import PartitionParameters
 
 Metric = Literal[

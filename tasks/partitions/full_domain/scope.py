@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.expectations.groups.counting import Coded
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.partitions.full_domain.rows import LatticeRows, number_keys, tally
 

@@ -18,7 +18,8 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import Exact, exact
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.expectations.models.model import PrivacyModel, plain
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.numbers import plain
 from sfumato.tasks.arrays.compiled import Loop, choose_loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.expectations.groups.counting import Coded, dense
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.table import Microdata, key
 

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.table import encode
 

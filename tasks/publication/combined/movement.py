@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.microdata.table import encode, key
 from sfumato.tasks.publication.combined.common_values import in_common
 from sfumato.tasks.publication.combined.shown import ShownVersion

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counting import Coded
-from sfumato.expectations.groups.groups import Counts, Groups
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.microdata.hierarchies import hierarchy_of, with_ancestors
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.schema.published import DeclaredColumn

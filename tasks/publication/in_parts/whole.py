@@ -8,7 +8,8 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import PrivacyModel, Verdict, plain
+from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.expectations.numbers import plain
 from sfumato.expectations.verdicts import GROUPS, Finding, expectation_of, observation, verdict_of
 from sfumato.tasks.declaration.assessment import Assessment, SeenGroups, Verdicts
 from sfumato.tasks.declaration.cuts import PublishedPart

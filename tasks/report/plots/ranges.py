@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.expectations.exact import Exact
-from sfumato.expectations.groups.groups import Counts
+from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.report.plots.axes import Axis, axis, spoken, thousands
 from sfumato.tasks.report.plots.plot import Plot, Slots, Words, above, plural
 
