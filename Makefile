@@ -13,7 +13,7 @@ VIEW := $(VENV)/view
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test services all-tests lint types imports house bench mutants fuzz kill clean
+.PHONY: demo test services all-tests lint types imports house bench bench-quick mutants fuzz kill clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
@@ -42,6 +42,10 @@ imports: $(VIEW)
 
 house: $(STAMP)
 	$(RUN)/python -m tests.house
+
+# A table of whole releases by partition, in less than three minutes.
+bench-quick: $(STAMP)
+	$(RUN)/python -m tests.benchmarks.whole --quick --csv build/bench/quick.csv
 
 bench: $(STAMP) $(PEERS:%=.venv-%/.installed)
 	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \

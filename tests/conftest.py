@@ -1,5 +1,6 @@
 """How Hypothesis searches (`HYPOTHESIS_PROFILE`: dev, ci or deep), and what many tests share."""
 
+import gc
 import os
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache, partial
@@ -40,6 +41,16 @@ def pytest_runtest_makereport(item, call):
 def pytest_xdist_make_scheduler(config, log):
     """Give what is set up once for many tests to one worker."""
     return Units(config, log)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def earlier_objects_apart():
+    """Let the garbage collector pass over what all tests before have left standing.
+
+    A full collection goes through millions of objects after a while, and some tests ask for many.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -21,11 +21,13 @@ from tests.benchmarks import (
     stages,
     startup,
     targets,
+    whole,
 )
 
 if __name__ == "__main__":
     startup.main()
     peers.main()
+    whole.main(["--csv", "build/bench/whole.csv"])
     measure.main()
     ke.main()
     lattice.main()

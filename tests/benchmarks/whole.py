@@ -35,6 +35,8 @@ from tests.benchmarks import stages
 from tests.benchmarks.stages import peak_megabytes
 
 SMALL = 500
+_QUICK = (3_000, 30_000)
+_LONG = ("factors", "cover", "exact-qi")
 STAGES = (
     stages.ingest,
     stages.deidentify,
@@ -135,6 +137,7 @@ RECIPES = {
         {"method": "exact-qi"},
         {"method": "redistributed", "tree": "balanced", "fakes": 0.05},
         strata=[{"column": "age", "bands": [30, 40, 50]}],
+        most=10**4,
     ),
 }
 
@@ -144,10 +147,14 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=[10**4, 10**5, 10**6])
     parser.add_argument("--recipes", nargs="*", default=list(RECIPES), choices=list(RECIPES))
+    parser.add_argument("--quick", action="store_true", help="small tables, without long searches")
     parser.add_argument("--csv", type=Path, default=None)
     chosen = parser.parse_args(arguments)
-    rows = list(_rows(chosen.recipes, sorted(chosen.rows)))
+    sizes = _QUICK if chosen.quick else sorted(chosen.rows)
+    recipes = [name for name in chosen.recipes if not (chosen.quick and name in _LONG)]
+    rows = list(_rows(recipes, sizes))
     if chosen.csv is not None:
+        chosen.csv.parent.mkdir(parents=True, exist_ok=True)
         with chosen.csv.open("w", newline="", encoding="utf-8") as out:
             writer = csv.DictWriter(out, rows[0])
             writer.writeheader()
