@@ -9,6 +9,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.rules.structure import NotEmpty, RowCount
 from sfumato.expectations.verdicts import (
+    GROUPS,
     Evaluated,
     Expectation,
     Finding,
@@ -16,6 +17,7 @@ from sfumato.expectations.verdicts import (
     examine,
     expectation_of,
     require,
+    verdict_of,
 )
 
 K = expectation_of(KAnonymity(k=2, quasi_identifiers=("age",)))
@@ -109,3 +111,16 @@ def test_a_release_is_examined_without_great_expectations(groups_of):
     ]
     with pytest.raises(PromiseError, match=r"k-anonymity is broken in 1 of 2 groups: .*\"k\": 1"):
         require(rows)
+
+
+@pytest.mark.parametrize(
+    ("type_", "observed"),
+    [
+        (K.type, 3),
+        ("expect_l_diversity", {"k": 2, "groups": 4, "failing": 0}),
+    ],
+)
+def test_a_finding_of_something_else_is_no_verdict(type_, observed):
+    finding = Finding(GROUPS, type_, {}, passed=True, observed=observed)
+    with pytest.raises(PromiseError, match="k-anonymity: has no verdict"):
+        verdict_of(KAnonymity(k=2), finding)

@@ -3,6 +3,7 @@
 import datetime as dt
 import logging
 import os
+import warnings
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
@@ -140,6 +141,34 @@ def test_an_expectation_that_was_weakened_is_refused(kept, monkeypatch):
     )
     with pytest.raises(PromiseError, match="not evaluated exactly as expected"):
         judge("line", TABLES, STRUCTURE, kept)
+
+
+@pytest.mark.parametrize(
+    ("tables", "structure", "promised", "told"),
+    [
+        (TABLES, {}, True, "table 'microdata' is not expected"),
+        ({}, STRUCTURE, True, "table 'microdata' is expected and missing"),
+        (TABLES, {**STRUCTURE, "other": [NotEmpty()]}, True, "'other' is expected and missing"),
+        (TABLES, {"microdata": []}, True, "nothing is expected of it"),
+        (TABLES, STRUCTURE, False, "nothing is promised"),
+    ],
+)
+def test_what_nothing_is_expected_of_is_refused(kept, tables, structure, promised, told):
+    with pytest.raises(PromiseError, match=told):
+        judge("line", tables, structure, kept if promised else [])
+
+
+def test_warnings_are_silenced_no_longer_than_it_takes(kept):
+    before = list(warnings.filters)
+    judge("line", TABLES, STRUCTURE, kept)
+    assert warnings.filters == before
+
+
+def test_no_frame_is_kept_once_it_was_judged(kept, monkeypatch):
+    made, contexts = gate._context, []
+    monkeypatch.setattr(gate, "_context", lambda of: contexts.append(made(of)) or contexts[0])
+    judge("line", TABLES, STRUCTURE, kept)
+    assert dict(contexts[0].data_sources.all()) == {}
 
 
 def test_promises_on_several_groups_keep_their_order(groups_of, kept):
