@@ -87,6 +87,13 @@ def test_the_line_knows_a_version_before_readers_and_readers_before_the_record(p
     assert recorded.place("sync", line.public, after=record) < after
 
 
+def test_that_readers_may_open_a_version_is_on_disk_before_it_is_recorded(published):
+    line, version, recorded = published
+    seen = recorded.place("rename", version)
+    record = recorded.place("rename", line.public / "releases.json")
+    assert recorded.place("sync", version, after=seen) < record
+
+
 def test_every_rename_is_of_a_synced_file_and_is_synced_itself(published):
     _, _, recorded = published
     renames = [n for n, event in enumerate(recorded.events) if event[0] == "rename"]

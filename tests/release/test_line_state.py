@@ -52,6 +52,7 @@ def test_state_and_record_count_every_version(small, line):
     assert (state.format, record.format) == (2, 1)
     small.publish("three")  # stands
     assert read_record(line.public).counter == 2
+    assert not list(line.private.glob("*.format-*"))  # no older software ever wrote them
 
 
 def test_what_format_0_said_is_kept_for_older_software(small, line):

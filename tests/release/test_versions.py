@@ -4,14 +4,19 @@ import json
 import multiprocessing
 import os
 import shutil
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.private.durable import locked_if_free
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.publish import withdraw
+from sfumato.tasks.publication.publish import publish, record_accuracy, withdraw
 from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from tests.lines import TIME, publish_prepared
 from tests.release.small import SPEC, Small, people
 
 
@@ -105,6 +110,70 @@ def test_interrupted_anywhere_the_next_run_ends_with_one_whole_version(small, mo
     assert read_record(line).current == "0001"
     assert published.existed == (point == "_record")
     assert check(published.directory).verdicts
+
+
+@pytest.fixture
+def unrecorded(small, monkeypatch):
+    """A line whose version appeared when its run was killed, and the run.
+
+    Its candidate was made in 1970.
+    """
+
+    def kill(*_):
+        raise Killed
+
+    plan, run = small.prepared("one")
+    candidate = run / "candidate"
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    for path in (candidate / "release").rglob("*"):
+        os.utime(path, (0, 0))
+    with monkeypatch.context() as patched:
+        patched.setattr(publication, "_record", kill)
+        with pytest.raises(Killed):
+            publish(plan.line, sealed_candidate(candidate), identity(run / "deidentified"), TIME)
+    return plan, run
+
+
+def test_what_a_run_began_is_finished_before_the_next_is_published(unrecorded):
+    plan, run = unrecorded
+    assert publish_prepared(plan, run).existed
+    assert list(read_record(plan.line.public).versions) == ["0001"]
+
+
+def test_a_version_whose_run_was_killed_is_dated_by_when_it_was_staged(unrecorded):
+    publish_prepared(*unrecorded)
+    told = read_record(unrecorded[0].line.public).versions["0001"].time
+    staged = datetime.fromisoformat(told)
+    assert timedelta(0) <= datetime.now(UTC) - staged < timedelta(hours=1)
+    assert staged.isoformat(timespec="seconds") == told
+
+
+def test_the_number_of_a_version_that_is_gone_is_not_given_again(small):
+    first = small.write(people(), versions="accepted-risk").publish("one").directory
+    shutil.rmtree(first)
+    small.write(people(seed=5), versions="accepted-risk")
+    assert small.publish("two").directory.name == "0002"
+
+
+def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
+    plan, run = small.prepared("one")
+    held = []
+
+    def standing(line, *_):
+        with locked_if_free(line.public / ".lock") as free:
+            held.append(not free)
+
+    monkeypatch.setattr(publication, "standing_version", standing)
+    publication.existing_version(plan.line, identity(run / "deidentified"), "disjoint")
+    assert held == [True]
+
+
+def test_accuracy_stands_beside_its_version(small):
+    public = small.publish("one").directory.parent
+    small.write(people(first=1000, seed=2)).publish("two")
+    record_accuracy(small.plan().line, "0001", [{"queries": 5}])
+    versions = read_record(public).versions
+    assert [of.accuracy for of in versions.values()] == [[{"queries": 5}], None]
 
 
 def publish_apart(folder, name):
