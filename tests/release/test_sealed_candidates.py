@@ -1,13 +1,16 @@
 """What was validated is what is published: a candidate that changed since is refused."""
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.candidates.remember import slots_in, write_map_followed
 from sfumato.tasks.declaration.tables import read_tables, write_tables
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.anonymize import declaration
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.stage import write_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
 from tests.lines import TIME
 
@@ -96,6 +99,28 @@ def test_other_rows_suppressed_after_validation_are_refused(sealed):
     np.save(candidate / "left_out.npy", np.ones(60, dtype=bool))
     with pytest.raises(PromiseError, match=r"left_out\.npy: was changed after validation"):
         publish_candidate(plan, candidate)
+
+
+def test_other_people_after_validation_are_refused(sealed):
+    """The map of who stands in which group is private, and no file of the release."""
+    plan, candidate = sealed
+    place = candidate / "map.parquet"
+    pq.write_table(pq.read_table(place).slice(1), place)
+    with pytest.raises(PromiseError, match="map was changed after validation"):
+        publish_candidate(plan, candidate)
+    place.unlink()
+    with pytest.raises(PromiseError, match="map was changed after validation"):
+        publish_candidate(plan, candidate)
+    assert nothing_is_published(plan)
+
+
+def test_what_a_line_remembers_goes_with_the_candidate(sealed):
+    _, candidate = sealed
+    write_note(candidate, "counts", {"entered": 3})
+    write_map_followed(candidate, "a digest")
+    found = sealed_candidate(candidate)
+    assert found.map.equals(slots_in(candidate))
+    assert (found.counts, found.followed) == ({"entered": 3}, "a digest")
 
 
 def test_a_changed_candidate_can_be_validated_anew(sealed):
