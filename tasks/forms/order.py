@@ -49,7 +49,7 @@ def canonical_apart(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """
     known = distinct(next(iter(tables.values()))[GROUP_ID].to_numpy())
     place = _places(dict(sorted(tables.items())), known)
-    renamed = places_in(np.argsort(np.zeros(0) if place is None else place, kind="stable"))
+    renamed = places_in(stable_order(place))
     return {name: _sorted(table, known, renamed) for name, table in tables.items()}
 
 
@@ -82,25 +82,21 @@ def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndar
     rank = _by_value(table, [GROUP_ID])
     group = dense_ranks(table[GROUP_ID].to_numpy())
     renamed = _by_first_appearance(rank, group, tie)
-    order = stable_order(rank * (int(group.max(initial=0)) + 1) + renamed[group])
+    order = stable_order(rank * len(renamed) + renamed[group])
     ids = pa.array(renamed[group][order].astype(np.int64))
     where = table.column_names.index(GROUP_ID)
     shown = _in_order(table, order).set_column(where, table.schema.field(where), ids)
     return shown, renamed
 
 
-def _places(tables: Mapping[str, pa.Table], known: np.ndarray) -> np.ndarray | None:
-    """The place of each of the `known` groups when they are sorted by their contents in tables.
-
-    None where there is no table.
-    """
-    place = None
+def _places(tables: Mapping[str, pa.Table], known: np.ndarray) -> np.ndarray:
+    """The place of each of the `known` groups when they are sorted by their contents in tables."""
+    place = np.zeros(len(known), dtype=np.int64)
     for name, table in tables.items():
         if name != ALONG:
             group = np.searchsorted(known, table[GROUP_ID].to_numpy())
             of_table = _content_ranks(_by_value(table, [GROUP_ID]), group, len(known))
-            before = np.zeros(len(known), dtype=np.int64) if place is None else place
-            place = dense_ranks(before * max(len(known), 1) + of_table)
+            place = dense_ranks(place * len(known) + of_table)
     return place
 
 
@@ -128,7 +124,7 @@ def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | 
     groups = int(group.max(initial=-1)) + 1
     content = _content_ranks(rank, group, groups)
     if tie is not None:
-        content = content * max(groups, 1) + tie
+        content = content * groups + tie
     return places_in(stable_order(content))
 
 
@@ -162,7 +158,6 @@ def _content_ranks(rank: np.ndarray, group: np.ndarray, groups: int) -> np.ndarr
 def _run_starts(*keys: np.ndarray) -> np.ndarray:
     """For each position of parallel sorted keys, where its run of equal keys starts."""
     changed = np.zeros(len(keys[0]), dtype=bool)
-    changed[:1] = True
     for values in keys:
         changed[1:] |= values[1:] != values[:-1]
     return np.maximum.accumulate(np.where(changed, np.arange(len(changed)), 0))

@@ -169,8 +169,8 @@ def test_the_gates_own_documents_are_the_stewards_alone(groups_of, tmp_path):
 
 
 def test_what_was_not_observed_is_not_told():
-    finding = Finding("t", "expect_x", {"a": 1}, passed=False, observed=None)
-    assert str(finding) == 't: expect_x is broken: required {"a": 1}'
+    finding = Finding("t", "expect_x", {"b": 2, "a": 1}, passed=False, observed=None)
+    assert str(finding) == 't: expect_x is broken: required {"a": 1, "b": 2}'
 
 
 @pytest.mark.parametrize(
@@ -225,6 +225,13 @@ def test_suppressed_rows_are_not_permuted():
     assert sorted(table["wage"].to_pylist()) == [7, 9]
 
 
+def test_a_table_beside_permuted_rows_is_renamed_with_them():
+    tables = {"microdata": grouped(["y", "x"], [0, 1]), "lineage": grouped([7, 8], [0, 1])}
+    shown = permuted.canonical(tables)
+    assert shown["microdata"].to_pydict() == {"a": ["x", "y"], "group_id": [0, 1]}
+    assert shown["lineage"].to_pydict() == {"a": [8, 7], "group_id": [0, 1]}
+
+
 def test_groups_that_begin_alike_are_told_apart_by_what_follows():
     """Also where they begin with the smallest value of all."""
     one = grouped([0, 0, 1, 0, 0, 2], [0, 0, 0, 1, 1, 1])
@@ -251,6 +258,14 @@ def test_groups_that_one_table_does_not_tell_apart_are_ordered_by_the_other():
 def test_a_table_without_rows_is_sorted():
     assert is_sorted(grouped(pa.array([], pa.int64()), []))
     assert not is_sorted(grouped([1], [1]))
+
+
+def test_a_table_without_rows_is_in_canonical_order():
+    nothing = grouped(pa.array([], pa.int64()), [])
+    assert canonical_table(nothing).equals(nothing)
+    both = {"one": nothing, "two": nothing}
+    for found in (canonical_with(both, "one"), canonical_apart(both)):
+        assert all(table.equals(nothing) for table in found.values())
 
 
 def test_who_knows_a_sensitive_value_sees_smaller_groups():
