@@ -196,9 +196,7 @@ def _context(documents: Path | None) -> Any:
     with discreet("Great Expectations"):
         context: Any = gx.get_context(
             mode="ephemeral",
-            project_config=DataContextConfig(
-                store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False)
-            ),
+            project_config=DataContextConfig(store_backend_defaults=InMemoryStoreBackendDefaults()),
         )
         context.variables.progress_bars = ProgressBarsConfig(globally=False)
         if documents is not None:
