@@ -2,15 +2,20 @@
 
 import hashlib
 
+import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.plan import plan_run
+from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.line import Identity
+from sfumato.tasks.private.people.lines import read_line
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
+from sfumato.tasks.stages.deidentify import identity
+from tests.lines import prepare, publish_prepared
 from tests.release.evolving import DIVERSE, Evolving, spec
 
 SIXES = [DIVERSE[0] | {"l": 6}]
@@ -85,6 +90,31 @@ def test_distributions_and_values_are_not_shown_of_one_column(tmp_path):
         second.publish(people="town")
 
 
+@pytest.mark.parametrize("before_it_is_made", [True, False])
+def test_the_people_of_a_version_that_stands_can_be_named_later(tmp_path, before_it_is_made):
+    first = line(tmp_path)
+    stands = first.publish(people=None)
+    with pytest.raises(PromiseError, match=r"name the people .* then release first again"):
+        line(tmp_path, name="second").publish(people="town")
+    if before_it_is_made:
+        plan = plan_run(first.write(people="town"))
+        known = identity(first.folder / "run-0" / "deidentified")
+        assert existing_version(plan.line, known, "composed") == stands
+    else:
+        assert first.publish(people="town") == stands
+    assert read_line(tmp_path / "work", "first").people == "town"
+    assert check(line(tmp_path, name="third").publish(people="town")).verdicts
+
+
+def test_a_run_says_that_the_same_units_are_other_people_elsewhere(tmp_path):
+    line(tmp_path).publish(people="town")
+    second, run = line(tmp_path, name="second"), tmp_path / "run"
+    plan = prepare(second.write(people="village"), run, seeded_keys(0))
+    published = publish_prepared(plan, run)
+    assert published.notices == ("72 units are in line first, about other people",)
+    assert published.together.known.people == "village"
+
+
 def cut_short(place):
     """As if the run had been killed between the version and the record of it."""
     state = read_state(place)
@@ -149,6 +179,6 @@ def test_row_numbers_are_those_of_one_file(tmp_path):
     first.publish(**pinned(first))
     first.people.pop(0)
     plan = plan_run(first.write(**pinned(first)))
-    asked = Identity("rows", "spec", None)
+    asked = Identity("rows", "spec", None, hashed=pa.table({}))
     with pytest.raises(PromiseError, match=r"source\.sha256 is not that of the versions before"):
         existing_version(plan.line, asked, "composed")
