@@ -253,6 +253,7 @@ def test_groups_that_one_table_does_not_tell_apart_are_ordered_by_the_other():
     one = canonical_with({"qit": grouped(shown, [0, 1]), "st": grouped(counts, [0, 1])}, "qit")
     two = canonical_with({"qit": grouped(shown, [0, 1]), "st": grouped(counts, [1, 0])}, "qit")
     assert all(one[name].equals(two[name]) for name in one)
+    assert one["st"].to_pydict() == {"a": [1, 2], "group_id": [0, 1]}
 
 
 def test_a_table_without_rows_is_sorted():

@@ -1,6 +1,7 @@
 """Lines about the same people: what one of them promises, the other may not take away."""
 
 import hashlib
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -12,12 +13,14 @@ from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.people.lines import read_line
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity
 from tests.lines import prepare, publish_prepared
 from tests.release.evolving import DIVERSE, Evolving, spec
 
+ASKED = Identity("rows", "spec", None, hashed=pa.table({}))
 SIXES = [DIVERSE[0] | {"l": 6}]
 
 
@@ -179,6 +182,27 @@ def test_row_numbers_are_those_of_one_file(tmp_path):
     first.publish(**pinned(first))
     first.people.pop(0)
     plan = plan_run(first.write(**pinned(first)))
-    asked = Identity("rows", "spec", None, hashed=pa.table({}))
     with pytest.raises(PromiseError, match=r"source\.sha256 is not that of the versions before"):
-        existing_version(plan.line, asked, "composed")
+        existing_version(plan.line, ASKED, "composed")
+
+
+def test_row_numbers_of_a_version_that_never_appeared_are_nobodys(tmp_path, monkeypatch):
+    def die(*_):
+        raise KeyboardInterrupt
+
+    first = line(tmp_path)
+    first.people = {n: {k: v for k, v in p.items() if k != "id"} for n, p in first.people.items()}
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(publication, "appear", die)
+        first.publish(**pinned(first))
+    first.people.pop(0)
+    plan = plan_run(first.write(**pinned(first)))
+    assert read_line(tmp_path / "work", "first").pinned not in (None, plan.line.pinned)
+    assert existing_version(plan.line, ASKED, "composed") is None
+
+
+def test_people_whom_another_line_knows_are_refused_before_anything_is_made(tmp_path):
+    line(tmp_path).publish(people="town")
+    plan = plan_run(line(tmp_path, name="second").write(people=None))
+    with pytest.raises(PromiseError, match="3 units are in line first: name the people"):
+        existing_version(plan.line, replace(ASKED, met={"first": 3}), "disjoint")

@@ -148,6 +148,16 @@ def test_a_version_whose_run_was_killed_is_dated_by_when_it_was_staged(unrecorde
     assert staged.isoformat(timespec="seconds") == told
 
 
+def test_what_a_killed_run_staged_is_swept_also_where_nothing_is_published(unrecorded):
+    plan, run = unrecorded
+    public = plan.line.public
+    (public / ".staging-0123456789abcdef" / "data").mkdir(parents=True)
+    (public / ".releases.json.4194304.tmp").write_text("half of what a rec")
+    known = identity(run / "deidentified")
+    assert publication.existing_version(plan.line, known, "disjoint") == public / "0001"
+    assert not [*public.glob(".staging-*"), *public.glob(".*.tmp")]
+
+
 def test_the_number_of_a_version_that_is_gone_is_not_given_again(small):
     first = small.write(people(), versions="accepted-risk").publish("one").directory
     shutil.rmtree(first)
