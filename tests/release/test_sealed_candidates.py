@@ -7,6 +7,8 @@ import pytest
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.candidates.remember import slots_in, write_map_followed
 from sfumato.tasks.declaration.tables import read_tables, write_tables
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.private.line import represented_part
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.anonymize import declaration
 from sfumato.tasks.stages.deidentify import identity
@@ -112,6 +114,15 @@ def test_other_people_after_validation_are_refused(sealed):
     with pytest.raises(PromiseError, match="map was changed after validation"):
         publish_candidate(plan, candidate)
     assert nothing_is_published(plan)
+
+
+def test_the_line_remembers_which_rows_a_version_leaves_out(prepared):
+    plan, candidate = prepared
+    rows = load(candidate.parent / "deidentified")
+    np.save(candidate / "left_out.npy", np.arange(rows.rows) < 2)
+    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    version = publish_candidate(plan, candidate).directory.name
+    assert represented_part(plan.line.private, version, rows).rows == rows.rows - 2
 
 
 def test_what_a_line_remembers_goes_with_the_candidate(sealed):
