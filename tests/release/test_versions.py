@@ -10,6 +10,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.durable import locked_if_free
+from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import publish, record_accuracy, withdraw
@@ -146,6 +147,20 @@ def test_a_version_whose_run_was_killed_is_dated_by_when_it_was_staged(unrecorde
     staged = datetime.fromisoformat(told)
     assert timedelta(0) <= datetime.now(UTC) - staged < timedelta(hours=1)
     assert staged.isoformat(timespec="seconds") == told
+
+
+def test_a_version_that_never_appeared_is_forgotten(small, monkeypatch):
+    def kill(*_):
+        raise Killed
+
+    plan, run = small.prepared("one")
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(publication, "appear", kill)
+        publish_prepared(plan, run)
+    assert read_state(plan.line.private).pending[0] == "0001"
+    known = identity(run / "deidentified")
+    assert publication.existing_version(plan.line, known, "disjoint") is None
+    assert read_state(plan.line.private).pending is None
 
 
 def test_what_a_killed_run_staged_is_swept_also_where_nothing_is_published(unrecorded):
