@@ -96,7 +96,7 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.parametrize("point", ["stage", "_intend", "appear", "_record"])
+@pytest.mark.parametrize("point", ["stage", "_intend", "appear", "_open_to_all", "_record"])
 def test_interrupted_anywhere_the_next_run_ends_with_one_whole_version(small, monkeypatch, point):
     def kill(*_):
         raise Killed
@@ -109,7 +109,8 @@ def test_interrupted_anywhere_the_next_run_ends_with_one_whole_version(small, mo
     line = published.directory.parent
     assert [p.name for p in sorted(line.iterdir()) if p.is_dir()] == ["0001"]
     assert read_record(line).current == "0001"
-    assert published.existed == (point == "_record")
+    assert published.existed == (point in ("_open_to_all", "_record"))
+    assert published.directory.stat().st_mode & 0o777 == 0o755
     assert check(published.directory).verdicts
 
 
