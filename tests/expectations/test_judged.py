@@ -124,3 +124,11 @@ def test_a_finding_of_something_else_is_no_verdict(type_, observed):
     finding = Finding(GROUPS, type_, {}, passed=True, observed=observed)
     with pytest.raises(PromiseError, match="k-anonymity: has no verdict"):
         verdict_of(KAnonymity(k=2), finding)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_verdict_is_the_same_after_it_was_a_finding(groups_of, k):
+    promise, groups = KAnonymity(k=k), groups_of([("g", 1), ("g", 2), ("h", 2)])
+    _, finding = examine({"microdata": TABLE}, {"microdata": [NotEmpty()]}, [(promise, groups)])
+    assert verdict_of(promise, finding) == promise.check(groups)
+    assert verdict_of(promise, finding).failing == k - 1
