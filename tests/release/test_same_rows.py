@@ -6,10 +6,13 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.flows.plan import plan_run
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.backup import state_files
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.source_rows import hashed_rows, read_rows, rows_in_common
+from sfumato.tasks.publication.publish import existing_version
+from sfumato.tasks.stages.deidentify import identity
 from tests.release.evolving import Evolving, spec
 
 ALONE = {"versions": "disjoint", "unit": "row", "people": None}
@@ -46,6 +49,16 @@ def test_a_second_line_of_the_same_rows_is_refused(first):
     with pytest.raises(PromiseError, match="72 rows are those of line first, too") as refused:
         beside(first)
     assert refused.value.exit_code == 3
+
+
+def test_the_same_rows_are_refused_before_anything_is_made(first):
+    as_rows(first)
+    with pytest.raises(PromiseError, match="72 rows"):
+        beside(first)
+    second = first.folder.parent / "second"
+    plan, known = plan_run(second / "spec.yaml"), identity(second / "run-0" / "deidentified")
+    with pytest.raises(PromiseError, match="72 rows are those of line first, too"):
+        existing_version(plan.line, known, "disjoint")
 
 
 def test_more_than_half_of_the_rows_are_the_same_people(first):

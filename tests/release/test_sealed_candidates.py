@@ -148,6 +148,13 @@ def test_a_changed_candidate_can_be_validated_anew(sealed):
     assert not publish_candidate(plan, candidate).existed
 
 
+def test_what_is_judged_anew_is_not_validated_yet(sealed):
+    plan, candidate = sealed
+    assess_candidate(candidate, plan.withheld)
+    with pytest.raises(PromiseError, match="was not validated"):
+        publish_candidate(plan, candidate)
+
+
 def test_a_broken_promise_is_not_sealed(prepared):
     plan, candidate = prepared
     declared = declaration(candidate)

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import shutil
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -191,6 +192,20 @@ def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
 
     monkeypatch.setattr(publication, "standing_version", standing)
     publication.existing_version(plan.line, identity(run / "deidentified"), "disjoint")
+    assert held == [True]
+
+
+@pytest.mark.parametrize("change", [withdraw, partial(record_accuracy, accuracy=[])])
+def test_nobody_publishes_while_the_record_changes(small, monkeypatch, change):
+    small.publish("one")
+    line, held = small.plan().line, []
+
+    def replace(*_):
+        with locked_if_free(line.public / ".lock") as free:
+            held.append(not free)
+
+    monkeypatch.setattr(publication, "replace_record", replace)
+    change(line, "0001")
     assert held == [True]
 
 
