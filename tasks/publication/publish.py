@@ -27,7 +27,7 @@ from sfumato.tasks.private.line import (
     write_suppressed_rows,
     write_units,
 )
-from sfumato.tasks.private.people.lines import write_line
+from sfumato.tasks.private.people.lines import forget_line, write_line
 from sfumato.tasks.private.people.store import prune_maps, write_map
 from sfumato.tasks.private.source_rows import write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
@@ -241,6 +241,8 @@ def recover(line: Line) -> None:
         return
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": None}))
+    if not state.versions:
+        forget_line(line.work, line.name)
 
 
 def _sweep(line: Line) -> None:

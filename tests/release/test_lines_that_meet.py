@@ -14,6 +14,7 @@ from sfumato.tasks.private.people.lines import read_line
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication import publish as publish_module
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity
@@ -151,6 +152,24 @@ def test_what_a_killed_run_told_of_its_line_is_no_line(tmp_path):
     told = private_directory(tmp_path / "work" / "people" / "lines")
     (told / ".first.4194304.tmp").write_bytes(b"half of what a li")
     assert check(line(tmp_path).publish()).verdicts
+
+
+def test_a_line_whose_first_version_never_appeared_stops_no_other(tmp_path, monkeypatch):
+    first = line(tmp_path)
+    with monkeypatch.context() as killed:
+        killed.setattr(publish_module, "appear", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            first.publish(people="town")
+    assert read_line(tmp_path / "work", "first") is not None
+    plan = plan_run(first.write(people="town"))
+    known = identity(first.folder / "run-0" / "deidentified")
+    assert existing_version(plan.line, known, "composed") is None
+    assert read_line(tmp_path / "work", "first") is None
+    assert check(line(tmp_path, name="second").publish(people="town")).verdicts
+
+
+def _killed(*_):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("type_", ["float", "decimal"])

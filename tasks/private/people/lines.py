@@ -83,6 +83,11 @@ def write_line(work: Path, name: str, known: KnownLine) -> None:
     write_atomically(place, known.model_dump_json().encode())
 
 
+def forget_line(work: Path, name: str) -> None:
+    """Let go of what a line told of itself, of which nothing has appeared."""
+    (people_directory(work) / _LINES / name).unlink(missing_ok=True)
+
+
 def read_line(work: Path, name: str) -> KnownLine | None:
     """What a line told of itself, None where it has not yet.
 
