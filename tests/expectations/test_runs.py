@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.exact import Exact
-from sfumato.expectations.groups import groups as module
+from sfumato.expectations.groups import counts as module
 from sfumato.expectations.groups import runs
 from sfumato.expectations.groups.counting import Coded, count
 from sfumato.expectations.groups.counts import Counts
