@@ -24,7 +24,10 @@ from tests.release.small import Small, people
 
 BY_TOWN = "SELECT town, COUNT(*), AVG(wage) FROM microdata WHERE age < 40 GROUP BY town"
 COUNT = "SELECT COUNT(*) FROM microdata"
-MAIN = "from sfumato.flows.cli.main import main; main()"
+MAIN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored below nohup
+    "from sfumato.flows.cli.main import main; main()"
+)
 QUERIES = (COUNT, BY_TOWN, "SELECT STDDEV(wage) FROM microdata", "SELECT", "'\x00'", "\ud800")
 
 json_values = st.recursive(
