@@ -25,7 +25,8 @@ from tests.release.small import Small, people
 BY_TOWN = "SELECT town, COUNT(*), AVG(wage) FROM microdata WHERE age < 40 GROUP BY town"
 COUNT = "SELECT COUNT(*) FROM microdata"
 MAIN = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored below nohup
+    # interrupts are ignored below nohup
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from sfumato.flows.cli.main import main; main()"
 )
 QUERIES = (COUNT, BY_TOWN, "SELECT STDDEV(wage) FROM microdata", "SELECT", "'\x00'", "\ud800")
