@@ -56,13 +56,17 @@ def _still_there(line: Line, number: str, record: Record) -> str:
 
 
 def name_people(line: Line, number: str) -> None:
-    """Keep what a spec says now of the people and the columns of a version that stands."""
+    """Keep what a spec says now of the people of a version that stands, and of its columns' names.
+
+    Later versions may have told more of the line: that stays.
+    """
     known = read_line(line.work, line.name)
     if known is None:
         return
     told = description_of(line, open_release(line.public / number).declared)
     if (known.people, known.same_as) != (told.people, told.same_as):
-        write_line(line.work, line.name, told)
+        said = {"people": told.people, "same_as": told.same_as}
+        write_line(line.work, line.name, known.model_copy(update=said))
 
 
 def _require_named(line: Line, identity: Identity, versions: str) -> None:

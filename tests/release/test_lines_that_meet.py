@@ -10,7 +10,7 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.plan import plan_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.line import Identity
-from sfumato.tasks.private.people.lines import read_line
+from sfumato.tasks.private.people.lines import read_line, write_line
 from sfumato.tasks.private.state import read_state, write_state
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication import publish as publication
@@ -108,6 +108,15 @@ def test_the_people_of_a_version_that_stands_can_be_named_later(tmp_path, before
         assert first.publish(people="town") == stands
     assert read_line(tmp_path / "work", "first").people == "town"
     assert check(line(tmp_path, name="third").publish(people="town")).verdicts
+
+
+def test_naming_the_people_of_a_version_keeps_what_later_ones_told(tmp_path):
+    first, work = line(tmp_path), tmp_path / "work"
+    stands = first.publish(people=None)
+    later = read_line(work, "first").model_copy(update={"open": ("age", "edu", "height", "zip")})
+    write_line(work, "first", later)
+    assert first.publish(people="town") == stands
+    assert read_line(work, "first") == later.model_copy(update={"people": "town"})
 
 
 def test_a_run_says_that_the_same_units_are_other_people_elsewhere(tmp_path):
