@@ -1,5 +1,7 @@
 """The nearest others of each row: by grouping and by comparing all pairs, the same distances."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,11 +31,41 @@ def check(codes, many, found, distance):
     assert all(len(set(row)) == len(row) for row in found.tolist())
 
 
+def following(row, rows):
+    """All other rows: those after it, then those before."""
+    return [(row + step) % rows for step in range(1, rows)]
+
+
+def in_groups(codes, many):
+    """The rows that share all but so many columns, those that follow first, for any choice."""
+    rows, columns = codes.shape
+    found = [[] for _ in range(rows)]
+    for differ in range(columns + 1):
+        for kept in combinations(range(columns), columns - differ):
+            for row, others in enumerate(found):
+                alike = codes[:, list(kept)] == codes[row, list(kept)]
+                met = [o for o in following(row, rows) if alike[o].all() and o not in others]
+                others.extend(met[: many - len(others)])
+    return found
+
+
 @given(st.integers(0, 2**32), st.integers(2, 60), st.integers(1, 7), st.integers(1, 20))
 def test_by_comparing(seed, rows, columns, many):
     codes = table(np.random.default_rng(seed), rows, columns)
     found, distance = nearest(codes, many)
     check(codes, many, found, distance)
+    apart = all_distances(codes)
+    for row, others in enumerate(found.tolist()):
+        ranked = sorted(following(row, rows), key=apart[row].__getitem__)
+        assert others == ranked[:many]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_equals_are_taken_in_the_order_of_rows(monkeypatch, columns):
+    """So that it does not depend on the machine, whose sorts exchange equals as they like."""
+    monkeypatch.setattr(module, "_ROWS_PER_CHOICE", 0)
+    codes = table(np.random.default_rng(columns), 70, columns)
+    assert by_groups(codes, 6)[0].tolist() == in_groups(codes, 6)
 
 
 @pytest.mark.parametrize("until_compared", [0, 10])

@@ -13,11 +13,14 @@ from math import comb
 
 import numpy as np
 
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import pack
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 
 _FEW_ROWS = 1024  # a table of all their distances is small
 _CELLS = 1 << 21  # distances held at a time
+_NEVER = INT64_MAX  # a row is not near itself
 _ROWS_PER_CHOICE = 10  # comparing this many rows directly costs as much as grouping all rows once
 
 
@@ -26,7 +29,8 @@ def nearest(codes: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
 
     The distance of two rows is the number of columns in which they differ.
 
-    Ties are broken by the order of the rows alone, so that equal input gives equal output.
+    Ties are broken by the order of the rows alone, so that equal input gives equal output on every
+    machine: those come first that follow the row, and after the last row the first ones.
 
     Args:
         codes: integers from 0, rows x columns.
@@ -48,17 +52,16 @@ def directly(codes: np.ndarray, rows: np.ndarray, many: int) -> tuple[np.ndarray
     distance = np.empty((len(rows), many), dtype=np.int64)
     step = max(_CELLS // max(len(codes), 1), 1)
     for start in range(0, len(rows) if many else 0, step):
-        some = rows[start : start + step]
+        some = rows[start : start + step, None]
         apart = np.zeros((len(some), len(codes)), dtype=np.int16)
         for column in codes.T:
-            apart += column[some][:, None] != column[None, :]
-        apart[np.arange(len(some)), some] = codes.shape[1] + 1
-        chosen = np.argpartition(apart, many - 1, axis=1)[:, :many]
-        chosen.sort(axis=1)
-        of_chosen = np.take_along_axis(apart, chosen, axis=1)
-        order = np.argsort(of_chosen, axis=1, kind="stable")
-        found[start : start + step] = np.take_along_axis(chosen, order, axis=1)
-        distance[start : start + step] = np.take_along_axis(of_chosen, order, axis=1)
+            apart += column[some] != column
+        ranked = apart * np.int64(len(codes)) + (np.arange(len(codes)) - some) % len(codes)
+        np.put_along_axis(ranked, some, _NEVER, axis=1)
+        ranked.partition(many - 1, axis=1)
+        ranked = np.sort(ranked[:, :many], axis=1)
+        found[start : start + step] = (ranked + some) % len(codes)
+        distance[start : start + step] = ranked // len(codes)
     return found, distance
 
 
@@ -91,7 +94,7 @@ def _groups(
     if not columns:
         return np.arange(rows), np.array([0, rows])
     key, _ = pack(columns, sizes)
-    order = np.argsort(key)
+    order = stable_order(key)
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
     return order, np.append(starts, rows)
 
