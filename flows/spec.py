@@ -16,8 +16,8 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
-from sfumato.flows.parts import SpecParts, StrictPart
-from sfumato.flows.rules import RULES
+from sfumato.flows.rules.registry import RULES
+from sfumato.flows.spec_parts import SpecParts, StrictPart
 from sfumato.tasks.declaration.terms import Format, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.partitions.continued.parameters import declaration_of

@@ -4,18 +4,14 @@ A part is a sub-table that is grouped, judged and published by itself. No group 
 parts, so that whatever each part promises of its groups holds of all of them.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Protocol, Self
+from collections.abc import Sequence
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sfumato.expectations.models.model import PrivacyModel
-from sfumato.expectations.texts import NUMBERS, ORDERED, Value, as_number
-from sfumato.tasks.forms.declared import FormParameters
-from sfumato.tasks.partitions.declared import PartitionParameters
-from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
+from sfumato.expectations.texts import NUMBERS, Value, as_number
+from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.part import Part
-from sfumato.tasks.schema.strata import Stratum
 
 PARTS = "parts"
 
@@ -101,137 +97,3 @@ class PublishedPart(_Declared):
     first_group: Annotated[int, Field(ge=0, alias="first-group")]
     where: tuple[tuple[Share, ...], ...]
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
-
-class MayBeCut(Protocol):
-    """The parts of a spec that have to go with a release in parts."""
-
-    @property
-    def parts(self) -> PartsOfTable | None:
-        """How the table is cut."""
-        ...
-
-    @property
-    def columns(self) -> Mapping[str, ColumnSpec]:
-        """The columns of the source by name."""
-        ...
-
-    @property
-    def strata(self) -> Sequence[Stratum]:
-        """What keeps groups apart."""
-        ...
-
-    @property
-    def partition(self) -> PartitionParameters:
-        """The parameters of the partition."""
-        ...
-
-    @property
-    def form(self) -> FormParameters:
-        """The parameters of the form."""
-        ...
-
-    @property
-    def groups(self) -> str | None:
-        """The line whose groups are shown."""
-        ...
-
-    @property
-    def remember(self) -> str:
-        """What the line knows of its people."""
-        ...
-
-    @property
-    def continues(self) -> bool:
-        """True where versions are composed."""
-        ...
-
-    @property
-    def encrypts(self) -> bool:
-        """True where stages on disk are encrypted."""
-        ...
-
-    @property
-    def asks(self) -> bool:
-        """True where queries are asked of a version and of the original."""
-        ...
-
-    @property
-    def reads(self) -> str:
-        """The format of the source."""
-        ...
-
-    def scoped(self) -> Sequence[PrivacyModel]:
-        """The promises, each saying which columns it is about."""
-        ...
-
-
-def fault_of_parts(spec: MayBeCut) -> str | None:
-    """Name a key of a spec that does not go with a release in parts, and the rule."""
-    parts = spec.parts
-    if parts is None:
-        return None
-    for key, chosen in (("partition", spec.partition), ("form", spec.form)):
-        if chosen.not_in_parts:
-            return f"{key}: {chosen.not_in_parts}"
-    return _fault_of_cut(spec, parts) or _fault_of_promises(spec) or _fault_of_run(spec)
-
-
-def _fault_of_cut(spec: MayBeCut, parts: PartsOfTable) -> str | None:
-    if parts.by is None:
-        return None
-    column = spec.columns.get(parts.by)
-    if column is None or column.role != "quasi-identifier":
-        return f"parts.by: {parts.by!r} is not a quasi-identifier"
-    if column.type not in ORDERED:
-        return f"parts.by: {parts.by!r} has no order: leave by and at out"
-    try:
-        starts = [as_number(text, column.type) for text in parts.at]
-    except ValueError:
-        return f"parts.at: not values of type {column.type}"
-    return None if starts == sorted(set(starts)) else "parts.at: do not ascend"
-
-
-def _fault_of_promises(spec: MayBeCut) -> str | None:
-    told = {name for name, c in spec.columns.items() if c.role == "quasi-identifier"}
-    for i, promise in enumerate(spec.scoped()):
-        if promise.compares_with_all and spec.partition.chosen_once:
-            return (
-                f"promises.{i}: {promise.name} compares groups with all rows, and partition "
-                f"{spec.partition.method} cannot come closer in one part alone: use mondrian"
-            )
-        if promise.reference_uri is not None:
-            return f"promises.{i}: {promise.name} speaks of a population, which no part is held to"
-        if promise.judged_jointly and not told <= set(promise.quasi_identifiers or ()):
-            return (
-                f"promises.{i}: {promise.name} is judged over all groups together, and parts keep "
-                "it by themselves where it is about all quasi-identifiers, which tell parts apart"
-            )
-    return None
-
-
-def _fault_of_run(spec: MayBeCut) -> str | None:
-    """The keys beside the release's own that need the whole table in memory."""
-    units = [name for name, column in spec.columns.items() if column.unit]
-    rules = {
-        "source.format: parts are read from Parquet: a file, or a directory of files": (
-            spec.reads != "parquet"
-        ),
-        "versions: composed needs everybody's place among all groups, which is not kept in parts: "
-        "use disjoint": spec.continues,
-        "groups: those of another line are not known part by part: use a partition": (
-            spec.groups is not None
-        ),
-        "remember: who is in which group is not kept in parts: say remember: units": (
-            bool(units) and spec.remember != "units"
-        ),
-        "evaluate.workloads: need the original beside the release: not asked in parts": (spec.asks),
-        "stages: encrypted: parts are read and written piece by piece: use plain, on an encrypted "
-        "disk": spec.encrypts,
-    }
-    for name, column in spec.columns.items():
-        rules[f"columns.{name}.generated: rows are not numbered in parts"] = bool(column.generated)
-        rules[f"columns.{name}.repeat: keep-one needs all rows at once: use refuse"] = (
-            column.repeat != "refuse"
-        )
-    return next((fault for fault, broken in rules.items() if broken), None)

@@ -12,12 +12,7 @@ from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.partitions.continued.parameters import (
-    ContinuedVersions,
-    DeclaredRule,
-    Rule,
-    read_versions,
-)
+from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
 from sfumato.tasks.partitions.parameters import PartitionChoice
@@ -118,26 +113,6 @@ class SpecParts(StrictPart):
     def partition(self) -> PartitionParameters:
         """The partition, or the line whose groups stand in its place."""
         return self.grouping or GroupsOfLine(line=str(self.groups))
-
-    @property
-    def continues(self) -> bool:
-        """True where versions are composed."""
-        return isinstance(self.versions, ContinuedVersions)
-
-    @property
-    def encrypts(self) -> bool:
-        """True where stages on disk are encrypted."""
-        return self.stages == "encrypted"
-
-    @property
-    def asks(self) -> bool:
-        """True where queries are asked of a version and of the original."""
-        return bool(self.evaluate.workloads)
-
-    @property
-    def reads(self) -> str:
-        """The format of the source."""
-        return self.source.format
 
     @property
     def formats(self) -> tuple[Format, ...]:

@@ -1,21 +1,13 @@
-"""The cross rules of a release spec: each raises ValueError with the path of a key.
-
-A rule asks the parts of the spec what they need; it knows no partition, form or promise by name.
-"""
+"""The rules that hold of every release spec."""
 
 import re
 from collections.abc import Callable
 
-from sfumato.expectations.errors import QueryError
 from sfumato.expectations.models.model import PrivacyModel
-from sfumato.flows.parts import SpecParts
+from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.authorship.secret import KEYS
-from sfumato.tasks.declaration.cuts import fault_of_parts
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
-from sfumato.tasks.microdata.filter import columns_asked
-from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.of_line import fault_of_groups
-from sfumato.tasks.partitions.routes import fault_of_consolidation, fault_of_vacancies
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import NUMBERS, ORDERED
@@ -197,94 +189,9 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     return None
 
 
-def _in_parts(spec: SpecParts) -> None:
-    if fault := fault_of_parts(spec):
-        raise ValueError(fault)
-
-
 def _not_yet(spec: SpecParts) -> None:
     if spec.approval == "required":
         raise ValueError("approval: this version has no step at which a release is approved")
-
-
-def _versions(spec: SpecParts) -> None:
-    if not isinstance(spec.versions, ContinuedVersions):
-        return
-    if spec.unit == "row":
-        raise ValueError(
-            "versions: composed needs to know people again: name an identifier with unit: true"
-        )
-    if spec.remember == "units":
-        raise ValueError("remember: units forgets who is in which group, and composed needs that")
-    goes_on_whole = spec.versions.vacancies == "keep" and spec.versions.changes != "reinsert"
-    for i, promise in enumerate(spec.scoped()):
-        if promise.known_columns and not goes_on_whole:
-            raise ValueError(
-                f"promises.{i}.known: what is known besides tells more where people change places: "
-                "use vacancies: keep, and changes: withhold or as-first"
-            )
-        if promise.known_columns and spec.groups is not None:
-            raise ValueError(
-                f"promises.{i}.known: what is known besides is not judged of another line's groups "
-                "that go on"
-            )
-    _require_open_filter(spec)
-    _require_joint_presence(spec)
-    _require_routes(spec, spec.versions)
-
-
-def _require_open_filter(spec: SpecParts) -> None:
-    """Whoever enters or leaves by a value gives it away."""
-    if spec.source.where is None:
-        return
-    types = {name: column.type for name, column in spec.columns.items()}
-    try:
-        asked = columns_asked(spec.source.where, types)
-    except QueryError:
-        return  # it is told where the rows are read
-    for name in spec.named("sensitive"):
-        if name in asked:
-            raise ValueError(
-                f"source.where: asks about {name!r}, and under versions: composed people would "
-                "enter and leave by its values: filter by other columns"
-            )
-
-
-def _require_routes(spec: SpecParts, versions: ContinuedVersions) -> None:
-    """Promises that nobody can keep where slots change hands, and forms that cannot show it."""
-    if spec.form.declares or spec.form.shows == "columns":
-        shown = f"form {spec.form.method} shows groups as they were first made"
-        if versions.vacancies != "keep":
-            raise ValueError(
-                f"versions.vacancies: {versions.vacancies} gives newcomers the places of others, "
-                f"and {shown}: use keep"
-            )
-        if versions.changes == "reinsert":
-            raise ValueError(
-                f"versions.changes: reinsert needs groups that show no value of others, and {shown}"
-                ": use withhold"
-            )
-    recoded = spec.named("sensitive", "insensitive")
-    lasting = recoded if spec.form.recodes else spec.named("sensitive")
-    faults = (
-        fault_of_vacancies(versions, spec.scoped(), spec.partition, lasting),
-        fault_of_consolidation(versions, spec.partition, lasting, spec.form.recodes),
-    )
-    if fault := next(filter(None, faults), None):
-        raise ValueError(fault)
-
-
-def _require_joint_presence(spec: SpecParts) -> None:
-    """What each group tells of presence says nothing of all groups ever published."""
-    versions = spec.versions
-    bounded = [p for p in spec.promises if p.most_present is not None]
-    for promise in bounded:
-        if not promise.judged_jointly:
-            raise ValueError("promises: presence per group says nothing of several versions")
-    joint = any(promise.judged_jointly for promise in bounded)
-    shared = isinstance(versions, ContinuedVersions) and "share" in versions.model_fields_set
-    if shared and not joint:
-        raise ValueError("versions.share: is of the presence that alpha-beta allows")
 
 
 def _stages(spec: SpecParts) -> None:
@@ -307,8 +214,6 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _partition,
     _form,
     _workloads,
-    _versions,
     _stages,
-    _in_parts,
     _not_yet,
 )

@@ -1,0 +1,89 @@
+"""The rules of releases in parts: what needs the whole table does not go with them."""
+
+from collections.abc import Callable
+
+from sfumato.expectations.texts import ORDERED, as_number
+from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.declaration.cuts import PartsOfTable
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+
+
+def _parts(spec: SpecParts) -> None:
+    if fault := _fault(spec):
+        raise ValueError(fault)
+
+
+def _fault(spec: SpecParts) -> str | None:
+    """Name a key of a spec that does not go with a release in parts, and the rule."""
+    parts = spec.parts
+    if parts is None:
+        return None
+    for key, chosen in (("partition", spec.partition), ("form", spec.form)):
+        if chosen.not_in_parts:
+            return f"{key}: {chosen.not_in_parts}"
+    return _fault_of_cut(spec, parts) or _fault_of_promises(spec) or _fault_of_run(spec)
+
+
+def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:
+    if parts.by is None:
+        return None
+    column = spec.columns.get(parts.by)
+    if column is None or column.role != "quasi-identifier":
+        return f"parts.by: {parts.by!r} is not a quasi-identifier"
+    if column.type not in ORDERED:
+        return f"parts.by: {parts.by!r} has no order: leave by and at out"
+    try:
+        starts = [as_number(text, column.type) for text in parts.at]
+    except ValueError:
+        return f"parts.at: not values of type {column.type}"
+    return None if starts == sorted(set(starts)) else "parts.at: do not ascend"
+
+
+def _fault_of_promises(spec: SpecParts) -> str | None:
+    told = {name for name, c in spec.columns.items() if c.role == "quasi-identifier"}
+    for i, promise in enumerate(spec.scoped()):
+        if promise.compares_with_all and spec.partition.chosen_once:
+            return (
+                f"promises.{i}: {promise.name} compares groups with all rows, and partition "
+                f"{spec.partition.method} cannot come closer in one part alone: use mondrian"
+            )
+        if promise.reference_uri is not None:
+            return f"promises.{i}: {promise.name} speaks of a population, which no part is held to"
+        if promise.judged_jointly and not told <= set(promise.quasi_identifiers or ()):
+            return (
+                f"promises.{i}: {promise.name} is judged over all groups together, and parts keep "
+                "it by themselves where it is about all quasi-identifiers, which tell parts apart"
+            )
+    return None
+
+
+def _fault_of_run(spec: SpecParts) -> str | None:
+    """The keys beside the release's own that need the whole table in memory."""
+    units = [name for name, column in spec.columns.items() if column.unit]
+    rules = {
+        "source.format: parts are read from Parquet: a file, or a directory of files": (
+            spec.source.format != "parquet"
+        ),
+        "versions: composed needs everybody's place among all groups, which is not kept in parts: "
+        "use disjoint": isinstance(spec.versions, ContinuedVersions),
+        "groups: those of another line are not known part by part: use a partition": (
+            spec.groups is not None
+        ),
+        "remember: who is in which group is not kept in parts: say remember: units": (
+            bool(units) and spec.remember != "units"
+        ),
+        "evaluate.workloads: need the original beside the release: not asked in parts": (
+            bool(spec.evaluate.workloads)
+        ),
+        "stages: encrypted: parts are read and written piece by piece: use plain, on an encrypted "
+        "disk": spec.stages == "encrypted",
+    }
+    for name, column in spec.columns.items():
+        rules[f"columns.{name}.generated: rows are not numbered in parts"] = bool(column.generated)
+        rules[f"columns.{name}.repeat: keep-one needs all rows at once: use refuse"] = (
+            column.repeat != "refuse"
+        )
+    return next((fault for fault, broken in rules.items() if broken), None)
+
+
+RULES: tuple[Callable[[SpecParts], None], ...] = (_parts,)

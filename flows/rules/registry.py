@@ -1,0 +1,12 @@
+"""All rules, in the order in which a spec is held to them."""
+
+from collections.abc import Callable
+
+from sfumato.flows.rules import in_parts, release, versions
+from sfumato.flows.spec_parts import SpecParts
+
+RULES: tuple[Callable[[SpecParts], None], ...] = (
+    *release.RULES,
+    *versions.RULES,
+    *in_parts.RULES,
+)
