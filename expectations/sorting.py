@@ -1,11 +1,15 @@
-"""Orders of large arrays, by the sorts that are fast: of bare integers, not of positions.
+"""Whole numbers brought together with their equals: by the sorts, or tables, that are fast.
 
 `np.sort` of int64 takes a tenth of the time of a stable `np.argsort`, and a hundredth of that in
-which `np.unique` hashes a million different values.
+which `np.unique` hashes a million different values. Narrow integers are sorted in half the time of
+wide ones, and where there are few different ones a table of them all is faster still.
 """
 
 import numpy as np
 
+_NARROW = 2**31  # what is below fits into 32 bits
+_TABLE = 2**22  # cells of a table that stays near the processor
+_SPARSE = 2  # cells of a table for each number that is counted
 _BITS = 63  # of a non-negative int64
 
 
@@ -37,6 +41,49 @@ def distinct(values: np.ndarray) -> np.ndarray:
     array([0, 1, 3])
     """
     ordered = np.sort(values, axis=None)
-    first = np.ones(len(ordered), dtype=bool)
-    first[1:] = ordered[1:] != ordered[:-1]
-    return np.asarray(ordered[first])
+    return np.asarray(ordered[starts(ordered)])
+
+
+def sort(numbers: np.ndarray, bound: int) -> np.ndarray:
+    """Sort whole numbers from 0 up to a bound, exclusive (int64)."""
+    if bound > _NARROW:
+        return np.sort(numbers)
+    return np.sort(numbers.astype(np.int32)).astype(np.int64)
+
+
+def starts(ordered: np.ndarray) -> np.ndarray:
+    """Where each run of equal numbers begins (int64), of numbers whose equals are adjacent."""
+    new = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
+def number(ordered: np.ndarray) -> np.ndarray:
+    """Number the runs of equal numbers 0, 1, … (int64, one per number)."""
+    found = np.zeros(len(ordered), dtype=np.int64)
+    found[starts(ordered)[1:]] = 1
+    return np.cumsum(found, out=found)
+
+
+def tally(numbers: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
+    """The different numbers in ascending order, and how often each occurs (both int64).
+
+    Args:
+        numbers: whole numbers from 0 (int64).
+        bound: above every number.
+    """
+    if bound <= min(_SPARSE * len(numbers), _TABLE):
+        table = np.bincount(numbers)
+        distinct = np.flatnonzero(table != 0)
+        return distinct, table[distinct]
+    ordered = sort(numbers, bound)
+    at = starts(ordered)
+    return ordered[at], lengths(at, len(ordered))
+
+
+def lengths(at: np.ndarray, end: int) -> np.ndarray:
+    """How long runs are (int64) that begin at some positions, the last of which ends at `end`."""
+    found = np.empty_like(at)
+    np.subtract(at[1:], at[:-1], out=found[:-1])
+    found[-1:] = end - at[-1:]
+    return found

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.exact import INT64_MAX, Exact
-from sfumato.expectations.groups.runs import sort, starts
+from sfumato.expectations.sorting import sort, starts
 
 _BLOCK = 2**15  # entries
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
+from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.declaration.cuts import Share
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.strata import with_strata
@@ -78,7 +79,7 @@ class StrataOnDisk:
         self._chunks += 1
         marked, names = with_strata(rows, self._strata)
         keys, _ = key([marked[name] for name in names], rows.rows)
-        order = np.argsort(keys, kind="stable")
+        order = stable_order(keys)
         starts = np.append(np.flatnonzero(np.diff(keys[order], prepend=-1)), rows.rows)
         whole = table if len(starts) == 2 else table.take(pa.array(order))
         for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):

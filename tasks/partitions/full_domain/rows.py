@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.expectations.groups.counting import pack
-from sfumato.expectations.groups.runs import number as number_runs
-from sfumato.expectations.groups.runs import starts
+from sfumato.expectations.sorting import number as number_runs
+from sfumato.expectations.sorting import stable_order, starts
 
 Node = tuple[int, ...]
 """The level of each quasi-identifier."""
@@ -97,7 +97,7 @@ def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
         (int64, one per different key).
     """
     if bound > max(_DIRECT, 32 * len(key)):
-        order, number = np.argsort(key), np.empty(len(key), dtype=np.int64)
+        order, number = stable_order(key), np.empty(len(key), dtype=np.int64)
         ordered = key[order]
         number[order] = number_runs(ordered)
         return number, order[starts(ordered)]

@@ -15,8 +15,8 @@ import numpy as np
 from sfumato.expectations.arrow import as_indices
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import dense, pack
+from sfumato.expectations.sorting import lengths, starts
 from sfumato.tasks.query.engines.direct.coded_values import CodedValues, NotDirectError
-from sfumato.tasks.query.engines.direct.numbers import run_starts
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 from sfumato.tasks.query.engines.from_values import CountedRows
 from sfumato.tasks.query.question.question import Key
@@ -116,8 +116,8 @@ def hits_of(rows: SelectedRows, groups: int) -> Hits:
         counted = counted[met]
     else:
         ordered = np.sort(key)
-        starts = run_starts(ordered)
-        met, counted = ordered[starts], np.diff(np.append(starts, len(ordered)))
+        at = starts(ordered)
+        met, counted = ordered[at], lengths(at, len(ordered))
     if rows.cell is None:
         return Hits(met, None, counted, 1)
     group = met // max(cells, 1)  # much faster than divmod

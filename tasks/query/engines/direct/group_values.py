@@ -7,9 +7,9 @@ from math import lcm
 import numpy as np
 
 from sfumato.expectations.exact import INT64_MAX, exact
-from sfumato.expectations.sorting import stable_order
+from sfumato.expectations.sorting import lengths, stable_order, starts
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
-from sfumato.tasks.query.engines.direct.numbers import Units, largest, product, run_starts, sums_by
+from sfumato.tasks.query.engines.direct.numbers import Units, largest, product, sums_by
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 
 _LONGEST = 1 << 40  # units that can be added up quickly
@@ -136,7 +136,7 @@ def _counted(pairs: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, n
     else:
         order = stable_order(pairs)
         ordered, times = pairs[order], times[order]
-    starts = run_starts(ordered)
+    at = starts(ordered)
     if times is None:
-        return ordered[starts], np.diff(np.append(starts, len(ordered)))
-    return ordered[starts], np.add.reduceat(times, starts) if len(starts) else times
+        return ordered[at], lengths(at, len(ordered))
+    return ordered[at], np.add.reduceat(times, at) if len(at) else times

@@ -76,16 +76,6 @@ def sums_by(key: np.ndarray | None, keys: int, units: np.ndarray) -> np.ndarray:
     return totals
 
 
-def run_starts(ordered: np.ndarray) -> np.ndarray:
-    """Where runs of equal numbers start (int64).
-
-    >>> run_starts(np.array([4, 4, 7])).tolist()
-    [0, 2]
-    """
-    changed = np.concatenate(([True], ordered[1:] != ordered[:-1]))
-    return np.flatnonzero(changed[: len(ordered)])
-
-
 def product(units: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Units (int64 or Python integers) that many times (int64), exactly."""
     fits = largest(units) * int(times.max(initial=0)) <= INT64_MAX
