@@ -26,7 +26,7 @@ def require_room(files: Sequence[Path], run: Path, public: Path, formats: Sequen
     published = size * (_PUBLISHED + _TEXT * ("csv" in formats))
     needed = {run: size * _SCRATCH}
     if run.stat().st_dev == place.stat().st_dev:
-        needed[run] = max(needed[run], size + published)  # one is linked into the other
+        needed[run] += published
     else:
         needed[place] = published
     for directory, wanted in needed.items():

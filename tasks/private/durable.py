@@ -6,8 +6,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from sfumato.expectations.errors import Fault
+
+_PIECE = 1 << 20  # bytes that are copied at once
 
 
 def write_atomically(
@@ -21,26 +24,24 @@ def write_atomically(
         mode: of it.
         staged_in: where it is written first; its own directory, unless nothing else may be there.
     """
-    temporary = (staged_in or path.parent) / f".{path.name}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as file:
+    with _replacement(path, staged_in or path.parent, mode) as file:
         file.write(content)
-        file.flush()
-        os.fchmod(file.fileno(), mode)
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    sync_directory(path.parent)
 
 
 def copy_atomically(source: Path, path: Path, mode: int = 0o600) -> None:
-    """The same with the bytes of a file that is written no more: linked, on the same disk."""
-    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
-    temporary.unlink(missing_ok=True)
-    try:
-        os.link(source, temporary)
-    except OSError:
-        shutil.copyfile(source, temporary)
-    with temporary.open("rb") as file:
+    """The same with the bytes of another file, however large it is."""
+    with source.open("rb") as content, _replacement(path, path.parent, mode) as file:
+        shutil.copyfileobj(content, file, _PIECE)
+
+
+@contextmanager
+def _replacement(path: Path, staged_in: Path, mode: int) -> Iterator[BinaryIO]:
+    """A file to be written, which is synced and takes the place of another at the end."""
+    temporary = staged_in / f".{path.name}.{os.getpid()}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        yield file
+        file.flush()
         os.fchmod(file.fileno(), mode)
         os.fsync(file.fileno())
     temporary.replace(path)

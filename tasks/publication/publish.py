@@ -19,7 +19,6 @@ from sfumato.tasks.authorship.offers import offer
 from sfumato.tasks.authorship.secret import Signer, open_signer
 from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.private.durable import sync_directory, sync_tree
 from sfumato.tasks.private.line import (
@@ -142,8 +141,7 @@ def stage(line: Line, candidate: Candidate) -> Path:
     """A whole release beside its place, which passed the check that everyone can run."""
     staging = line.public / f"{_STAGING}{secrets.token_hex(8)}"
     staging.mkdir(mode=0o700)
-    copy = _link_or_copy if (candidate.release / PARTS).exists() else shutil.copyfile
-    shutil.copytree(candidate.release, staging, copy_function=copy, dirs_exist_ok=True)
+    shutil.copytree(candidate.release, staging, copy_function=shutil.copyfile, dirs_exist_ok=True)
     staging.chmod(0o700)  # until it appears: what is left of a killed run is nobody's to copy
     require_sealed(staging, candidate.sha256)
     check(staging)
@@ -152,14 +150,6 @@ def stage(line: Line, candidate: Candidate) -> Path:
         path.chmod(0o755 if path.is_dir() else 0o444)
     sync_tree(staging)
     return staging
-
-
-def _link_or_copy(source: str, target: str) -> None:
-    """A large file once, where both places are on one disk."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def _signer(line: Line) -> Signer | None:
