@@ -284,7 +284,7 @@ def test_nothing_given_is_changed():
     arrays = [codes, groups.sizes, *(a for c in groups.covers.values() for a in (c.group, c.value))]
     for array in arrays:
         array.setflags(write=False)
-    exposure(groups, codes, Fraction(1, 10))
+    assert exposure(groups, codes, Fraction(1, 10)) is not None
 
 
 def test_some_of_the_quasi_identifiers():

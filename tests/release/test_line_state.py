@@ -185,7 +185,7 @@ def test_a_damaged_backup_changes_nothing(small, line, tmp_path, kind):
     assert state_of(line) == before
 
 
-@pytest.mark.parametrize("stray", ["../outside", "/tmp/outside", "units/../../outside", "other"])
+@pytest.mark.parametrize("stray", ["../outside", "/outside", "units/../../outside", "other"])
 def test_a_backup_writes_nothing_but_a_state(small, line, tmp_path, stray):
     file = tmp_path / "backup"
     file.write_bytes(backups.pack(line.name, {**state_of(line), stray: b"x"}))
