@@ -27,6 +27,7 @@ from sfumato.tasks.publication.versions import is_measured
 from sfumato.tasks.publish import publish
 from sfumato.tasks.validate import validate
 from sfumato.tasks.verify import verify
+from sfumato.tasks.workers.registry import open_engine
 
 quiet()
 
@@ -88,8 +89,9 @@ def _publish_in_parts(plan: Plan, run: Path) -> Path:
     divided = divide(rows, terms, line, run, raw)
     version = find_version(divided, terms, line)
     if version is None:
-        candidate = anonymize_parts(divided, terms, run)
-        judged = validate_parts(candidate, divided, terms, plan.withheld, line)
+        with open_engine(spec.engine, run, environ) as workers:
+            candidate = anonymize_parts(divided, terms, run, workers)
+            judged = validate_parts(candidate, divided, terms, plan.withheld, line, workers)
         return publish(judged, divided, line, raw)
     say_that_it_stands(version)
     return version

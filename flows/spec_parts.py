@@ -19,6 +19,7 @@ from sfumato.tasks.partitions.parameters import PartitionChoice
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
 from sfumato.tasks.schema.strata import Stratum
+from sfumato.tasks.workers.registry import Engine
 
 
 class StrictPart(BaseModel):
@@ -78,6 +79,10 @@ class SpecParts(StrictPart):
         PartsOfTable | None,
         Field(description="a release in parts, of a table larger than memory"),
     ] = None
+    engine: Annotated[
+        Engine,
+        Field(description="who makes parts: this process, or Dask's workers (SFUMATO_DASK)"),
+    ] = "local"
     versions: Annotated[
         DeclaredRule,
         BeforeValidator(read_versions, json_schema_input_type=DeclaredRule | Rule),

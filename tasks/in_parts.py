@@ -9,6 +9,7 @@ from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.verdicts import Finding
+from sfumato.tasks.declaration.assessment import Judge
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
@@ -23,6 +24,7 @@ from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.workers.workers import Workers
 
 
 @private_task(retries=2)
@@ -59,29 +61,38 @@ def find_version(divided: Path, terms: Terms, line: Line) -> Path | None:
 
 
 @private_task()
-def anonymize_parts(divided: Path, terms: Terms, run: Path) -> Path:
+def anonymize_parts(divided: Path, terms: Terms, run: Path, workers: Workers) -> Path:
     """Write the candidate tables of each part, drawn from the operating system's randomness."""
-    return write_candidates(divided, terms, run, operating_system)
+    return write_candidates(divided, terms, run, operating_system, workers)
 
 
 @private_task()
 def validate_parts(
-    candidate: Path, divided: Path, terms: Terms, withheld: tuple[str, ...], line: Line
+    candidate: Path,
+    divided: Path,
+    terms: Terms,
+    withheld: tuple[str, ...],
+    line: Line,
+    workers: Workers,
 ) -> Path:
     """Let Great Expectations judge each part as it is read back, and all parts together.
 
     Whatever fails is refused.
     """
-    # Great Expectations takes seconds to import.
-    from sfumato.expectations.suites.gate import judge
-
-    documents = private_directory(candidate / "great-expectations")
-    judging = partial(judge, line.name, documents=documents)
-    together = partial(judging, {}, {})
-    seen = seal_candidates(candidate, divided, terms, withheld, judging, together)
+    judging = partial(_judge_in, line.name)
+    together = partial(judging(candidate), {}, {})
+    seen = seal_candidates(candidate, divided, terms, withheld, judging, together, workers)
     create_table_artifact(
         finding_rows(findings_of(seen.all_verdicts())),
         key=f"{line.name}-promises",
         description="Promises, required and observed on the files to be published",
     )
     return candidate
+
+
+def _judge_in(line: str, place: Path) -> Judge:
+    """The gate of a line, which keeps its own records in a private directory."""
+    # Great Expectations takes seconds to import.
+    from sfumato.expectations.suites.gate import judge
+
+    return partial(judge, line, documents=private_directory(place / "great-expectations"))

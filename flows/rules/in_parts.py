@@ -17,11 +17,17 @@ def _fault(spec: SpecParts) -> str | None:
     """Name a key of a spec that does not go with a release in parts, and the rule."""
     parts = spec.parts
     if parts is None:
-        return None
+        return _fault_of_engine(spec)
     for key, chosen in (("partition", spec.partition), ("form", spec.form)):
         if chosen.not_in_parts:
             return f"{key}: {chosen.not_in_parts}"
     return _fault_of_cut(spec, parts) or _fault_of_promises(spec) or _fault_of_run(spec)
+
+
+def _fault_of_engine(spec: SpecParts) -> str | None:
+    if spec.engine == "local":
+        return None
+    return f"engine: {spec.engine} makes parts, and the spec asks for none: say parts"
 
 
 def _fault_of_cut(spec: SpecParts, parts: PartsOfTable) -> str | None:

@@ -1,7 +1,7 @@
-"""Anonymize part after part: each is grouped and shown as a table of its own."""
+"""Anonymize parts: each is grouped and shown as a table of its own, by whoever works on it."""
 
-import gc
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,17 +15,52 @@ from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.partitions.partition import Partitioner
 from sfumato.tasks.parts.counts import choose_for_all
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.parts.strata import read_columns
-from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.in_parts.rest import Totals, places, with_rest
 from sfumato.tasks.publication.in_parts.whole import terms_of_part
 from sfumato.tasks.stages.anonymize import write_candidate_of_part
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
+from sfumato.tasks.workers.attempts import attempt, keep_attempt, open_attempts
+from sfumato.tasks.workers.workers import Workers
 
 
-def write_candidates(divided: Path, terms: Terms, run: Path, randomness: Randomness) -> Path:
+@dataclass(frozen=True)
+class PartToAnonymize:
+    """What a worker is told: files, and what is declared.
+
+    Attributes:
+        part: its files.
+        terms: what the part declares by itself.
+        attempts: where it is tried.
+        randomness: what is drawn from.
+        partitioner: what was chosen for all parts, where something was.
+    """
+
+    part: PartOnDisk
+    terms: Terms
+    attempts: Path
+    randomness: Randomness
+    partitioner: Partitioner | None
+
+
+def anonymize_part(job: PartToAnonymize) -> str:
+    """Write the candidate of a part; the name of the attempt.
+
+    Raises:
+        PromiseError: where the partition cannot keep the promises.
+    """
+    with attempt(job.attempts, job.part.name) as place:
+        rows = job.part.rows(job.terms)
+        write_candidate_of_part(rows, job.terms, place, job.randomness, job.partitioner)
+        return place.name
+
+
+def write_candidates(
+    divided: Path, terms: Terms, run: Path, randomness: Randomness, workers: Workers
+) -> Path:
     """Write the candidate of every part, in a stage of `run`; rows go as they are grouped.
 
     Args:
@@ -33,6 +68,7 @@ def write_candidates(divided: Path, terms: Terms, run: Path, randomness: Randomn
         terms: what will be declared of the whole.
         run: the run's directory.
         randomness: what is drawn from.
+        workers: who makes them.
 
     Raises:
         PromiseError: where a partition cannot keep the promises in some part.
@@ -40,18 +76,26 @@ def write_candidates(divided: Path, terms: Terms, run: Path, randomness: Randomn
     parts = read_parts(divided)
     stage = new_stage(run, "candidate")
     of_parts, chosen = list(_promises_of_parts(parts, terms)), choose_for_all(parts, terms)
-    for part, promises in zip(parts, of_parts, strict=True):
-        own = terms_of_part(terms, part.name, len(parts)).model_copy(update={"promises": promises})
-        table = part.rows(terms)
-        place = private_directory(stage / part.name)
-        write_candidate_of_part(table, own, place, randomness, chosen)
-        del table
-        gc.collect()  # what refers to itself would hold part after part
-        part.delete()
+    with open_attempts(stage) as attempts:
+        jobs = [
+            PartToAnonymize(part.nameless(), own, attempts, randomness, chosen)
+            for part, own in zip(parts, _terms_of_parts(parts, of_parts, terms), strict=True)
+        ]
+        for part, made in zip(parts, workers.each(anonymize_part, jobs), strict=True):
+            keep_attempt(attempts, made, stage / part.name)
+            part.delete()
     facts = {part.name: read_note(stage / part.name / "candidate", "facts") for part in parts}
     write_note(stage, "facts", facts)
     write_note(stage, "counts", {})
     return stage
+
+
+def _terms_of_parts(
+    parts: Sequence[PartOnDisk], promises: Sequence[tuple[PrivacyModel, ...]], terms: Terms
+) -> Iterator[Terms]:
+    for part, of_part in zip(parts, promises, strict=True):
+        own = terms_of_part(terms, part.name, len(parts))
+        yield own.model_copy(update={"promises": of_part})
 
 
 def _promises_of_parts(

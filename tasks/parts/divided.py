@@ -1,7 +1,7 @@
 """A divided table: its parts as they lie in a stage, to be taken one after the other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,10 @@ class PartOnDisk:
     def rows(self, terms: Terms) -> Microdata:
         """Its rows, with the columns that are published."""
         return read_rows_of(self.strata, {name: c.role for name, c in terms.columns.items()})
+
+    def nameless(self) -> "PartOnDisk":
+        """Its files alone, without the values that tell it from others."""
+        return PartOnDisk(self.name, tuple(replace(one, where=()) for one in self.strata))
 
     def delete(self) -> None:
         """Its rows are needed no more."""

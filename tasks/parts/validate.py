@@ -1,25 +1,82 @@
-"""Validate part after part, and then the whole that they make."""
+"""Validate parts, each by whoever works on it, and then the whole that they make."""
 
 import gc
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Judge, SeenGroups
 from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.cuts import PARTS
+from sfumato.tasks.declaration.cuts import PARTS, PublishedPart
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.partitions.continued.parameters import rule_of
-from sfumato.tasks.parts.divided import read_parts
+from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.publication.in_parts.files import complete_whole
-from sfumato.tasks.publication.in_parts.whole import JudgePromises, SeenParts, findings_of
+from sfumato.tasks.publication.in_parts.rest import Totals
+from sfumato.tasks.publication.in_parts.whole import (
+    JudgePromises,
+    SeenPart,
+    SeenParts,
+    compared_columns,
+    findings_of,
+    seen_of,
+)
 from sfumato.tasks.publication.seal import seal
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.stage import read_note
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, write_assessment
+from sfumato.tasks.workers.attempts import attempt, keep_attempt, open_attempts
+from sfumato.tasks.workers.workers import Workers
+
+JudgeIn = Callable[[Path], Judge]
+"""What evaluates rules and promises, given a private directory for its own records."""
+
+
+@dataclass(frozen=True)
+class PartToJudge:
+    """What a worker is told.
+
+    Attributes:
+        candidate: the stage of the part's candidate.
+        attempts: where it is tried.
+        withheld: names that no column may have.
+        judge_in: what evaluates its rules and promises, given where it may write.
+        promises: of the whole.
+    """
+
+    candidate: Path
+    attempts: Path
+    withheld: tuple[str, ...]
+    judge_in: JudgeIn
+    promises: tuple[PrivacyModel, ...]
+
+
+def judge_part(job: PartToJudge) -> tuple[str, SeenPart]:
+    """Judge a candidate as it is read back, and make its release; the name of the attempt.
+
+    What is seen of it comes without the values that it counted, which lie beside the release.
+
+    Raises:
+        PromiseError: where anything is broken.
+    """
+    with attempt(job.attempts, job.candidate.parent.name) as place:
+        shutil.copytree(job.candidate, place, copy_function=shutil.copyfile, dirs_exist_ok=True)
+        place.chmod(0o700)
+        assessment = assess_candidate(place, job.withheld, job.judge_in(place))
+        seal_candidate(place, assessment)
+        seen = seen_of(assessment, job.promises)
+        for number, totals in enumerate(seen.totals.values()):
+            _write_totals(place, totals, number)
+        return place.name, replace(seen, totals={})
 
 
 def seal_candidates(
@@ -27,48 +84,91 @@ def seal_candidates(
     divided: Path,
     terms: Terms,
     withheld: Sequence[str],
-    judge: Judge,
+    judge_in: JudgeIn,
     judge_promises: JudgePromises,
+    workers: Workers,
 ) -> SeenParts:
-    """Judge every part as it is read back, and make the release of all of them.
+    """Judge every part, and make the release of all of them.
 
     Args:
         candidate: the stage of all parts.
         divided: the stage that they were made of.
         terms: what is declared of the whole.
         withheld: names that no column may have.
-        judge: what evaluates the rules and promises of a part.
+        judge_in: what evaluates the rules and promises of a part, given a directory to write in.
         judge_promises: what evaluates promises that compare groups with all rows.
+        workers: who judges parts.
 
     Raises:
         PromiseError: where anything is broken.
     """
-    seen, release = SeenParts(terms), candidate / RELEASE
+    parts, release = read_parts(divided), candidate / RELEASE
     (release / PARTS).mkdir(parents=True)
-    parts = read_parts(divided)
-    for part in parts:
-        of_part = candidate / part.name / "candidate"
-        assessment = assess_candidate(of_part, withheld, judge)
-        seal_candidate(of_part, assessment)
-        seen.add(assessment)
-        del assessment
-        gc.collect()  # what refers to itself would hold the tables of part after part
-        (of_part / RELEASE).rename(release / PARTS / part.name)
-    if seen.compared:
-        for number, part in enumerate(parts):
-            opened = open_release(release / PARTS / part.name)
-            tables = read_tables(opened.declared, opened.directory / "data")
-            seen.compare(number, SeenGroups(opened.declared, tables), judge_promises)
-            del tables
-            gc.collect()
+    seen = _judged(candidate, parts, terms, tuple(withheld), judge_in, workers)
+    _compare(seen, release, parts, judge_promises)
     require(findings_of(seen.all_verdicts()))
-    published, first = [], 0
-    for number, part in enumerate(parts):
-        groups = len(seen.sizes[number])
-        digest = read_canonical(release / PARTS / part.name / MANIFEST)["sfumato"]["digest"]
-        published.append(part.published(seen.rows[number].published, groups, first, digest))
-        first += groups
     lost = read_note(divided, "counts")
-    complete_whole(release, seen.declared(published, lost, software()), seen)
+    declared = seen.declared(list(_published(seen, release, parts)), lost, software())
+    complete_whole(release, declared, seen)
     write_assessment(candidate, rule_of(terms.versions), seal(release))
     return seen
+
+
+def _judged(
+    candidate: Path,
+    parts: Sequence[PartOnDisk],
+    terms: Terms,
+    withheld: tuple[str, ...],
+    judge_in: JudgeIn,
+    workers: Workers,
+) -> SeenParts:
+    """What is seen of all parts, each of which takes its place in the release."""
+    seen, columns = SeenParts(terms), compared_columns(terms.promises)
+    with open_attempts(candidate) as attempts:
+        jobs = [
+            PartToJudge(
+                candidate / part.name / "candidate", attempts, withheld, judge_in, terms.promises
+            )
+            for part in parts
+        ]
+        for part, (made, found) in zip(parts, workers.each(judge_part, jobs), strict=True):
+            judged = candidate / part.name / "judged"
+            keep_attempt(attempts, made, judged)
+            totals = {name: _read_totals(judged, name, n) for n, name in enumerate(columns)}
+            seen.add(replace(found, totals=totals))
+            (judged / RELEASE).rename(candidate / RELEASE / PARTS / part.name)
+            shutil.rmtree(candidate / part.name / "candidate" / RELEASE)
+    return seen
+
+
+def _compare(
+    seen: SeenParts, release: Path, parts: Sequence[PartOnDisk], judge: JudgePromises
+) -> None:
+    """Judge each part again by the promises that compare its groups with all rows."""
+    for number, part in enumerate(parts if seen.compared else ()):
+        opened = open_release(release / PARTS / part.name)
+        tables = read_tables(opened.declared, opened.directory / "data")
+        seen.compare(number, SeenGroups(opened.declared, tables), judge)
+        del tables
+        gc.collect()  # what refers to itself would hold the tables of part after part
+
+
+def _published(
+    seen: SeenParts, release: Path, parts: Sequence[PartOnDisk]
+) -> Iterator[PublishedPart]:
+    """What is declared of each part, whose group ids begin where those before it end."""
+    first = 0
+    for part, rows, sizes in zip(parts, seen.rows, seen.sizes, strict=True):
+        digest = read_canonical(release / PARTS / part.name / MANIFEST)["sfumato"]["digest"]
+        yield part.published(rows.published, len(sizes), first, digest)
+        first += len(sizes)
+
+
+def _write_totals(place: Path, totals: Totals, number: int) -> None:
+    table = pa.table({"value": totals.values, "count": totals.counts})
+    pq.write_table(table, place / f"totals-{number}.parquet")
+
+
+def _read_totals(place: Path, name: str, number: int) -> Totals:
+    table = pq.ParquetFile(place / f"totals-{number}.parquet").read()
+    return Totals(name, table["value"].combine_chunks(), table["count"].to_numpy())

@@ -3,7 +3,7 @@
 The floor is reading, sorting and writing the same columns, by DuckDB in a process of its own. The
 release is `sfumato release`, watched from outside, and then `check` and three queries.
 
-    python -m tests.benchmarks.parts 10000000 [FOLDER [CPU OF THE FLOOR]]
+    python -m tests.benchmarks.parts 10000000 [FOLDER [CPU OF THE FLOOR [ENGINE]]]
 """
 
 import json
@@ -94,17 +94,18 @@ class Watched:
         )
 
 
-def main(rows: int, folder: Path, known: float | None = None) -> None:
+def main(rows: int, folder: Path, known: float | None = None, engine: str = "local") -> None:
     """Generate, sort, release, check and ask, and print a line for each.
 
     `known` is the CPU of the floor in seconds, where it was measured before.
     """
+    spec = {**SPEC, "engine": engine, "parts": {"rows": min(5_000_000, max(rows // 8, 1000))}}
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{rows:,} rows, {len(SPEC['columns'])} columns, {STRATA} strata", flush=True)
     size = write_source(folder / "source", rows)
     print(f"source: {size / 2**30:.2f} GB", flush=True)
     floor = known or _floor(folder)
-    (folder / "visits.yaml").write_text(yaml.safe_dump(SPEC, sort_keys=False), encoding="utf-8")
+    (folder / "visits.yaml").write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
     made = watched(command("release", folder / "visits.yaml"), folder)
     print(f"release: {made}", flush=True)
     print(f"  {made.cpu / floor:.1f} x the floor, {made.scratch / size:.2f} x the source")
@@ -244,7 +245,12 @@ def _bytes_below(folder: Path, *, kept: bool = False) -> int:
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
-        main(int(sys.argv[1]), Path(sys.argv[2]).absolute(), *map(float, sys.argv[3:]))
+        main(
+            int(sys.argv[1]),
+            Path(sys.argv[2]).absolute(),
+            *map(float, sys.argv[3:4]),
+            *sys.argv[4:5],
+        )
     else:
         with tempfile.TemporaryDirectory() as place:
             main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, Path(place))

@@ -21,6 +21,7 @@ from sfumato.tasks.publication.publish import Published, existing_version, publi
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import sealed_candidate
+from sfumato.tasks.workers.workers import InTurn, Workers
 from tests.lines import TIME
 
 SPEC: dict[str, Any] = {
@@ -96,18 +97,25 @@ class Divided:
         rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
         return plan, write_divided(rows, plan.terms, plan.line, run, _judge)
 
-    def publish(self, name: str) -> Published:
+    def publish(self, name: str, workers: Workers | None = None) -> Published:
+        workers = workers or InTurn()
         plan, divided = self.divide(name)
         found = existing_version(plan.line, identity(divided), rule_of(plan.terms.versions))
         if found is not None:
             return Published(found, existed=True)
         draw = seeded_keys(sum(name.encode()))
-        candidate = write_candidates(divided, plan.terms, divided.parent, draw)
+        candidate = write_candidates(divided, plan.terms, divided.parent, draw, workers)
         together = partial(examine, {}, {})
-        seal_candidates(candidate, divided, plan.terms, plan.withheld, examine, together)
+        seal_candidates(
+            candidate, divided, plan.terms, plan.withheld, _examine_in, together, workers
+        )
         made = publish(plan.line, sealed_candidate(candidate), identity(divided), TIME)
         keep_private_diagnostics(candidate, plan.line.reports(made.directory.name))
         return made
+
+
+def _examine_in(_place):
+    return examine
 
 
 def _judge(table, rules):

@@ -31,6 +31,11 @@ class Totals:
         """Count the values of a part's groups."""
         self.add_values(labels_of(counts), counts.totals)
 
+    def add_totals(self, other: "Totals") -> None:
+        """Count what others counted."""
+        if other.values is not None:
+            self.add_values(other.values, other.counts)
+
     def add_values(self, values: pa.Array, counts: np.ndarray) -> None:
         """Count values (each once), so many of each (int64)."""
         if self.values is None:

@@ -21,6 +21,53 @@ JudgePromises = Callable[[Sequence[tuple[PrivacyModel, Groups]]], tuple[Finding,
 """Judges promises by the groups that each is about."""
 
 
+@dataclass(frozen=True, eq=False)
+class SeenPart:
+    """What the whole needs to know of a part.
+
+    Attributes:
+        columns: as it declares them.
+        rows: what became of its rows.
+        sizes: of its groups (int64).
+        verdicts: on each promise, in order.
+        totals: how often each value occurs, by the sensitive columns of promises that compare
+            groups with all rows.
+    """
+
+    columns: Mapping[str, DeclaredColumn]
+    rows: RowCounts
+    sizes: np.ndarray
+    verdicts: tuple[Verdict, ...]
+    totals: Mapping[str, Totals]
+
+
+def compared_columns(promises: Sequence[PrivacyModel]) -> tuple[str, ...]:
+    """The sensitive columns of promises that compare groups with all rows."""
+    return tuple(dict.fromkeys(str(p.sensitive) for p in promises if p.compares_with_all))
+
+
+def seen_of(assessment: Assessment, promises: Sequence[PrivacyModel]) -> SeenPart:
+    """What is seen of a part that was judged by itself.
+
+    Args:
+        assessment: of the part.
+        promises: of the whole.
+    """
+    totals = dict[str, Totals]()
+    for promise in promises:
+        name = str(promise.sensitive)
+        if promise.compares_with_all and name not in totals:
+            totals[name] = Totals(name)
+            totals[name].add(_groups(assessment.groups, promise).of(name))
+    return SeenPart(
+        columns=dict(assessment.declared.columns),
+        rows=assessment.declared.rows,
+        sizes=assessment.groups.of_all().live,
+        verdicts=tuple(verdict for _, verdict in assessment.verdicts),
+        totals=totals,
+    )
+
+
 @dataclass
 class SeenParts:
     """All that the whole needs to know of its parts.
@@ -47,22 +94,20 @@ class SeenParts:
         """The promises that compare groups with all rows: each part is judged again for them."""
         return tuple(p for p in self.terms.promises if p.compares_with_all)
 
-    def add(self, assessment: Assessment) -> None:
-        """See a part that was judged by itself.
+    def add(self, part: SeenPart) -> None:
+        """See another part.
 
         Raises:
             PromiseError: where its columns are not those of other parts.
         """
-        self.columns = self.columns or dict(assessment.declared.columns)
-        if self.columns != assessment.declared.columns:
+        self.columns = self.columns or dict(part.columns)
+        if self.columns != part.columns:
             raise PromiseError("declares other columns than the parts before it")
-        self.rows.append(assessment.declared.rows)
-        self.sizes.append(assessment.groups.of_all().live)
-        self.verdicts.append([verdict for _, verdict in assessment.verdicts])
-        for promise in self.compared:
-            name = str(promise.sensitive)
-            counts = _groups(assessment.groups, promise).of(name)
-            self.totals.setdefault(name, Totals(name)).add(counts)
+        self.rows.append(part.rows)
+        self.sizes.append(part.sizes)
+        self.verdicts.append(list(part.verdicts))
+        for name, totals in part.totals.items():
+            self.totals.setdefault(name, Totals(name)).add_totals(totals)
 
     def compare(self, number: int, groups: SeenGroups, judge: JudgePromises) -> None:
         """Judge a part's groups by the promises that compare them with all rows.

@@ -1,0 +1,160 @@
+"""Dask's workers: processes of this machine for the time of a run, or those of a cluster.
+
+Dask ships the text of exceptions to its logs and to who waits: none leaves a worker, where work
+ends with what it returned or with a line that may be shown. Its pages would tell of jobs: none is
+served here.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sfumato.expectations.errors import Fault, InputError, SfumatoError
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.workers.address import require_safe
+from sfumato.tasks.workers.checked import require_alike
+from sfumato.tasks.workers.workers import Workers
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+_AHEAD = 1000  # jobs that the scheduler knows of at a time
+_DEATHS = 3  # of workers, for one job
+_SECONDS = 60  # until a cluster answers
+_TALKATIVE = ("distributed", "distributed.client", "distributed.scheduler")
+_SETTINGS = {
+    "distributed.scheduler.http.routes": [],  # they would tell of jobs
+    "distributed.worker.http.routes": [],
+    "distributed.comm.timeouts.connect": f"{_SECONDS}s",
+    "distributed.scheduler.allowed-failures": _DEATHS,
+    "distributed.worker.memory.target": False,  # nothing is kept that could be spilled
+    "distributed.worker.memory.spill": False,
+}
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """An error that may be shown, as it travels."""
+
+    kind: type[SfumatoError]
+    message: str
+
+
+class DaskWorkers:
+    """The workers of a Dask cluster."""
+
+    def __init__(self, client: Any) -> None:
+        """Work through a client of the cluster."""
+        self._client = client
+
+    def each(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
+        """See `Workers`."""
+        waiting = (self._submit(work, job) for job in jobs)
+        ahead = deque(islice(waiting, _AHEAD))
+        try:
+            while ahead:
+                yield _result(ahead[0], work.__name__)
+                ahead.popleft().release()
+                ahead.extend(islice(waiting, 1))
+        finally:
+            if ahead:
+                self._client.cancel(list(ahead))
+
+    def _submit(self, work: Callable[[J], R], job: J) -> Any:
+        return self._client.submit(_sheltered, work, job, pure=False)
+
+
+def _sheltered(work: Callable[[J], R], job: J) -> R | _Refused:
+    """Work, and let no exception out."""
+    try:
+        with sanitised(work.__name__):
+            return work(job)
+    except SfumatoError as error:
+        return _Refused(type(error), str(error))
+
+
+def _result(future: Any, name: str) -> Any:
+    from distributed import KilledWorker  # Dask is optional
+
+    try:
+        found = future.result()
+    except KilledWorker:
+        raise Fault(
+            f"{name}: {_DEATHS + 1} workers died of the same part: they may have had too little "
+            "memory, and smaller parts need less (parts.rows)"
+        ) from None
+    if isinstance(found, _Refused):
+        raise found.kind(found.message)
+    return found
+
+
+@contextmanager
+def dask_workers(run: Path, environ: Mapping[str, str]) -> Iterator[Workers]:
+    """The workers of the cluster that SFUMATO_DASK names, or some of this machine's own.
+
+    Args:
+        run: the run's private directory, which all of them must see.
+        environ: where the address is.
+
+    Raises:
+        InputError: where Dask is not installed, or the cluster cannot be used.
+    """
+    try:
+        import dask  # takes a while to import, and is optional
+        import distributed
+    except ModuleNotFoundError:
+        raise InputError("engine: dask: is not installed: pip install 'sfumato[dask]'") from None
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    address = environ.get("SFUMATO_DASK")
+    with dask.config.set(_SETTINGS):
+        if address:
+            with _client_of(distributed, address) as client:
+                require_alike(client, run)
+                yield DaskWorkers(client)
+        else:
+            with (
+                _own_cluster(distributed, run) as cluster,
+                distributed.Client(cluster) as client,
+            ):
+                yield DaskWorkers(client)
+
+
+def _own_cluster(distributed: Any, run: Path) -> Any:
+    """A process for each processor that this one may use.
+
+    Whoever reaches a scheduler can have code run, and other users reach this machine's loopback:
+    certificates made for the run keep them out.
+    """
+    from dask.system import CPU_COUNT  # Dask is optional
+
+    return distributed.LocalCluster(
+        n_workers=CPU_COUNT,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        protocol="tls",
+        security=True,
+        dashboard_address="127.0.0.1:0",
+        worker_dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+        memory_limit=0,
+        local_directory=str(private_directory(run / "dask")),
+        silence_logs=logging.CRITICAL,
+    )
+
+
+@contextmanager
+def _client_of(distributed: Any, address: str) -> Iterator[Any]:
+    security = require_safe(address)
+    try:
+        client = distributed.Client(address, security=security, timeout=_SECONDS)
+    except (OSError, RuntimeError, ValueError, TypeError) as error:
+        raise InputError(f"SFUMATO_DASK: no scheduler answers ({type(error).__name__})") from None
+    with client:
+        yield client

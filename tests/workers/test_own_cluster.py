@@ -1,0 +1,115 @@
+"""Dask's workers on this machine: in order, discreet, and nothing lost with one of them."""
+
+import sys
+
+import pytest
+
+from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.workers.attempts import keep_attempt, open_attempts
+from sfumato.tasks.workers.registry import open_engine
+from sfumato.tasks.workers.workers import InTurn
+from tests.parts.divided import Divided, visits
+from tests.workers import jobs
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+CLOSE = {
+    "partition": {"method": "mondrian"},
+    "form": {"method": "generalized"},
+    "promises": [
+        {"model": "k-anonymity", "k": 5},
+        {"model": "t-closeness", "t": 0.6, "distance": "ordered", "sensitive": "cost"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("run")
+    directory.chmod(0o700)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def cluster(run):
+    with open_engine("dask", run, {}) as workers:
+        yield workers
+
+
+@pytest.fixture(params=["in turn", "dask"])
+def workers(request):
+    return InTurn() if request.param == "in turn" else request.getfixturevalue("cluster")
+
+
+def test_results_come_in_order(workers, monkeypatch):
+    monkeypatch.setattr("sfumato.tasks.workers.dask._AHEAD", 3)
+    assert list(workers.each(jobs.double, range(20))) == [2 * n for n in range(20)]
+    assert list(workers.each(jobs.double, [])) == []
+
+
+def test_what_may_be_shown_is_raised_as_it_was(workers):
+    results = workers.each(jobs.refuse, range(10))
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(PromiseError, match="part 3: k=2 where 5 was promised"):
+        next(results)
+
+
+def test_no_other_text_leaves_a_worker(cluster, run, capfd):
+    with pytest.raises(Fault, match=r"^quote: ValueError at ") as raised:
+        list(cluster.each(jobs.quote, [1]))
+    client = cluster._client
+    logs = (
+        str(client.get_worker_logs()) + str(client.get_scheduler_logs()) + str(capfd.readouterr())
+    )
+    files = [path.read_bytes() for path in run.rglob("*") if path.is_file()]
+    assert jobs.CANARY not in str(raised.value) + logs
+    assert all(jobs.CANARY.encode() not in content for content in files)
+    assert raised.value.__cause__ is None
+
+
+def test_a_killed_worker_loses_nothing(cluster, run):
+    names = [f"{n:04d}" for n in range(4)]
+    with open_attempts(run) as attempts:
+        asked = [(str(attempts), name) for name in names]
+        for name, made in zip(names, cluster.each(jobs.die_once, asked), strict=True):
+            keep_attempt(attempts, made, run / name)
+        assert len(list(attempts.iterdir())) >= len(names)  # of those that died
+    assert [(run / name / "rows").read_text() for name in names] == names
+    assert not list(run.glob("attempts*"))
+
+
+def test_what_kills_every_worker_is_a_fault_in_one_line(cluster):
+    with pytest.raises(Fault, match=r"die: 4 workers died of the same part: .*parts\.rows"):
+        list(cluster.each(jobs.die, [1]))
+
+
+def test_nobody_else_is_let_in(cluster):
+    from distributed import Client, Security
+
+    address = cluster._client.scheduler.address
+    assert address.startswith("tls://127.0.0.1:")
+    for other, security in ((address, Security.temporary()), (address.replace("tls", "tcp"), None)):
+        with pytest.raises(OSError, match=r"closed|certificate|Timed out|connect"):
+            Client(other, security=security, timeout=2)
+
+
+def test_a_release_keeps_what_it_promises_without_dask(cluster, tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    made = []
+    for name, workers in (("alone", InTurn()), ("by workers", cluster)):
+        monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / name / "work"))
+        line = Divided(tmp_path / name).write(visits(), **CLOSE)
+        made.append(check(line.publish("one", workers).directory))
+    assert made[0].derived == made[1].derived == "equal"
+    assert made[0].verdicts == made[1].verdicts
+
+
+def test_without_dask_it_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask", None)
+    with (
+        pytest.raises(InputError, match=r"pip install 'sfumato\[dask\]'"),
+        open_engine("dask", tmp_path, {}),
+    ):
+        pass
