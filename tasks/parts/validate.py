@@ -28,7 +28,7 @@ from sfumato.tasks.publication.in_parts.whole import (
     SeenParts,
     compared_columns,
     findings_of,
-    seen_of,
+    see_part,
 )
 from sfumato.tasks.publication.seal import seal
 from sfumato.tasks.stages.anonymize import RELEASE
@@ -73,7 +73,7 @@ def judge_part(job: PartToJudge) -> tuple[str, SeenPart]:
         place.chmod(0o700)
         assessment = assess_candidate(place, job.withheld, job.judge_in(place))
         seal_candidate(place, assessment)
-        seen = seen_of(assessment, job.promises)
+        seen = see_part(assessment, job.promises)
         for number, totals in enumerate(seen.totals.values()):
             _write_totals(place, totals, number)
         return place.name, replace(seen, totals={})

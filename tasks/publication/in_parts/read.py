@@ -21,7 +21,7 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.publication.in_parts.whole import SeenParts, seen_of, terms_of_part
+from sfumato.tasks.publication.in_parts.whole import SeenParts, see_part, terms_of_part
 
 Found = TypeVar("Found")
 _OWN = ("promises", "title", "parts")
@@ -50,7 +50,7 @@ def read_whole(
         except (PromiseError, InputError) as error:
             raise PromiseError(f"{PARTS}/{part.name}: {error}") from None
         checked.append(found)
-        seen.add(seen_of(assessment, declared.promises))
+        seen.add(see_part(assessment, declared.promises))
         admitted.append(_admitted(assessment.tables, declared))
         first += part.groups
         del assessment

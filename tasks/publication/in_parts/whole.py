@@ -46,7 +46,7 @@ def compared_columns(promises: Sequence[PrivacyModel]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(p.sensitive) for p in promises if p.compares_with_all))
 
 
-def seen_of(assessment: Assessment, promises: Sequence[PrivacyModel]) -> SeenPart:
+def see_part(assessment: Assessment, promises: Sequence[PrivacyModel]) -> SeenPart:
     """What is seen of a part that was judged by itself.
 
     Args:
