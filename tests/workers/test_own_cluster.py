@@ -106,6 +106,18 @@ def test_a_release_keeps_what_it_promises_without_dask(cluster, tmp_path, monkey
     assert made[0].verdicts == made[1].verdicts
 
 
+def test_a_worker_of_prefect_has_workers_of_dask(divided, prefect_api, tmp_path):
+    from tests.prefect_server import Deployed, run_on_worker
+
+    divided.write(visits(), engine="dask")
+    parameters = {"spec": str(divided.spec)}
+    asked = {"dask": Deployed("flows/release.py:release", parameters, tmp_path / "work")}
+    states, said = run_on_worker(prefect_api, tmp_path, asked)
+    assert states == {"dask": "COMPLETED"}, said
+    assert check(divided.folder / "public" / "visits" / "0001").derived == "equal"
+    assert "distributed" not in said
+
+
 def test_without_dask_it_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     with (
