@@ -5,7 +5,8 @@ multiset of n nodes is P-private if, for each value t with P(t) > 0, the copies 
 it, each counted as 1/P(node), add up to n: a row of the group has the value t with chance P(t).
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from weakref import WeakKeyDictionary
@@ -14,6 +15,9 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Target
+
+Multiset = tuple[Sequence[int], Sequence[int]]
+"""Nodes, and how many copies of each there are, at least one."""
 
 _found: WeakKeyDictionary[Target, tuple[Fraction, ...]] = WeakKeyDictionary()
 
@@ -69,10 +73,11 @@ def imbalance(target: Target, copies: np.ndarray) -> Fraction | None:
     Raises:
         PromiseError: where the target is no distribution, or there are no copies.
     """
-    return next(imbalances(target, [copies]))
+    nodes = np.flatnonzero(copies)
+    return next(imbalances(target, [(nodes.tolist(), copies[nodes].tolist())]))
 
 
-def imbalances(target: Target, multisets: Iterable[np.ndarray]) -> Iterator[Fraction | None]:
+def imbalances(target: Target, multisets: Iterable[Multiset]) -> Iterator[Fraction | None]:
     """The imbalance of each of several multisets that have one target, see `imbalance`.
 
     Raises:
@@ -80,27 +85,48 @@ def imbalances(target: Target, multisets: Iterable[np.ndarray]) -> Iterator[Frac
     """
     chance = probabilities(target)
     unit = lcm(*(p.numerator for p in chance if p))
-    inverse = [unit // p.numerator * p.denominator if p else None for p in chance]
-    ends = [leaf for leaf in leaves(target) if chance[leaf]]
-    for copies in multisets:
-        number = unit * int(copies.sum())
+    inverse = [unit // p.numerator * p.denominator if p else 0 for p in chance]
+    first, end = _spans(target, chance)
+    for nodes, copies in multisets:
+        number = unit * sum(copies)
         if not number:
             raise PromiseError("no subdomain is shown")
-        sums = _sums_above(target, inverse, copies)
-        if sums is None:
-            yield None
+        steps = Counter[int]()
+        for node, shown in zip(nodes, copies, strict=True):
+            each = inverse[node]
+            steps[first[node]] += shown * each
+            steps[end[node]] -= shown * each
+        if all(inverse[node] for node in nodes):
+            sums = list(_sums(steps, end[0]))
+            yield Fraction(max(max(sums) - number, number - min(sums)), number)
         else:
-            yield Fraction(max(abs(sums[leaf] - number) for leaf in ends), number)
+            yield None
 
 
-def _sums_above(target: Target, inverse: list[int | None], copies: np.ndarray) -> list[int] | None:
-    """Σ c(node)/P(node) over each node and those above it; None where a copy has no P."""
-    sums: list[int] = []
-    for parent, shown, each in zip(target.parent.tolist(), copies.tolist(), inverse, strict=True):
-        if shown and each is None:
-            return None
-        sums.append((sums[parent] if parent >= 0 else 0) + shown * (each or 0))
-    return sums
+def _spans(target: Target, chance: Sequence[Fraction]) -> tuple[list[int], list[int]]:
+    """Where the leaves below each node begin and end, of those with a P, by the hierarchy."""
+    parents = target.parent.tolist()
+    below = [0] * len(parents)
+    for leaf in leaves(target):
+        below[leaf] = int(chance[leaf] > 0)
+    for node in range(len(parents) - 1, 0, -1):
+        below[parents[node]] += below[node]
+    first, free = [0] * len(parents), [0] * len(parents)
+    for node in range(1, len(parents)):
+        first[node] = free[node] = free[parents[node]]
+        free[parents[node]] += below[node]
+    return first, [start + leaves for start, leaves in zip(first, below, strict=True)]
+
+
+def _sums(steps: Mapping[int, int], leaves: int) -> Iterator[int]:
+    """The different sums that leaves have, where a sum changes at each step from left to right."""
+    at, total = 0, 0
+    for place in sorted(steps):
+        if place > at:
+            yield total
+        at, total = place, total + steps[place]
+    if at < leaves:
+        yield total
 
 
 def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:

@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups, Subdomains
-from sfumato.expectations.groups.subdomains import imbalances
+from sfumato.expectations.groups.subdomains import Multiset, imbalances
 from sfumato.expectations.models.model import PrivacyModel, PromisedColumn, Verdict, Way, Worst
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 from sfumato.expectations.sorting import stable_order
@@ -120,7 +120,7 @@ class PPrivacy(PrivacyModel):
         scores = np.full(len(groups), np.inf, dtype=object)
         for number, target in enumerate(shown.targets):
             members = np.flatnonzero(shown.target[: len(groups)] == number)
-            found = imbalances(target, _multisets(shown, members, len(target.parent)))
+            found = imbalances(target, _multisets(shown, members))
             for group, score in zip(members.tolist(), found, strict=True):
                 scores[group] = np.inf if score is None else score
         return {"tolerance": scores}
@@ -183,11 +183,9 @@ def _by_group(shown: Subdomains) -> Subdomains:
     )
 
 
-def _multisets(shown: Subdomains, groups: np.ndarray, nodes: int) -> Iterator[np.ndarray]:
-    """The copies of a target's nodes (int64, one per node) in each group; `shown` is in order."""
+def _multisets(shown: Subdomains, groups: np.ndarray) -> Iterator[Multiset]:
+    """The nodes that each group shows, and how often; `shown` is in the order of groups."""
     starts = np.searchsorted(shown.group, groups)
     ends = np.searchsorted(shown.group, groups, side="right")
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        copies = np.zeros(nodes, dtype=np.int64)
-        np.add.at(copies, shown.node[start:end], shown.count[start:end])
-        yield copies
+        yield shown.node[start:end].tolist(), shown.count[start:end].tolist()

@@ -1,16 +1,17 @@
 """Redistributed groups: private, generalizations of what they are made of, and the least ranges."""
 
+from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
 from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sfumato.expectations.groups.groups import Target
-from sfumato.expectations.groups.subdomains import generalizes, imbalance, imbalances, leaves
+from sfumato.expectations.groups.subdomains import generalizes, imbalance, leaves, probabilities
 from sfumato.tasks.targets import fakes_tables
 from sfumato.tasks.targets import minimum as module
 from sfumato.tasks.targets.fakes import costs, with_fakes
@@ -76,11 +77,7 @@ def least_of_all_multisets(target, ranges, counts, fakes):
         for chosen in combinations_with_replacement(range(nodes), number)
     ]
     able = [copies for copies in multisets if generalizes(target, copies, counts, fakes)]
-    return min(
-        total(copies, ranges)
-        for copies, off in zip(able, imbalances(target, able), strict=True)
-        if off == 0
-    )
+    return min(total(copies, ranges) for copies in able if imbalance(target, copies) == 0)
 
 
 def least_of_all_fakes(target, ranges, counts, fakes):
@@ -268,3 +265,26 @@ def test_arguments_stay_as_they_are():
     with_fakes(target, counts, ranges, 3)
     assert (counts.tolist(), ranges.tolist()) == ([0, 3, 9], [1, 0, 0])
     assert target.weight.tolist() == [1, 2, 4]
+
+
+def leaf_by_leaf(target, copies):
+    """The imbalance by its definition: what stands above each value that the target gives."""
+    chance, number = probabilities(target), int(copies.sum())
+    if any(copies[node] and not chance[node] for node in range(len(copies))):
+        return None
+    off = Fraction(0)
+    for leaf in leaves(target):
+        above, node = Fraction(0), leaf
+        while chance[leaf] and node >= 0:
+            above += int(copies[node]) / chance[node]
+            node = int(target.parent[node])
+        off = max(off, abs(above - number) / number if chance[leaf] else 0)
+    return off
+
+
+@given(groups(most_leaves=9), st.data())
+def test_imbalance_is_that_of_every_value(group, data):
+    target, _, counts = group
+    copies = data.draw(st.lists(st.integers(0, 3), min_size=len(counts), max_size=len(counts)))
+    assume(any(copies))
+    assert imbalance(target, np.array(copies)) == leaf_by_leaf(target, np.array(copies))
