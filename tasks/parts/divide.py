@@ -78,7 +78,7 @@ def write_divided(
     """
     parts = terms.parts or PartsOfTable()
     files = source_files(rows.source, rows.base, os.environ)
-    require_room(files, run, line.public, terms.formats)
+    require_room(files.paths, run, line.public, terms.formats)
     shutil.rmtree(run / "deidentified", ignore_errors=True)  # of an attempt that failed
     stage = new_stage(run, "deidentified")
     passing = _Passing(rows, terms, line, stage)

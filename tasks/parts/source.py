@@ -1,6 +1,7 @@
 """A source of Parquet files, read so many rows at a time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from sfumato.tasks.microdata.input_error import input_error, require_distinct_na
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import encode_columns, local_path
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.parts.folders import folder_values, folders_of, typed, with_folders
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.files import unreadable
 from sfumato.tasks.verification.integrity import sha256_of
@@ -17,7 +19,19 @@ from sfumato.tasks.verification.integrity import sha256_of
 AT_ONCE = 1 << 21  # rows
 
 
-def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> list[Path]:
+@dataclass(frozen=True)
+class SourceFiles:
+    """The files of a source, and the directory that they are below, where it is one."""
+
+    paths: tuple[Path, ...]
+    below: Path | None = None
+
+    def folders(self, path: Path) -> dict[str, str | None]:
+        """The columns that the names of a file's folders give, and the text of each."""
+        return folder_values(folders_of(path, self.below))
+
+
+def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> SourceFiles:
     """The files of a source: the one that its address names, or all below that directory, sorted.
 
     Raises:
@@ -31,16 +45,16 @@ def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> list
             raise input_error(source.uri, "has no file *.parquet in it")
         if source.sha256 is not None:
             raise input_error(source.uri, "is a directory, and a SHA-256 pins one file")
-        return files
+        return SourceFiles(tuple(files), place)
     if reason := unreadable(place):
         raise input_error(source.uri, reason)
     if source.sha256 not in (None, sha256_of(place)):
         raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")
-    return [place]
+    return SourceFiles((place,))
 
 
 def read_chunks(
-    files: Sequence[Path], source: Source, columns: Mapping[str, ColumnSpec], rows: int = AT_ONCE
+    files: SourceFiles, source: Source, columns: Mapping[str, ColumnSpec], rows: int = AT_ONCE
 ) -> Iterator[tuple[Microdata, str]]:
     """All rows of a source, about so many at a time, typed and encoded.
 
@@ -50,17 +64,18 @@ def read_chunks(
     Raises:
         InputError: where a file is not as declared.
     """
-    passed = 0
+    passed, folders = 0, files.folders(files.paths[0])
     for found in _tables(files, source, rows):
         called = f"{source.uri} (behind the first {passed} rows)" if passed else source.uri
         require_distinct_names(found.column_names, called)
         passed += found.num_rows
         read = dict(zip(found.column_names, found.columns, strict=True))
         del found
+        read |= {name: typed(read[name], name, columns, called) for name in folders}
         yield encode_columns(read, source, columns, called), called
 
 
-def _tables(files: Sequence[Path], source: Source, rows: int) -> Iterator[pa.Table]:
+def _tables(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]:
     """Batches of files in their order, joined until they are as many rows."""
     waiting: list[pa.Table] = []
     for batch in _batches(files, source, rows):
@@ -74,14 +89,15 @@ def _tables(files: Sequence[Path], source: Source, rows: int) -> Iterator[pa.Tab
         yield pa.concat_tables(waiting)
 
 
-def _batches(files: Sequence[Path], source: Source, rows: int) -> Iterator[pa.Table]:
-    for path in files:
+def _batches(files: SourceFiles, source: Source, rows: int) -> Iterator[pa.Table]:
+    for number, path in enumerate(files.paths, start=1):
         try:
             schema = pq.read_schema(path)
             text = [field.name for field in schema if pa.types.is_string(field.type)]
             with pq.ParquetFile(path, read_dictionary=text) as parquet:
                 for batch in parquet.iter_batches(batch_size=rows):
-                    yield pa.Table.from_batches([batch]).replace_schema_metadata(None)
+                    table = pa.table(batch.columns, names=batch.schema.names)
+                    yield with_folders(table, files.folders(path))
         except (pa.ArrowException, OSError, ValueError):
-            where = "" if len(files) == 1 else f"file {files.index(path) + 1} of {len(files)} "
+            where = f"file {number} of {len(files.paths)} " if len(files.paths) > 1 else ""
             raise input_error(source.uri, f"{where}cannot be read as Parquet") from None

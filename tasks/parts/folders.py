@@ -1,0 +1,49 @@
+"""Columns that the names of folders give, as Hive, Spark and others write them: `region=3/…`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from sfumato.tasks.microdata.readers.distinct import distinct
+from sfumato.tasks.microdata.readers.typed import parse
+from sfumato.tasks.schema.columns import ColumnSpec
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def folder_values(folders: Sequence[str]) -> dict[str, str | None]:
+    """The columns that folders name, and the text of each; folders that name none give none."""
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    return {unquote(name): None if text == _NULL else unquote(text) for name, _, text in pairs}
+
+
+def with_folders(rows: pa.Table, folders: Mapping[str, str | None]) -> pa.Table:
+    """Rows with a column of text for each name of their folders."""
+    for name, text in folders.items():
+        found = pa.DictionaryArray.from_arrays(
+            pa.repeat(pa.scalar(None if text is None else 0, pa.int32()), rows.num_rows),
+            pa.array([] if text is None else [text], pa.string()),
+        )
+        rows = rows.append_column(name, found)
+    return rows
+
+
+def typed(
+    text: pa.ChunkedArray, name: str, columns: Mapping[str, ColumnSpec], called: str
+) -> pa.ChunkedArray:
+    """A column of folders' names as values of the type that is declared.
+
+    Raises:
+        InputError: where a folder's name is no such value.
+    """
+    if name not in columns or columns[name].type == "string":
+        return text
+    values = parse(distinct(text), columns[name].type, f"{called}, in a folder's name", name)
+    return pa.chunked_array([values.array().dictionary_decode()])
+
+
+def folders_of(path: Path, below: Path | None) -> tuple[str, ...]:
+    """The folders that a file of a source is in; none where the source is one file."""
+    return () if below is None else path.relative_to(below).parts[:-1]
