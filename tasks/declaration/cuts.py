@@ -5,6 +5,7 @@ parts, so that whatever each part promises of its groups holds of all of them.
 """
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -72,11 +73,25 @@ class Share(_Declared):
             return [text in listed for text in texts]
         if self.least is None and self.below is None:
             return [not self.null] * len(texts)
+        low, high = self.ends(type_)
+        return [low <= as_number(text, type_) < high for text in texts]
+
+    @property
+    def has_range(self) -> bool:
+        """Whether values are in a range, be it of all of them."""
+        nothing_else = self.null and self.least is None and self.below is None
+        return self.values is None and not nothing_else
+
+    def ends(self, type_: ColumnType) -> tuple[Decimal, Decimal]:
+        """What values are at least, and what they are below."""
         kind = "decimal" if type_ in NUMBERS else type_  # integers may have ends between them
-        ends = (self.least, self.below)
-        low, high = (None if end is None else as_number(end, kind) for end in ends)
-        numbers = (as_number(text, type_) for text in texts)
-        return [(low is None or n >= low) and (high is None or n < high) for n in numbers]
+        low = Decimal("-Infinity") if self.least is None else as_number(self.least, kind)
+        high = Decimal("Infinity") if self.below is None else as_number(self.below, kind)
+        return low, high
+
+
+Where = tuple[Share, ...]
+"""What tells a stratum, or a piece of one, from all others."""
 
 
 class PublishedPart(_Declared):
@@ -95,5 +110,5 @@ class PublishedPart(_Declared):
     rows: Annotated[int, Field(ge=0)]
     groups: Annotated[int, Field(ge=0)]
     first_group: Annotated[int, Field(ge=0, alias="first-group")]
-    where: tuple[tuple[Share, ...], ...]
+    where: tuple[Where, ...]
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import Fault, InputError
-from sfumato.tasks.declaration.cuts import PartsOfTable, Share
+from sfumato.tasks.declaration.cuts import PartsOfTable, Share, Where
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.microdata.table import encode
 from sfumato.tasks.parts.grids import Grid, Histogram, grids
-from sfumato.tasks.parts.strata import StratumOnDisk, Where, read_columns
+from sfumato.tasks.parts.strata import StratumOnDisk, read_columns
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.columns import ColumnSpec
 

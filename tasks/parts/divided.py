@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.cuts import PublishedPart, Share
+from sfumato.tasks.declaration.cuts import PublishedPart, Share, Where
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.parts.strata import StratumOnDisk, Where, read_rows_of
+from sfumato.tasks.parts.strata import StratumOnDisk, read_rows_of
 from sfumato.tasks.stages.stage import read_note, write_note
 
 _PARTS = "parts"

@@ -15,16 +15,13 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.sorting import stable_order
-from sfumato.tasks.declaration.cuts import Share
+from sfumato.tasks.declaration.cuts import Share, Where
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.schema.columns import Role
 from sfumato.tasks.schema.strata import Bands, Stratum
 
 _MOST = 10_000  # strata
-
-Where = tuple[Share, ...]
-"""What tells a stratum, or a piece of one, from all others."""
 
 
 @dataclass

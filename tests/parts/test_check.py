@@ -8,10 +8,14 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.cli.main import run
+from sfumato.tasks.declaration.assessment import assess
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.in_parts.files import complete_whole
+from sfumato.tasks.publication.in_parts.whole import SeenParts
 from tests.parts.divided import SPEC, visits
-from tests.release.forge import edit, reseal
+from tests.release.forge import edit, rebuilt, reseal
 
 T_CLOSE = {"model": "t-closeness", "t": 0.6, "distance": "ordered", "sensitive": "cost"}
 
@@ -58,6 +62,32 @@ def state_elsewhere(release):
     state(release, 0, where=document)
 
 
+def cut(*shares):
+    """Another cut of the first part."""
+    return lambda release: state(release, 0, where=list(shares))
+
+
+def digest_of(release):
+    return open_release(release).manifest["sfumato"]["digest"]
+
+
+def told_anew(release, **rows):
+    """All that stands beside the parts, made of them again, with other row counts."""
+    declared = open_release(release).declared
+    seen = SeenParts(declared)
+    for published in declared.made_of:
+        own = open_release(release / "parts" / published.name)
+        seen.add(assess(own.declared, read_tables(own.declared, own.directory / "data")))
+    made_of = tuple(
+        of.model_copy(update={"digest": digest_of(release / "parts" / of.name)})
+        for of in declared.made_of
+    )
+    counts = declared.rows.model_copy(update=rows)
+    shutil.rmtree(release / "sql")
+    told = declared.model_copy(update={"made_of": made_of, "rows": counts})
+    complete_whole(release, told, seen)
+
+
 FORGERIES = {
     "missing": lambda release: shutil.rmtree(part(release, 2)),
     "extra": lambda release: shutil.copytree(part(release, 2), part(release, 7)),
@@ -71,6 +101,20 @@ FORGERIES = {
     "other place": lambda release: state(release, 1, **{"first-group": 0}),
     "other rows": lambda release: state(release, 1, rows=1),
     "other cut": state_elsewhere,
+    "no cut": cut(),
+    "cut of all rows": cut([]),
+    "wider cut": cut([{"column": "year", "from": "2000"}]),
+    "cut by nothing declared": cut([{"column": "ward", "from": "a"}]),
+    "cut by a sensitive column": cut(
+        [{"column": "year", "values": ["2020"]}, {"column": "cost", "from": "0"}]
+    ),
+    "cut of no rows, too": cut(
+        [{"column": "year", "values": ["2020"]}, {"column": "age", "from": "1"}],
+        [{"column": "year", "values": ["2020"]}, {"column": "age", "below": "1.5", "null": True}],
+    ),
+    "more rows than a part may have": lambda release: edit(
+        release, lambda document: document["sfumato"]["parts"].update(rows=10)
+    ),
     "other digest": lambda release: state(release, 1, digest="0" * 64),
     "no parts": lambda release: edit(release, lambda document: document["sfumato"].pop("made_of")),
     "not asked for": lambda release: edit(
@@ -104,6 +148,25 @@ def test_forgeries_are_refused(writable, forgery, sealed_anew, capsys):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     with pytest.raises(PromiseError):
+        check(writable)
+
+
+def test_counts_that_follow_from_no_part_are_refused(writable):
+    told_anew(writable)
+    assert check(writable).derived == "equal"
+    told_anew(writable, vacant=5)
+    with pytest.raises(PromiseError, match="its row counts are not those of its parts"):
+        check(writable)
+
+
+def test_a_part_left_no_rows_out_before_it_was_cut(writable):
+    counts = open_release(part(writable, 2)).declared.rows
+    rebuilt(
+        part(writable, 2),
+        rows=counts.model_copy(update={"read": counts.read + 9, "dropped_by_filter": 9}),
+    )
+    told_anew(writable)
+    with pytest.raises(PromiseError, match="parts/0002: tells of rows that were left out"):
         check(writable)
 
 

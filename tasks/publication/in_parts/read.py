@@ -6,8 +6,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError, PromiseError
@@ -15,12 +13,12 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import Finding, examine
 from sfumato.tasks.declaration.assessment import Assessment, SeenGroups
-from sfumato.tasks.declaration.cuts import PARTS, PublishedPart, Share
+from sfumato.tasks.declaration.cuts import PARTS, PublishedPart
 from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.publication.in_parts.cut import require_cut, within
 from sfumato.tasks.publication.in_parts.whole import SeenParts, see_part, terms_of_part
 
 Found = TypeVar("Found")
@@ -39,6 +37,7 @@ def read_whole(
     declared, checked = release.declared, []
     if declared.parts is None or not declared.made_of:
         raise PromiseError(f"{MANIFEST}: does not say of which parts the release is made")
+    require_cut(declared)
     seen, first, admitted = SeenParts(declared), 0, list[_Admitted]()
     for number, part in enumerate(declared.made_of, start=1):
         try:
@@ -87,6 +86,10 @@ def _require_part(
         raise PromiseError(f"its place or its groups are not those that {MANIFEST} states")
     if part.rows != own.rows.published:
         raise PromiseError(f"its rows are not as many as {MANIFEST} states")
+    if declared.parts is not None and part.rows > declared.parts.rows:
+        raise PromiseError(f"has more rows than {MANIFEST} says that a part has at most")
+    if own.rows.read != own.rows.published + own.rows.suppressed:
+        raise PromiseError("tells of rows that were left out before there were parts")
     wanted = terms_of_part(declared, part.name, len(declared.made_of))
     shared = [name for name in Terms.model_fields if name not in _OWN]
     same = all(getattr(own, name) == getattr(wanted, name) for name in shared)
@@ -95,9 +98,7 @@ def _require_part(
     pairs = list(zip(declared.promises, own.promises, strict=False))
     if len(own.promises) != len(declared.promises) or not all(_is_kept(*pair) for pair in pairs):
         raise PromiseError("promises something else than the whole")
-    if [p.where for p in declared.made_of].count(part.where) > 1:
-        raise PromiseError("is cut as another part is")
-    if not _within(assessment.tables, declared, part.where):
+    if not within(assessment.tables, declared, part.where):
         raise PromiseError("has rows outside of the cut that defines it")
 
 
@@ -107,25 +108,6 @@ def _is_kept(promise: PrivacyModel, own: PrivacyModel) -> bool:
         return promise == own
     scope = (promise.quasi_identifiers, promise.sensitive)
     return type(promise) is type(own) and scope == (own.quasi_identifiers, own.sensitive)
-
-
-def _within(tables: Tables, declared: Declared, where: Sequence[tuple[Share, ...]]) -> bool:
-    """Decide whether all rows are of the part, where they are shown with exact values."""
-    name = declared.form.rows_table
-    if name is None or not any(where):
-        return True
-    table = tables[name]
-    inside = np.zeros(table.num_rows, dtype=bool)
-    columns = {share.column for of in where for share in of}
-    coded = {one: encode(one, "insensitive", table[one]) for one in sorted(columns)}
-    texts = {one: pc.cast(of.values, pa.string()).to_pylist() for one, of in coded.items()}
-    for of in where:
-        met = np.ones(table.num_rows, dtype=bool)
-        for share in of:
-            admitted = share.admits(texts[share.column], declared.columns[share.column].type)
-            met &= np.array([*admitted, share.null], dtype=bool)[coded[share.column].codes]
-        inside |= met
-    return bool(inside.all())
 
 
 def _admitted(tables: Tables, declared: Declared) -> _Admitted:
@@ -157,7 +139,7 @@ def _require_apart(declared: Declared, admitted: Sequence[_Admitted]) -> None:
 
 def _require_rows(declared: Declared, seen: SeenParts) -> None:
     rows = declared.rows
-    for name in ("published", "suppressed", "fakes"):
+    for name in ("published", "suppressed", "fakes", "vacant", "not_represented_versions"):
         if getattr(rows, name) != sum(getattr(of, name) for of in seen.rows):
             raise PromiseError(f"{MANIFEST}: its row counts are not those of its parts")
     lost = rows.dropped_by_filter + rows.dropped_for_nulls + rows.dropped_as_repeats
