@@ -82,12 +82,12 @@ class StrataOnDisk:
         for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
             where = self._where(marked, names, int(order[first]))
             place, one = self._met.setdefault(where, (len(self._met), StratumOnDisk(where)))
+            if place >= _MOST:
+                raise InputError(
+                    f"strata: there are more than {_MOST}, each of which is written apart in "
+                    "parts: name columns with fewer values, or bands of them"
+                )
             one.add(whole.slice(first, end - first), self._directory / f"{place}-{number}.parquet")
-        if len(self._met) > _MOST:
-            raise InputError(
-                f"strata: there are more than {_MOST}, each of which is written apart in parts: "
-                "name columns with fewer values, or bands of them"
-            )
 
     def _where(self, marked: Microdata, names: Sequence[str], row: int) -> Where:
         """What tells the stratum of a row."""

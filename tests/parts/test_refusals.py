@@ -169,6 +169,14 @@ def test_what_is_no_parquet_is_told(divided):
         divided.publish("two")
 
 
+def test_too_many_strata_are_refused_before_all_are_written(divided, monkeypatch):
+    monkeypatch.setattr("sfumato.tasks.parts.strata._MOST", 10)
+    divided.write(visits(), strata=["age"])
+    with pytest.raises(InputError, match="strata: there are more than 10"):
+        divided.publish("one")
+    assert len(list((divided.folder / "one" / "deidentified" / "strata").iterdir())) == 10
+
+
 def test_a_full_disk_is_told_before_anything_is_written(divided, monkeypatch):
     divided.write(visits())
     usage = type("Usage", (), {"free": 10})
