@@ -88,7 +88,8 @@ class Cutter:
         if best is None:
             raise InputError(
                 f"parts: a stratum has {stratum.rows} rows, more than {self.parts.rows}, and no "
-                "quasi-identifier has a node or a round value between them: say parts: {by, at}"
+                "quasi-identifier has a node or a round value between them: say parts: {by, at}, "
+                "more strata, or more parts.rows"
             )
         return best[1]
 
