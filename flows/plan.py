@@ -55,9 +55,10 @@ class Plan:
                 "<column>: {role: identifier, unit: true}, in the place of unit: row"
             )
         if self.spec.remember == "units":
+            otherwise = "; remember: map keeps it" if self.spec.parts is None else ""
             said.append(
                 "remember: units: who is in which group is not kept, so the line can never be "
-                "composed; remember: map keeps it"
+                f"composed{otherwise}"
             )
         return tuple(said)
 

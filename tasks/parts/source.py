@@ -41,6 +41,8 @@ def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> Sour
     place = local_path(source.uri, base, environ)
     if place.is_dir():
         files = sorted(path for path in place.rglob("*.parquet") if path.is_file())
+        if any(path.is_symlink() and not path.is_file() for path in place.rglob("*")):
+            raise input_error(source.uri, "has a link in it to a directory or nothing: name files")
         if not files:
             raise input_error(source.uri, "has no file *.parquet in it")
         if source.sha256 is not None:

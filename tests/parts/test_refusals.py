@@ -8,6 +8,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.spec import read_spec
 from tests.parts.divided import SPEC, visits
+from tests.parts.test_versions import PEOPLE
 
 COLUMNS = SPEC["columns"]
 PERSON = {"person": {"role": "identifier", "unit": True}}
@@ -167,6 +168,28 @@ def test_what_is_no_parquet_is_told(divided):
         path.unlink()
     with pytest.raises(InputError, match=r"visits: has no file \*.parquet in it"):
         divided.publish("two")
+
+
+def test_links_that_are_not_followed_are_refused(divided):
+    divided.write(visits())
+    source = divided.folder / "visits"
+    aside = divided.folder / "aside"
+    aside.mkdir()
+    (source / "1.parquet").rename(aside / "1.parquet")
+    (source / "1.parquet").symlink_to(aside / "1.parquet")
+    divided.divide("file")
+    (source / "2.parquet").unlink()
+    for name, target in {"more": aside, "again": source, "2.parquet": aside / "gone"}.items():
+        (source / name).symlink_to(target)
+        with pytest.raises(InputError, match="visits: has a link in it to a directory or nothing"):
+            divided.divide(name)
+        (source / name).unlink()
+
+
+def test_what_is_noticed_is_no_advice_that_is_refused(divided):
+    (said,) = divided.write(visits(), **PEOPLE).plan().notices
+    assert "can never be composed" in said
+    assert "remember: map" not in said
 
 
 def test_too_many_strata_are_refused_before_all_are_written(divided, monkeypatch):
