@@ -159,6 +159,15 @@ def test_files_have_the_same_columns(divided):
         divided.publish("one")
 
 
+def test_files_may_differ_in_which_columns_they_call_required(divided):
+    divided.write(visits(), **PEOPLE)
+    path = divided.folder / "visits" / "1.parquet"
+    table = pq.read_table(path)
+    required = pa.schema([field.with_nullable(field.name == "town") for field in table.schema])
+    pq.write_table(table.cast(required), path)
+    divided.divide("one")
+
+
 def test_what_is_no_parquet_is_told(divided):
     divided.write(visits())
     (divided.folder / "visits" / "1.parquet").write_bytes(b"nothing")
