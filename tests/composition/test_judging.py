@@ -123,6 +123,13 @@ def test_atoms_are_close_to_what_each_version_shows(t):
     assert min(kept.values()) > 10
 
 
+def test_who_comes_back_is_judged_among_all_whom_earlier_versions_showed():
+    line = "ABCD:1122 EFGH:1122 / EFGH:1122 / AB:11 EFGH:1122"
+    *_, before, last = judge(line, [TCloseness(t=Decimal("0.4"), distance="equal")])
+    assert isinstance(before, Passed)
+    assert str(last) == f"2 groups {TOGETHER} break t-closeness (t = 0.4)"
+
+
 def test_people_units_and_values_are_names():
     rng = np.random.default_rng(22)
     for _ in range(100):

@@ -369,7 +369,7 @@ def test_a_promise_is_its_own_configuration():
 
 
 def test_positive_and_negative_disclosures_at_exactly_the_limit():
-    groups = groups_of_population([[9, 1]], {(0, 0, 0): 90, (0, 0, 1): 10})
+    groups = groups_of_population([[9, 1]], {(0, 0, 0): 95, (0, 0, 1): 5})
     found = beliefs(groups.of("s"), groups.population.joint["s"])
     assert [found.exact(entry)[1] for entry in (0, 1)] == [Fraction(9, 10), Fraction(1, 10)]
     assert found.positive(Fraction(1, 10)).tolist() == [False, False]

@@ -139,6 +139,12 @@ def test_the_order_of_rows_is_free(groups_of, rows, random):
     assert shown(groups_of(rows)) == shown(groups_of(random.sample(rows, len(rows))))
 
 
+def test_a_number_is_found_however_it_is_written(groups_of):
+    counts = groups_of([("g", 1), ("g", 20)]).of("s")
+    assert counts.numbered(["1.0"]).tolist() == [0]
+    assert counts.numbered(["2e1", "nan", "x"]).tolist() == [1]
+
+
 def test_a_frame_hands_groups_on(groups_of):
     groups = groups_of([(0, 1), (0, 2), (1, 1)])
     frame = to_frame(groups)

@@ -129,3 +129,4 @@ def test_counts_that_do_not_add_up():
     assert not TotalCount("count", 4).holds(table)
     assert not TotalCount("count", 3).holds(pa.table({"count": [4, -1]}))
     assert not TotalCount("count", 3).holds(pa.table({"count": [3, 0]}))
+    assert TotalCount("count", 0).holds(pa.table({"count": pa.array([], pa.int64())}))

@@ -69,6 +69,10 @@ def test_the_three_diverse_table(groups_of):
     assert eligible(groups, "s") == 2  # five of twelve have cancer
 
 
+def test_nothing_is_eligible_where_there_are_no_rows(groups_of):
+    assert eligible(groups_of([]), "s") is None
+
+
 @pytest.mark.parametrize(("counts", "exp_entropy"), [((2, 1, 1), 2.8284), ((2, 2), 2), ((4,), 1)])
 def test_entropy_of_a_block(groups_of, counts, exp_entropy):
     groups = block(groups_of, **{str(i): n for i, n in enumerate(counts)})

@@ -282,6 +282,17 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ),
         (
             {
+                "columns/job": {"role": "sensitive"},
+                "promises": [
+                    {**KE, "sensitive": "wage"},
+                    {"model": "t-closeness", "t": 0.5, "distance": "ordered", "sensitive": "job"},
+                ],
+            },
+            "promises.1: ",
+            "t-closeness needs ordered values, not type string",
+        ),
+        (
+            {
                 "promises": [
                     KE,
                     {"model": "l-diversity", "variant": "distinct", "l": 2, "known": ["age"]},
