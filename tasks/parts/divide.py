@@ -24,8 +24,8 @@ from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.parts.cuts import Cutter, read_cuts, write_cuts
 from sfumato.tasks.parts.divided import pack_parts, write_parts
 from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
-from sfumato.tasks.parts.room import require_room
-from sfumato.tasks.parts.source import read_chunks, source_files
+from sfumato.tasks.parts.sources.room import require_room
+from sfumato.tasks.parts.sources.source import read_chunks, source_files
 from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import people_key

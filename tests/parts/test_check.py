@@ -13,7 +13,7 @@ from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.in_parts.files import complete_whole
-from sfumato.tasks.publication.in_parts.whole import SeenParts
+from sfumato.tasks.publication.in_parts.whole import SeenParts, see_part
 from tests.parts.divided import SPEC, visits
 from tests.release.forge import edit, rebuilt, reseal
 
@@ -77,7 +77,8 @@ def told_anew(release, **rows):
     seen = SeenParts(declared)
     for published in declared.made_of:
         own = open_release(release / "parts" / published.name)
-        seen.add(assess(own.declared, read_tables(own.declared, own.directory / "data")))
+        part = assess(own.declared, read_tables(own.declared, own.directory / "data"))
+        seen.add(see_part(part, declared.promises))
     made_of = tuple(
         of.model_copy(update={"digest": digest_of(release / "parts" / of.name)})
         for of in declared.made_of

@@ -11,7 +11,12 @@ from sfumato.tasks.microdata.input_error import input_error, require_distinct_na
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import encode_columns, local_path
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.parts.folders import folder_values, folders_of, typed, with_folders
+from sfumato.tasks.parts.sources.folders import (
+    folder_values,
+    folders_of,
+    parse_folder,
+    with_folders,
+)
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.files import unreadable
 from sfumato.tasks.verification.integrity import sha256_of
@@ -73,7 +78,7 @@ def read_chunks(
         passed += found.num_rows
         read = dict(zip(found.column_names, found.columns, strict=True))
         del found
-        read |= {name: typed(read[name], name, columns, called) for name in folders}
+        read |= {name: parse_folder(read[name], name, columns, called) for name in folders}
         yield encode_columns(read, source, columns, called), called
 
 

@@ -30,7 +30,7 @@ def with_folders(rows: pa.Table, folders: Mapping[str, str | None]) -> pa.Table:
     return rows
 
 
-def typed(
+def parse_folder(
     text: pa.ChunkedArray, name: str, columns: Mapping[str, ColumnSpec], called: str
 ) -> pa.ChunkedArray:
     """A column of folders' names as values of the type that is declared.
