@@ -124,17 +124,34 @@ def test_a_sweep_waits_for_a_run_that_is_starting(line, abandoned):
     assert not abandoned[0].exists()
 
 
-def test_half_written_files_of_dead_processes_are_swept(line):
+@pytest.fixture
+def known(line):
+    """The line of a run that has ended."""
     (line / "runs").mkdir(mode=0o700)
     (line / "runs" / ".lock").touch()
-    (line / "units").mkdir(mode=0o700)
+    return line
+
+
+def test_half_written_files_of_dead_processes_are_swept(known):
+    (known / "units").mkdir(mode=0o700)
     dead, own = 2**22 + 1, os.getpid()  # no process has as large a number
-    left = [line / f".state.json.{dead}.tmp", line / "units" / f".0001.{dead}.tmp"]
-    writing = line / f".key.{own}.tmp"
+    left = [known / f".state.json.{dead}.tmp", known / "units" / f".0001.{dead}.tmp"]
+    writing = known / f".lines.json.{own}.tmp"
     for path in (*left, writing):
         path.write_bytes(b"half")
     scratch.sweep()
     assert not any(path.exists() for path in left)
+    assert writing.exists()
+
+
+def test_half_written_files_of_somebody_elses_processes_stay(known, monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", refuse)
+    writing = known / ".state.json.4194304.tmp"
+    writing.write_bytes(b"half")
+    scratch.sweep()
     assert writing.exists()
 
 

@@ -12,8 +12,10 @@ from sfumato.flows.cli.main import run
 from sfumato.tasks.private import backup as backups
 from sfumato.tasks.private import workdir
 from sfumato.tasks.private.keys import PASSPHRASE, line_key
+from sfumato.tasks.private.people.lines import forget_line
 from sfumato.tasks.private.state import STATE, read_state
 from sfumato.tasks.publication import line as places
+from sfumato.tasks.publication.ownership import require_ours
 from sfumato.tasks.publication.versions import RECORD, read_record
 from tests.release.small import people
 
@@ -53,6 +55,17 @@ def test_state_and_record_count_every_version(small, line):
     small.publish("three")  # stands
     assert read_record(line.public).counter == 2
     assert not list(line.private.glob("*.format-*"))  # no older software ever wrote them
+
+
+def test_a_version_stands_also_where_its_line_told_nothing_of_itself(small, line):
+    forget_line(line.work, line.name)
+    assert small.publish("stands").existed
+
+
+def test_a_record_without_an_owner_is_not_somebody_elses(line):
+    state = read_state(line.private).model_copy(update={"former_mark": "before"})
+    record = read_record(line.public).model_copy(update={"owner": None})
+    require_ours(line, state, record, ["0001"])
 
 
 def test_what_format_0_said_is_kept_for_older_software(small, line):
