@@ -106,6 +106,9 @@ FORGERIES = {
     "cut of all rows": cut([]),
     "wider cut": cut([{"column": "year", "from": "2000"}]),
     "cut by nothing declared": cut([{"column": "ward", "from": "a"}]),
+    "cuts that are said to be by a sensitive column": lambda release: edit(
+        release, lambda document: document["sfumato"]["parts"].update(by="cost", at=["50"])
+    ),
     "cut by a sensitive column": cut(
         [{"column": "year", "values": ["2020"]}, {"column": "cost", "from": "0"}]
     ),

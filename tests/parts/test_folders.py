@@ -77,3 +77,12 @@ def test_a_column_in_files_and_folders_is_refused(divided):
         path.rename(source / "year=2020" / path.name)
     with pytest.raises(InputError, match="visits: column 6 has the name of column 2"):
         divided.publish("one")
+
+
+def test_what_writers_left_unfinished_is_not_read(divided):
+    first = divided.write(visits()).publish("one")
+    source = divided.folder / "visits"
+    for name in ("_temporary/0.parquet", ".hidden.parquet", "_metadata.parquet"):
+        (source / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(source / "0.parquet", source / name)
+    assert divided.publish("two").directory == first.directory

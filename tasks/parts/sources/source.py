@@ -45,7 +45,7 @@ def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> Sour
     """
     place = local_path(source.uri, base, environ)
     if place.is_dir():
-        files = sorted(path for path in place.rglob("*.parquet") if path.is_file())
+        files = sorted(path for path in place.rglob("*.parquet") if _is_data(path, place))
         if any(path.is_symlink() and not path.is_file() for path in place.rglob("*")):
             raise input_error(source.uri, "has a link in it to a directory or nothing: name files")
         if not files:
@@ -58,6 +58,12 @@ def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> Sour
     if source.sha256 not in (None, sha256_of(place)):
         raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")
     return SourceFiles((place,))
+
+
+def _is_data(path: Path, below: Path) -> bool:
+    """False for what has a name, or is in a folder, that writers give to what is unfinished."""
+    aside = any(name.startswith(("_", ".")) for name in path.relative_to(below).parts)
+    return path.is_file() and not aside
 
 
 def read_chunks(

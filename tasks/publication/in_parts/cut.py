@@ -27,6 +27,9 @@ def require_cut(declared: Declared) -> None:
     Raises:
         PromiseError: naming the part whose cut is none, or where two admit the same rows.
     """
+    by = declared.parts.by if declared.parts else None
+    if by is not None and by not in declared.named("quasi-identifier"):
+        raise PromiseError(f"{MANIFEST}: parts.by is not a quasi-identifier")
     for part in declared.made_of:
         if not part.where or not all(_is_told(where, declared) for where in part.where):
             raise PromiseError(
