@@ -17,6 +17,8 @@ from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.relations import relations
 
+_SPARSE = 4  # times as many numbers, and few are drawn twice
+
 
 class ArbitraryQueries:
     """Random sets of vectors of quasi-identifiers, drawn until enough rows are selected."""
@@ -46,7 +48,7 @@ class ArbitraryQueries:
         """The next set; None where nothing is published."""
         if not len(self._size):
             return None
-        order = _first(randomness(len(self._size)), level)
+        order = some_in_random_order(len(self._size), level, randomness)
         enough = int(np.searchsorted(np.cumsum(self._size[order]), level)) + 1
         chosen = np.zeros(len(self._size) + 1, dtype=bool)  # the last one: not published
         chosen[order[:enough]] = True
@@ -55,17 +57,20 @@ class ArbitraryQueries:
         return Outcome(lower, upper, self._truth.answer(self._kind, chosen[self._original]))
 
 
-def _first(keys: np.ndarray, number: int) -> np.ndarray:
-    """The places of the least keys, ascending; at least so many of them, or all.
+def some_in_random_order(number: int, wanted: int, randomness: Randomness) -> np.ndarray:
+    """So many of the numbers below `number`, or more, as a random order of all begins (int64).
 
-    >>> _first(np.array([5, 9, 7, 1]), 2)
-    array([3, 0])
+    Where few are wanted, they are drawn one by one, and those that were drawn before passed over.
     """
-    if number >= len(keys):
-        return np.argsort(keys, kind="stable")
-    places = np.flatnonzero(keys <= np.partition(keys, number - 1)[number - 1])
-    ordered: np.ndarray = places[np.argsort(keys[places], kind="stable")]
-    return ordered
+    if _SPARSE * wanted >= number:
+        return np.argsort(randomness(number), kind="stable")
+    last = np.uint64(2**64 // number * number - 1)  # beyond it some would be drawn more often
+    found = np.empty(0, dtype=np.int64)
+    while len(found) < wanted:
+        keys = randomness(2 * wanted)
+        drawn = np.concatenate([found, (keys[keys <= last] % np.uint64(number)).astype(np.int64)])
+        found = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
+    return found
 
 
 def _vectors(
