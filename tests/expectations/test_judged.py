@@ -132,3 +132,11 @@ def test_a_verdict_is_the_same_after_it_was_a_finding(groups_of, k):
     _, finding = examine({"microdata": TABLE}, {"microdata": [NotEmpty()]}, [(promise, groups)])
     assert verdict_of(promise, finding) == promise.check(groups)
     assert verdict_of(promise, finding).failing == k - 1
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"), [(True, "k-anonymity holds"), (False, "k-anonymity is broken")]
+)
+def test_a_finding_says_whether_it_holds(passed, said):
+    found = Finding(GROUPS, "expect_k_anonymity", {"k": 3}, passed, {"failing": 1, "groups": 4})
+    assert str(found).startswith(f"{said} in 1 of 4 groups: required")

@@ -280,3 +280,8 @@ def test_who_knows_a_sensitive_value_sees_smaller_groups():
     tables = {"microdata": table}
     assert permuted.groups(tables, schema, ["age"], ["debt"]).sizes.tolist() == [4]
     assert permuted.groups(tables, schema, ["age", "wage"], ["debt"]).sizes.tolist() == [2, 2]
+
+
+def test_every_permuted_row_has_a_group():
+    told = permuted.schemas({}, PermutedParameters(method="permuted"))["microdata"]
+    assert not told.field("group_id").nullable
