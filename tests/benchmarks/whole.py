@@ -137,7 +137,7 @@ RECIPES = {
         {"method": "exact-qi"},
         {"method": "redistributed", "tree": "balanced", "fakes": 0.05},
         strata=[{"column": "age", "bands": [30, 40, 50]}],
-        most=10**4,
+        most=10**6,
     ),
 }
 

@@ -1,8 +1,9 @@
 """The subdomains that stand for the values of each group, as narrow as its target allows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm
 
 import numpy as np
@@ -17,10 +18,8 @@ from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.partitions.partition import TargetDistributions
 from sfumato.tasks.targets.annotated import Annotated, annotate
 from sfumato.tasks.targets.fakes import with_fakes
-from sfumato.tasks.targets.minimum import minimum
+from sfumato.tasks.targets.minimum import LeastCopies, minima
 from sfumato.tasks.targets.tree import Tree, balanced_tree, median_tree, taxonomy_tree
-
-_CELLS = 2**22  # groups times nodes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,36 +97,48 @@ def choose_subdomains(
     pairs, counts = np.unique(rank[group] * len(domain) + place, return_counts=True)
     ranks, places = np.divmod(pairs, len(domain))
     found = []
-    for tree, target, low, high in _batches(trees, aim[turn]):
-        held = np.zeros((high - low, len(tree.parent)), dtype=np.int64)
-        start, end = np.searchsorted(ranks, [low, high])
-        held[ranks[start:end] - low, tree.leaf[places[start:end]]] = counts[start:end]
-        copies = _copies(target, held, domain.lengths(tree.first, tree.last), parameters)
-        of, node = np.nonzero(copies)
-        found.append((turn[low + of], tree.first[node], tree.last[node], copies[of, node]))
+    for (tree, target), (low, high) in zip(trees, _spans(aim[turn], len(trees)), strict=True):
+        start = np.searchsorted(ranks, np.arange(low, high + 1))
+        leaf, count = tree.leaf[places[start[0] : start[-1]]], counts[start[0] : start[-1]]
+        lengths = domain.lengths(tree.first, tree.last)
+        made = _copies(target, start - start[0], leaf, count, lengths, parameters)
+        first, last = tree.first[made.node], tree.last[made.node]
+        found.append((turn[low + made.group], first, last, made.count))
     return Chosen(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def _batches(
-    trees: Sequence[tuple[Tree, Target]], aims: np.ndarray
-) -> Iterator[tuple[Tree, Target, int, int]]:
-    """Runs of groups, sorted by their aims, that share one, not too many at a time."""
-    for number, (tree, target) in enumerate(trees):
-        low, high = np.searchsorted(aims, [number, number + 1]).tolist()
-        step = max(_CELLS // len(tree.parent), 1)
-        for start in range(low, high, step):
-            yield tree, target, start, min(start + step, high)
+def _spans(aims: np.ndarray, trees: int) -> list[tuple[int, int]]:
+    """Where the groups that share a tree begin and end, which are sorted by their aims."""
+    ends = np.searchsorted(aims, np.arange(trees + 1)).tolist()
+    return list(pairwise(ends))
 
 
 def _copies(
-    target: Target, held: np.ndarray, lengths: np.ndarray, parameters: RedistributedParameters
-) -> np.ndarray:
-    """The copies of each node (columns) for groups (rows) that hold so many values at leaves."""
-    most = [parameters.most(rows) for rows in held.sum(axis=1).tolist()]
-    plain = np.flatnonzero(np.array(most) == 0)
-    copies = np.zeros_like(held)
-    if len(plain):
-        copies[plain] = minimum(target, held[plain])
-    for at in np.flatnonzero(most).tolist():
-        copies[at] = with_fakes(target, held[at], lengths, most[at]).copies
-    return copies
+    target: Target,
+    start: np.ndarray,
+    leaf: np.ndarray,
+    count: np.ndarray,
+    lengths: np.ndarray,
+    parameters: RedistributedParameters,
+) -> LeastCopies:
+    """The copies of each node for groups whose values stand one after another."""
+    sizes = np.add.reduceat(count, start[:-1]) if len(start) > 1 else count
+    most = np.array([parameters.most(rows) for rows in sizes.tolist()], dtype=np.int64)
+    plain = np.repeat(most == 0, np.diff(start))
+    found = minima(target, _kept(start, plain), leaf[plain], count[plain])
+    parts = [(found.group, found.node, found.count)]
+    for of in np.flatnonzero(most).tolist():
+        held = np.zeros(len(target.parent), dtype=np.int64)
+        held[leaf[start[of] : start[of + 1]]] = count[start[of] : start[of + 1]]
+        faked = with_fakes(target, held, lengths, most[of]).copies
+        shown = np.flatnonzero(faked)
+        parts.append((np.full(len(shown), of), shown, faked[shown]))
+    group, node, copies = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = stable_order(group)
+    return LeastCopies(group[order], node[order], copies[order])
+
+
+def _kept(start: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """Where groups start once some of their values are left out."""
+    before: np.ndarray = np.append(0, np.cumsum(kept))[start]
+    return before
