@@ -1,0 +1,88 @@
+"""What each part is to keep by itself, so that the whole keeps what it promises."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.declaration.assessment import numbers
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.parts.divided import PartOnDisk
+from sfumato.tasks.parts.strata import read_columns
+from sfumato.tasks.publication.in_parts.rest import Totals, places, with_rest
+from sfumato.tasks.publication.in_parts.whole import compared_columns, terms_of_part
+
+
+def terms_of_parts(parts: Sequence[PartOnDisk], terms: Terms) -> list[Terms]:
+    """What each part declares by itself, with promises for its groups alone.
+
+    Raises:
+        PromiseError: where a part is too unlike the whole for a promise that compares with it.
+    """
+    names = compared_columns(terms.promises)
+    of_parts = {name: [_totals(part, name) for part in parts] for name in names}
+    whole = {name: _sum(of) for name, of in of_parts.items()}
+    declared = []
+    for number, part in enumerate(parts):
+        called = f"part {number + 1} of {len(parts)}"
+        seen = {
+            name: with_rest(_as_group(of[number]), whole[name], terms.columns)
+            for name, of in of_parts.items()
+        }
+        promises = tuple(
+            _of_part(p, seen[str(p.sensitive)], called) if p.compares_with_all else p
+            for p in terms.promises
+        )
+        own = terms_of_part(terms, part.name, len(parts))
+        declared.append(own.model_copy(update={"promises": promises}))
+    return declared
+
+
+def _of_part(promise: PrivacyModel, seen: Groups, called: str) -> PrivacyModel:
+    found = promise.for_part(seen)
+    if found is None:
+        raise PromiseError(
+            f"{promise.name} cannot be kept in parts: required {numbers(promise.required())}, and "
+            f"{called} as one group is as far from all rows, or farther: cut by a column that "
+            "tells less of the sensitive one"
+        )
+    return found
+
+
+def _sum(of_parts: Sequence[Totals]) -> Totals:
+    whole = Totals(of_parts[0].name)
+    for one in of_parts:
+        whole.add_values(one.values, one.counts)
+    return whole
+
+
+def _totals(part: PartOnDisk, name: str) -> Totals:
+    """How often each value of a column occurs in the rows of a part."""
+    totals = Totals(name)
+    for table in read_columns(part.strata, [name]):
+        column = table[name]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        found = pc.value_counts(column)
+        totals.add_values(found.field("values"), found.field("counts").to_numpy())
+    return totals
+
+
+def _as_group(totals: Totals) -> Groups:
+    """All rows of a part as one group."""
+    values = totals.values
+    number = len(totals.counts)
+    counts = Counts(
+        np.zeros(number, dtype=np.int64),
+        places(values, values),
+        totals.counts,
+        number,
+        None,
+        values,
+    )
+    return Groups(np.array([totals.counts.sum()]), {totals.name: counts})
