@@ -1,6 +1,5 @@
 """Validate parts, each by whoever works on it, and then the whole that they make."""
 
-import gc
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +10,16 @@ import pyarrow.parquet as pq
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import require
-from sfumato.tasks.declaration.assessment import Judge, SeenGroups
+from sfumato.tasks.declaration.assessment import Judge
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.cuts import PARTS, PublishedPart
-from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.declaration.software import software
-from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.divided import PartOnDisk, read_parts
 from sfumato.tasks.publication.in_parts.files import complete_whole
+from sfumato.tasks.publication.in_parts.read import compare_parts
 from sfumato.tasks.publication.in_parts.rest import Totals
 from sfumato.tasks.publication.in_parts.whole import (
     JudgePromises,
@@ -70,7 +69,6 @@ def judge_part(job: PartToJudge) -> tuple[str, SeenPart]:
     """
     with attempt(job.attempts, job.candidate.parent.name) as place:
         shutil.copytree(job.candidate, place, copy_function=shutil.copyfile, dirs_exist_ok=True)
-        place.chmod(0o700)
         assessment = assess_candidate(place, job.withheld, job.judge_in(place))
         seal_candidate(place, assessment)
         seen = see_part(assessment, job.promises)
@@ -105,7 +103,7 @@ def seal_candidates(
     parts, release = read_parts(divided), candidate / RELEASE
     (release / PARTS).mkdir(parents=True)
     seen = _judged(candidate, parts, terms, tuple(withheld), judge_in, workers)
-    _compare(seen, release, parts, judge_promises)
+    compare_parts(seen, release, judge_promises)
     require(findings_of(seen.all_verdicts()))
     lost = read_note(divided, "counts")
     declared = seen.declared(list(_published(seen, release, parts)), lost, software())
@@ -139,18 +137,6 @@ def _judged(
             (judged / RELEASE).rename(candidate / RELEASE / PARTS / part.name)
             shutil.rmtree(candidate / part.name / "candidate" / RELEASE)
     return seen
-
-
-def _compare(
-    seen: SeenParts, release: Path, parts: Sequence[PartOnDisk], judge: JudgePromises
-) -> None:
-    """Judge each part again by the promises that compare its groups with all rows."""
-    for number, part in enumerate(parts if seen.compared else ()):
-        opened = open_release(release / PARTS / part.name)
-        tables = read_tables(opened.declared, opened.directory / "data")
-        seen.compare(number, SeenGroups(opened.declared, tables), judge)
-        del tables
-        gc.collect()  # what refers to itself would hold the tables of part after part
 
 
 def _published(

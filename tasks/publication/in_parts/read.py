@@ -19,7 +19,12 @@ from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.publication.in_parts.cut import require_cut, within
-from sfumato.tasks.publication.in_parts.whole import SeenParts, see_part, terms_of_part
+from sfumato.tasks.publication.in_parts.whole import (
+    JudgePromises,
+    SeenParts,
+    see_part,
+    terms_of_part,
+)
 
 Found = TypeVar("Found")
 _OWN = ("promises", "title", "parts")
@@ -55,7 +60,7 @@ def read_whole(
         del assessment
         gc.collect()  # what refers to itself would hold the tables of part after part
     _require_apart(declared, admitted)
-    _compare(release, seen)
+    compare_parts(seen, release.directory, judge_alone)
     _require_rows(declared, seen)
     return seen, checked
 
@@ -65,17 +70,23 @@ def judge_alone(promises: Sequence[tuple[PrivacyModel, Groups]]) -> tuple[Findin
     return examine({}, {}, promises)
 
 
-def _compare(release: Release, seen: SeenParts) -> None:
-    """Judge again, with all values known, what compares groups with all rows."""
-    if not seen.compared:
-        return
-    for number, part in enumerate(release.declared.made_of):
-        directory = release.directory / PARTS / part.name
-        declared = open_release(directory).declared
-        tables = read_tables(declared, directory / "data")
-        seen.compare(number, SeenGroups(declared, tables), judge_alone)
+def compare_parts(seen: SeenParts, release: Path, judge: JudgePromises) -> None:
+    """Judge each part again, with all values known, by what compares groups with all rows.
+
+    Args:
+        seen: every part, by itself.
+        release: the directory of the whole.
+        judge: judges promises by the groups that each is about.
+
+    Raises:
+        PromiseError: where a promise was not judged.
+    """
+    for number in range(len(seen.sizes) if seen.compared else 0):
+        opened = open_release(release / PARTS / f"{number + 1:04d}")
+        tables = read_tables(opened.declared, opened.directory / "data")
+        seen.compare(number, SeenGroups(opened.declared, tables), judge)
         del tables
-        gc.collect()
+        gc.collect()  # what refers to itself would hold the tables of part after part
 
 
 def _require_part(
