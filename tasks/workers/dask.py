@@ -84,10 +84,11 @@ def _result(future: Any, name: str) -> Any:
 
     try:
         found = future.result()
-    except KilledWorker:
+    except KilledWorker as error:
+        died = error.allowed_failures + 1
         raise Fault(
-            f"{name}: {_DEATHS + 1} workers died of the same part: they may have had too little "
-            "memory, and smaller parts need less (parts.rows)"
+            f"{name}: {died} workers died of the same part: they may have had too little memory, "
+            "and smaller parts need less (parts.rows)"
         ) from None
     if isinstance(found, _Refused):
         raise found.kind(found.message)

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
-from tests.parts.divided import visits
+from tests.parts.divided import SPEC, visits
 
 
 def partition(divided, rows, *names):
@@ -77,6 +78,16 @@ def test_a_column_in_files_and_folders_is_refused(divided):
         path.rename(source / "year=2020" / path.name)
     with pytest.raises(InputError, match="visits: column 6 has the name of column 2"):
         divided.publish("one")
+
+
+def test_a_column_may_begin_as_unfinished_files_do(divided):
+    rows = visits()
+    columns = {"_year" if n == "year" else n: c for n, c in SPEC["columns"].items()}
+    renamed = rows.rename_columns(["_year" if n == "year" else n for n in rows.column_names])
+    divided.write(renamed, columns=columns, strata=["_year"])
+    partition(divided, renamed, "_year")
+    declared = open_release(divided.publish("one").directory).declared
+    assert declared.rows.read == 600
 
 
 def test_what_writers_left_unfinished_is_not_read(divided):

@@ -1,6 +1,6 @@
 """Columns that the names of folders give, as Hive, Spark and others write them: `region=3/…`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,9 +13,9 @@ from sfumato.tasks.schema.columns import ColumnSpec
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-def folder_values(folders: Sequence[str]) -> dict[str, str | None]:
-    """The columns that folders name, and the text of each; folders that name none give none."""
-    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+def folder_values(path: Path) -> dict[str, str | None]:
+    """The columns that the folders of a file name, below its source, and the text of each."""
+    pairs = [folder.partition("=") for folder in path.parts[:-1] if "=" in folder]
     return {unquote(name): None if text == _NULL else unquote(text) for name, _, text in pairs}
 
 
@@ -42,8 +42,3 @@ def parse_folder(
         return text
     values = parse(distinct(text), columns[name].type, f"{called}, in a folder's name", name)
     return pa.chunked_array([values.array().dictionary_decode()])
-
-
-def folders_of(path: Path, below: Path | None) -> tuple[str, ...]:
-    """The folders that a file of a source is in; none where the source is one file."""
-    return () if below is None else path.relative_to(below).parts[:-1]

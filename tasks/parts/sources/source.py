@@ -11,12 +11,7 @@ from sfumato.tasks.microdata.input_error import input_error, require_distinct_na
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import encode_columns, local_path
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.parts.sources.folders import (
-    folder_values,
-    folders_of,
-    parse_folder,
-    with_folders,
-)
+from sfumato.tasks.parts.sources.folders import folder_values, parse_folder, with_folders
 from sfumato.tasks.schema.columns import ColumnSpec
 from sfumato.tasks.schema.files import unreadable
 from sfumato.tasks.verification.integrity import sha256_of
@@ -33,7 +28,7 @@ class SourceFiles:
 
     def folders(self, path: Path) -> dict[str, str | None]:
         """The columns that the names of a file's folders give, and the text of each."""
-        return folder_values(folders_of(path, self.below))
+        return {} if self.below is None else folder_values(path.relative_to(self.below))
 
 
 def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> SourceFiles:
@@ -62,7 +57,8 @@ def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> Sour
 
 def _is_data(path: Path, below: Path) -> bool:
     """False for what has a name, or is in a folder, that writers give to what is unfinished."""
-    aside = any(name.startswith(("_", ".")) for name in path.relative_to(below).parts)
+    names = path.relative_to(below).parts
+    aside = any(name[0] == "." or (name[0] == "_" and "=" not in name) for name in names)
     return path.is_file() and not aside
 
 
