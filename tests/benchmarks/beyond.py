@@ -22,7 +22,7 @@ from pathlib import Path
 
 import yaml
 
-from sfumato.expectations.verdicts import examine, judge_rule
+from sfumato.expectations.verdicts import examine
 from sfumato.flows.plan import plan_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates
@@ -34,6 +34,7 @@ from sfumato.tasks.stages.validate import sealed_candidate
 from sfumato.tasks.workers.workers import InTurn
 from tests.benchmarks.parts import SPEC, STRATA, write_source
 from tests.lines import TIME
+from tests.parts.divided import examine_in, judge
 
 STAGES = ("divide", "make and judge", "publish")
 LATENCY = 0.0027  # seconds until a worker has begun a part
@@ -62,13 +63,13 @@ def measure(folder: Path, rows: int) -> Costs:
     of = plan.spec
     declared = DeclaredRows(of.source, of.columns, of.nulls, plan.base, plan.unit)
     with _timed(found, "divide"):
-        divided = write_divided(declared, plan.terms, plan.line, run, _judge)
+        divided = write_divided(declared, plan.terms, plan.line, run, judge)
     found.size["shuffled"] = _bytes(divided / "strata")
     found.size["row hashes"] = _bytes(divided) - found.size["shuffled"]
     with _timed(found, "make and judge"):
         made = write_candidates(divided, plan.terms, run, seeded_keys(1), InTurn())
         together = partial(examine, {}, {})
-        seal_candidates(made, divided, plan.terms, plan.withheld, _examine_in, together, InTurn())
+        seal_candidates(made, divided, plan.terms, plan.withheld, examine_in, together, InTurn())
     with _timed(found, "publish"):
         release = publish(plan.line, sealed_candidate(made), identity(divided), TIME).directory
     found.size["published"] = _bytes(release)
@@ -162,14 +163,6 @@ def _timed(costs: Costs, stage: str) -> Iterator[None]:
 
 def _bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _judge(rows, rules):
-    return tuple(judge_rule("source", rule, rows) for rule in rules)
-
-
-def _examine_in(_place):
-    return examine
 
 
 if __name__ == "__main__":

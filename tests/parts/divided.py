@@ -95,7 +95,7 @@ class Divided:
         run.mkdir(parents=True, mode=0o700)
         spec = plan.spec
         rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
-        return plan, write_divided(rows, plan.terms, plan.line, run, _judge)
+        return plan, write_divided(rows, plan.terms, plan.line, run, judge)
 
     def publish(self, name: str, workers: Workers | None = None) -> Published:
         workers = workers or InTurn()
@@ -107,16 +107,16 @@ class Divided:
         candidate = write_candidates(divided, plan.terms, divided.parent, draw, workers)
         together = partial(examine, {}, {})
         seal_candidates(
-            candidate, divided, plan.terms, plan.withheld, _examine_in, together, workers
+            candidate, divided, plan.terms, plan.withheld, examine_in, together, workers
         )
         made = publish(plan.line, sealed_candidate(candidate), identity(divided), TIME)
         keep_private_diagnostics(candidate, plan.line.reports(made.directory.name))
         return made
 
 
-def _examine_in(_place):
+def examine_in(_place):
     return examine
 
 
-def _judge(table, rules):
+def judge(table, rules):
     return tuple(judge_rule("source", rule, table) for rule in rules)

@@ -64,8 +64,10 @@ def test_a_version_stands_also_where_its_line_told_nothing_of_itself(small, line
 
 def test_a_record_without_an_owner_is_not_somebody_elses(line):
     state = read_state(line.private).model_copy(update={"former_mark": "before"})
-    record = read_record(line.public).model_copy(update={"owner": None})
-    require_ours(line, state, record, ["0001"])
+    record = read_record(line.public)
+    with pytest.raises(PromiseError, match="of another work directory"):
+        require_ours(line, state, record.model_copy(update={"owner": "other"}), ["0001"])
+    assert require_ours(line, state, record.model_copy(update={"owner": None}), ["0001"]) is None
 
 
 def test_what_format_0_said_is_kept_for_older_software(small, line):

@@ -39,8 +39,8 @@ def test_each_session_has_its_own_database(file):
         "SELECT * FROM '/etc/passwd'",
         "SELECT * FROM read_csv('/etc/passwd')",
         "SELECT * FROM glob('/etc/*')",
-        "COPY a TO '/tmp/sfumato-test-copy.csv'",
-        "ATTACH '/tmp/sfumato-test.db'",
+        "COPY a TO 'copy.csv'",
+        "ATTACH 'other.db'",
         "INSTALL httpfs",
         "LOAD httpfs",
         "SET enable_external_access = true",
@@ -48,7 +48,7 @@ def test_each_session_has_its_own_database(file):
         "SET threads = 1",
         "SELECT * FROM ROWS_OF_THIS_PROCESS",
         "SELECT * FROM duckdb_secrets_of('x')",
-        "EXPORT DATABASE '/tmp/sfumato-test-export'",
+        "EXPORT DATABASE 'exported'",
     ],
 )
 def test_nothing_else_can_be_reached(attempt, file):
