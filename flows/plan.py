@@ -3,11 +3,13 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
 from sfumato.tasks.authorship.secret import signing_key
 from sfumato.tasks.candidates.continued import Continuing
+from sfumato.tasks.declaration.opened import PAGE
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.source import local_path
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
@@ -43,6 +45,13 @@ class Plan:
     def withheld(self) -> tuple[str, ...]:
         """The columns that no published file may have."""
         return tuple(self.spec.named("identifier", "drop"))
+
+    def page_of(self, release: Path) -> str:
+        """The address of a version's page, where the public place is served if the spec says so."""
+        served = self.spec.publish.page_url
+        if served is None:
+            return (release / PAGE).resolve().as_uri()
+        return f"{served.rstrip('/')}/{quote(self.line.name)}/{release.name}/{PAGE}"
 
     @property
     def notices(self) -> tuple[str, ...]:

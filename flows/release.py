@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
 
+from prefect.client.schemas import State
 from prefect.logging import get_logger
 from prefect.runtime import flow_run
 
@@ -13,13 +14,14 @@ from sfumato.flows.environment import imports_apart, open_home, quiet
 from sfumato.flows.hidden import whole
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import Plan, plan_run
-from sfumato.flows.spec import ShownOverrides
+from sfumato.flows.spec import ShownOverrides, line_named
 from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.deidentify import deidentify
 from sfumato.tasks.evaluate import evaluate
 from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts
 from sfumato.tasks.ingest import ingest
+from sfumato.tasks.outcomes import published_state, standing_state
 from sfumato.tasks.parts.divide import DeclaredRows
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
 from sfumato.tasks.private.scratch import run_directory, sweep
@@ -32,13 +34,18 @@ from sfumato.tasks.workers.registry import open_engine
 quiet()
 
 
+def _line_name() -> str:
+    return line_named(Path(flow_run.parameters["spec"]))
+
+
 def _run_name() -> str:
-    line = Path(flow_run.parameters["spec"]).stem
-    return f"{line} {datetime.now(UTC).isoformat(timespec='seconds')}"
+    """The line and the month that the run is about, which are known before anything is read."""
+    told = ShownOverrides.model_validate(flow_run.parameters.get("overrides") or {})
+    return f"{_line_name()} {told.as_of or datetime.now(UTC).date():%Y-%m}"
 
 
-@private_flow(_run_name)
-def release(spec: str, overrides: ShownOverrides | None = None) -> str:
+@private_flow(_run_name, _line_name)
+def release(spec: str, overrides: ShownOverrides | None = None) -> State:
     """Publish the next version of a release line, or find the one that stands.
 
     Args:
@@ -46,7 +53,7 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> str:
         overrides: what this run changes of it: the source's address, publish, evaluate, approval.
 
     Returns:
-        The published directory.
+        The state of the run, whose result is the published directory.
     """
     if warning := open_home(environ):
         get_logger("sfumato").warning(warning)
@@ -62,27 +69,29 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> str:
         encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
     ):
         made = _publish if plan.terms.parts is None else _publish_in_parts
-        return str(made(plan, run).resolve())
+        version, stood = made(plan, run)
+    return (standing_state if stood else published_state)(version.resolve())
 
 
-def _publish(plan: Plan, run: Path) -> Path:
+def _publish(plan: Plan, run: Path) -> tuple[Path, bool]:
+    """The version of this source and spec, and whether it stood before."""
     spec, terms, line = plan.spec, plan.terms, plan.line
     raw = spec.artifacts == "all"
     ingested = ingest(spec.source, spec.columns, spec.nulls, plan.base, run, line.name, raw)
     deidentified = deidentify(ingested, terms, plan.unit, line, run, spec.remember)
-    version = verify(deidentified, terms, line, plan.base, raw)
+    version, stood = verify(deidentified, terms, line, plan.base, raw), True
     if version is None:
         candidate = anonymize(deidentified, terms, run, plan.continuing, line)
         judged = validate(candidate, plan.withheld, line.name)
-        version = publish(judged, deidentified, line, raw)
+        version, stood = publish(judged, deidentified, line, plan.page_of, raw)
     else:
         say_that_it_stands(version)
         if is_measured(line.public, version.name):
-            return version
-    return evaluate(version, deidentified, spec.evaluate, line)
+            return version, True
+    return evaluate(version, deidentified, spec.evaluate, line), stood
 
 
-def _publish_in_parts(plan: Plan, run: Path) -> Path:
+def _publish_in_parts(plan: Plan, run: Path) -> tuple[Path, bool]:
     spec, terms, line = plan.spec, plan.terms, plan.line
     rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
     raw = spec.artifacts == "all"
@@ -92,6 +101,6 @@ def _publish_in_parts(plan: Plan, run: Path) -> Path:
         with open_engine(spec.engine, run, environ) as workers:
             candidate = anonymize_parts(divided, terms, run, workers)
             judged = validate_parts(candidate, divided, terms, plan.withheld, line, workers)
-        return publish(judged, divided, line, raw)
+        return publish(judged, divided, line, plan.page_of, raw)
     say_that_it_stands(version)
-    return version
+    return version, True

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
@@ -18,7 +18,7 @@ from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts, StrictPart
-from sfumato.tasks.declaration.terms import Format, Terms
+from sfumato.tasks.declaration.terms import Format, LineName, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.partitions.continued.parameters import declaration_of
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
@@ -27,6 +27,7 @@ from sfumato.tasks.schema.nesting import NestingError
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.targets.given import read_given_target
 
+_LINE_NAME: TypeAdapter[str] = TypeAdapter(LineName)
 _PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
 
@@ -110,7 +111,13 @@ class ShownOverrides(StrictPart):
     approval: Annotated[Literal["required"] | None, Field(description="only towards required")] = (
         None
     )
-    as_of: Annotated[date | None, Field(description="the day of which the version tells")] = None
+    as_of: Annotated[
+        date | None,
+        Field(
+            description="the day of which the version tells",
+            json_schema_extra={"pattern": r"^\d{4}-\d{2}-\d{2}$"},  # formats are not enforced
+        ),
+    ] = None
     others: Annotated[
         bool, Field(description="most people of a composed line are others than before")
     ] = False
@@ -140,6 +147,15 @@ def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
         return ReleaseSpec.model_validate(merged)
     except ValidationError as error:
         raise SpecError(f"{path}: {readable(error, merged, json_schema())}") from None
+
+
+def line_named(path: Path) -> str:
+    """The name of the line that a spec is of; that of its file where the spec does not tell it."""
+    try:
+        document = read_yaml(path)
+        return _LINE_NAME.validate_python(document["name"])
+    except (SpecError, ValidationError, TypeError, KeyError):
+        return path.stem
 
 
 def read_overrides(settings: Mapping[str, str]) -> Overrides:

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 from typing import Annotated, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
@@ -34,6 +35,14 @@ class Publish(StrictPart):
     uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
     formats: Annotated[tuple[Format, ...], Field(min_length=1)] = ("parquet", "csv")
     csv: CsvFiles = CsvFiles()
+    page_url: Annotated[
+        str | None,
+        Field(
+            alias="page-url",
+            pattern=r"^https?://[^\s?#]+$",
+            description="where `uri` is served, for links to pages",
+        ),
+    ] = None
     signed_by: Annotated[
         KeyName | None,
         Field(alias="signed-by", description="the name of the signing key (sfumato keys)"),
@@ -48,6 +57,42 @@ class Publish(StrictPart):
         if len(set(self.formats)) < len(self.formats):
             raise ValueError("formats: one is named twice")
         return self
+
+
+Watched = Literal["published", "refused", "faulted", "withdrawn", "late", "crashed"]
+
+
+class Schedule(StrictPart):
+    """The times at which a deployed line is released."""
+
+    cron: Annotated[
+        str, Field(pattern=r"^\S+( \S+){4}$", description="minute hour day month weekday")
+    ]
+    timezone: Annotated[str, Field(description="of the IANA database: Europe/Amsterdam")] = "UTC"
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError("not a time zone of the IANA database") from None
+        return name
+
+
+class Notifications(StrictPart):
+    """The Prefect notification block that is told of a deployed line, and of what."""
+
+    block: Annotated[
+        str, Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$", description="slack-webhook/on-call")
+    ]
+    on: Annotated[tuple[Watched, ...], Field(min_length=1)] = (
+        "refused",
+        "faulted",
+        "withdrawn",
+        "late",
+        "crashed",
+    )
 
 
 class SpecParts(StrictPart):
@@ -113,6 +158,12 @@ class SpecParts(StrictPart):
         int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
     ] = 0
     evaluate: Evaluation = Evaluation()
+    schedule: Annotated[
+        Schedule | None, Field(description="when the line's deployment runs (sfumato deploy)")
+    ] = None
+    notifications: Annotated[
+        Notifications | None, Field(description="whom a deployed line tells (sfumato deploy)")
+    ] = None
 
     @property
     def partition(self) -> PartitionParameters:

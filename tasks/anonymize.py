@@ -5,9 +5,9 @@ from pathlib import Path
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.policy import private_task
+from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.stages.anonymize import write_candidate
+from sfumato.tasks.stages.anonymize import declaration, write_candidate
 
 
 @private_task()
@@ -15,4 +15,9 @@ def anonymize(
     deidentified: Path, terms: Terms, run: Path, continuing: Continuing | None, line: Line
 ) -> Path:
     """Write the candidate tables, drawn from the operating system's randomness."""
-    return write_candidate(deidentified, terms, run, operating_system, continuing, line)
+    candidate = write_candidate(deidentified, terms, run, operating_system, continuing, line)
+    rows = declaration(candidate).rows
+    say_in_run(
+        f"anonymize: {rows.published:,} rows to be published, {rows.suppressed:,} suppressed"
+    )
+    return candidate

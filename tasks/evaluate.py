@@ -13,7 +13,7 @@ from prefect.artifacts import (
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.policy import private_task
+from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.watched.summary import summary
@@ -24,10 +24,11 @@ from sfumato.tasks.stages.evaluate import evaluate_release
 def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Line) -> Path:
     """Ask the workloads' queries of a version; a truth outside its bounds withdraws it."""
     progress = cast(UUID, create_progress_artifact(0.0, key=f"{line.name}-evaluation"))
-    shown = 0
+    shown = asked = 0
 
     def tell(done: int, of: int) -> None:
-        nonlocal shown
+        nonlocal shown, asked
+        asked = of
         tenth = done * 10 // max(of, 1)
         if tenth > shown:
             shown = tenth
@@ -35,5 +36,6 @@ def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Li
 
     original = load(deidentified)
     widths = evaluate_release(release, original, evaluation, line, operating_system, tell)
+    say_in_run(f"evaluate: {asked:,} queries, each truth within its bounds")
     create_markdown_artifact(summary(open_release(release), widths), key=f"{line.name}-summary")
     return release

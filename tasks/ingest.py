@@ -7,7 +7,8 @@ from prefect.artifacts import create_table_artifact
 
 from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.policy import private_task
+from sfumato.tasks.microdata.table import count_rows
+from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
@@ -43,4 +44,7 @@ def ingest(
         )
     require(columns, table, source.uri)
     judged.require(found)
-    return write_ingested(whole, source, columns, nulls, base, run)
+    ingested = write_ingested(whole, source, columns, nulls, base, run)
+    kept, read = count_rows(ingested), count_rows(whole)
+    say_in_run(f"ingest: {read:,} rows read, {kept:,} to be represented", logged=shown)
+    return ingested

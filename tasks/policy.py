@@ -1,41 +1,85 @@
 """What flows and tasks have in common: nothing cached, nothing kept, nothing said of the data."""
 
+import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-from prefect import flow, task
+from prefect import Task, flow
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas import State
-from prefect.exceptions import MissingContextError
+from prefect.exceptions import FailedRun, MissingContextError
 from prefect.logging import get_run_logger
-from prefect.states import Failed
 
 from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.tasks.outcomes import failed_state, is_faulted, tell
 from sfumato.tasks.private.failure import note_failure, sanitised
 from sfumato.tasks.private.progress import say, stage
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_RUN_LOGS = ("prefect.flow_runs", "prefect.task_runs")
+
+
+class WithoutRepetition(logging.Filter):
+    """Leaves out of the logs of runs what Prefect says of a failed state beside the state itself.
+
+    That is a traceback of its own engine, or none: `NoneType: None`.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Keep what tells of anything else."""
+        if not record.exc_info:
+            return True
+        kind = record.exc_info[0] if isinstance(record.exc_info, tuple) else None
+        return kind is not None and not issubclass(kind, FailedRun)
+
+
+for _log_of_runs in _RUN_LOGS:
+    logging.getLogger(_log_of_runs).addFilter(WithoutRepetition())
+
+
+class PrivateTask(Task[P, R]):
+    """A task that ends in a state where it fails, and then hands its error to whoever called it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the task.
+
+        Raises:
+            SfumatoError: where it failed.
+        """
+        found = super().__call__(*args, **kwargs)
+        if isinstance(found, State):
+            raise _error_of(found)
+        return found
 
 
 def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A Prefect task on microdata, named like its function.
 
-    Only a fault of the machine is worth a retry: wrong input stays wrong.
+    Only a fault of the machine is worth a retry: wrong input stays wrong. What fails raises nothing
+    inside Prefect, which would log a traceback.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         name = function.__name__
 
         @wraps(function)
-        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-            with stage(name), sanitised(name):
-                return function(*args, **kwargs)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R | State:
+            started = time.monotonic()
+            try:
+                with stage(name), sanitised(name):
+                    found = function(*args, **kwargs)
+            except SfumatoError as error:
+                return failed_state(error)
+            _log(f"{name}: {time.monotonic() - started:.1f} s")
+            return found
 
-        made: Callable[[Callable[P, R]], Callable[P, R]] = task(
+        made = PrivateTask(
+            guarded,
             name=name,
             cache_policy=NO_CACHE,
             persist_result=False,
@@ -44,34 +88,40 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
             retry_delay_seconds=5,
             retry_condition_fn=_is_fault,
         )
-        return made(guarded)
+        return cast(Callable[P, R], made)
 
     return decorate
 
 
 def private_flow(
-    run_name: Callable[[], str],
-) -> Callable[[Callable[P, R]], Callable[P, R | State]]:
+    run_name: Callable[[], str], line_name: Callable[[], str]
+) -> Callable[[Callable[P, State]], Callable[P, Any]]:
     """A Prefect flow on microdata, named like its function.
 
     A run that fails ends in a failed state with one line. It raises nothing: Prefect would pickle
     an exception and store it, whatever is said of results.
+
+    Args:
+        run_name: names the run that has begun.
+        line_name: the line that the run is about, whose events tell that it failed.
     """
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R | State]:
+    def decorate(function: Callable[P, State]) -> Callable[P, Any]:
         @wraps(function)
-        def guarded(*args: P.args, **kwargs: P.kwargs) -> R | State:
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> State:
             try:
                 with sanitised(function.__name__):
                     return function(*args, **kwargs)
             except SfumatoError as error:
                 note_failure(error)
-                return Failed(message=f"{type(error).__name__}: {error}")
+                happened = "faulted" if isinstance(error, Fault) else "refused"
+                tell(happened, line_name(), {"reason": str(error)})
+                return failed_state(error).model_copy(update={"data": None})
 
         made = flow(
             name=function.__name__, flow_run_name=run_name, persist_result=False, log_prints=False
         )
-        return cast(Callable[P, R | State], made(guarded))
+        return cast(Callable[P, Any], made(guarded))
 
     return decorate
 
@@ -81,12 +131,23 @@ def say_that_it_stands(version: Path) -> None:
     say_in_run(f"version {version.name} of this source and spec stands: none was drawn anew")
 
 
-def say_in_run(message: str) -> None:
-    """Say a line to who listens, and in the run's log."""
+def say_in_run(message: str, *, logged: bool = True) -> None:
+    """Say a line to who listens, and in the run's log unless it tells what is not published."""
     say(message)
+    if logged:
+        _log(message)
+
+
+def _log(message: str) -> None:
     with suppress(MissingContextError):  # without a run there is no log of one
         get_run_logger().info(message)
 
 
-def _is_fault(_task: Any, _run: Any, state: Any) -> bool:
-    return isinstance(state.result(raise_on_failure=False), Fault)
+def _error_of(state: State) -> SfumatoError:
+    """The error that a task ended with."""
+    found = state.result(raise_on_failure=False)
+    return cast(SfumatoError, found)
+
+
+def _is_fault(_task: Any, _run: Any, state: State) -> bool:
+    return is_faulted(state)

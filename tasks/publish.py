@@ -1,11 +1,13 @@
 """The task that makes a judged candidate the line's next version."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from prefect.artifacts import create_link_artifact, create_table_artifact
 
+from sfumato.tasks.outcomes import identify, tell
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.combined.composition import HeldTogether, JudgeAtoms
@@ -18,26 +20,36 @@ from sfumato.tasks.stages.validate import sealed_candidate
 
 
 @private_task()
-def publish(candidate: Path, deidentified: Path, line: Line, shown: bool) -> Path:
+def publish(
+    candidate: Path,
+    deidentified: Path,
+    line: Line,
+    page_of: Callable[[Path], str],
+    shown: bool,
+) -> tuple[Path, bool]:
     """Stage, check, rename, record: a whole version appears, or none.
 
     How a composed one goes on is an artifact, with what is not published where that is to be shown.
+
+    Returns:
+        The version, and whether it stood before.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     sealed, source = sealed_candidate(candidate), identity(deidentified)
     judge = _judge_of_atoms(candidate, line) if sealed.versions == "composed" else None
     published = publish_version(line, sealed, source, now, judge)
+    release = published.directory
     if published.existed:
-        say_that_it_stands(published.directory)
+        say_that_it_stands(release)
     else:
-        keep_private_diagnostics(candidate, line.reports(published.directory.name))
+        keep_private_diagnostics(candidate, line.reports(release.name))
+        tell("published", line.name, identify(release))
     for notice in published.notices:
         say_in_run(notice)
     if published.together is not None:
-        _tell(line, published.together, shown=shown)
-    page = published.directory / "index.html"
-    create_link_artifact(page.resolve().as_uri(), "The release's page", key=f"{line.name}-page")
-    return published.directory
+        _show_composition(line, published.together, shown=shown)
+    create_link_artifact(page_of(release), "The release's page", key=f"{line.name}-page")
+    return release, published.existed
 
 
 def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
@@ -49,7 +61,7 @@ def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
     return partial(judge_atoms, line.name, documents=documents)
 
 
-def _tell(line: Line, found: HeldTogether, *, shown: bool) -> None:
+def _show_composition(line: Line, found: HeldTogether, *, shown: bool) -> None:
     if found.composition.declared.composed:
         create_table_artifact(
             composition_rows(found.composition.totals(), published_only=not shown),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
-from sfumato.tasks.policy import private_task
+from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
@@ -28,4 +28,5 @@ def validate(candidate: Path, withheld: tuple[str, ...], name: str) -> Path:
         description="Promises and structure, required and observed on the files to be published",
     )
     seal_candidate(candidate, assessment)
+    say_in_run(f"validate: {len(assessment.findings)} expectations hold")
     return candidate

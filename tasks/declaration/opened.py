@@ -14,6 +14,7 @@ from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import NestingError, parse_json
 
 MANIFEST = "datapackage.json"
+PAGE = "index.html"
 SIGNATURE = "datapackage.json.sig"
 
 

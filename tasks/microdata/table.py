@@ -166,6 +166,12 @@ def save(microdata: Microdata, directory: Path) -> None:
     (directory / "microdata.json").write_text(json.dumps(roles), encoding="utf-8")
 
 
+def count_rows(directory: Path) -> int:
+    """The number of rows that `save` wrote."""
+    described = json.loads((directory / "microdata.json").read_text(encoding="utf-8"))
+    return int(described["rows"])
+
+
 def load(directory: Path) -> Microdata:
     """Read what `save` wrote."""
     described = json.loads((directory / "microdata.json").read_text(encoding="utf-8"))

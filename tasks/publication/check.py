@@ -22,6 +22,7 @@ from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import (
     MANIFEST,
+    PAGE,
     SIGNATURE,
     Release,
     open_release,
@@ -35,7 +36,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.optional import fakes
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.equivalence import equivalent
-from sfumato.tasks.publication.files import PAGE, page_beside, write_release
+from sfumato.tasks.publication.files import page_beside, write_release
 from sfumato.tasks.publication.in_parts.files import page_of_whole, write_beside
 from sfumato.tasks.publication.in_parts.read import read_whole
 from sfumato.tasks.publication.in_parts.whole import findings_of, observations_of

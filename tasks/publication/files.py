@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
-from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.declaration.opened import MANIFEST, PAGE
 from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
@@ -16,8 +16,6 @@ from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.report.page import PageContent, PublishedFile, page
 from sfumato.tasks.schema.names import safe_name
-
-PAGE = "index.html"
 
 
 def write_release(directory: Path, assessment: Assessment) -> None:

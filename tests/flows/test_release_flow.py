@@ -55,6 +55,16 @@ def artifacts(address):
     return {artifact["key"]: artifact for artifact in reversed(found)}
 
 
+def latest_end(address):
+    """The type, name and message of the state of the latest run."""
+    import httpx
+
+    latest = {"limit": 1, "sort": "START_TIME_DESC"}
+    (run,) = httpx.post(f"{address}/flow_runs/filter", json=latest).json()
+    assert {"release", "line:wages", "form:permuted"} <= set(run["tags"])
+    return tuple(run["state"][key] for key in ("type", "name", "message"))
+
+
 def everything_in(directory):
     """Every byte below a directory, and every Parquet value, dictionary and statistic decoded."""
     for path in sorted(p for p in directory.rglob("*") if p.is_file()):
@@ -96,8 +106,12 @@ def test_publishes_and_shows_what_watchers_need(small, run_apart, prefect_api):
     assert version.as_uri() in shown["wages-page"]["data"]
     assert '"name":"wages 20' in stored(prefect_api).replace('"name": "', '"name":"')
     assert "stands" not in said
+    assert "ingest: 62 rows read, 60 to be represented" in said.splitlines()
+    assert "anonymize: 60 rows to be published, 0 suppressed" in said.splitlines()
+    assert latest_end(prefect_api)[:2] == ("COMPLETED", "Published")
     code, out, said = run_apart("release", str(small.spec))
     assert (code, out.splitlines()[-1]) == (0, str(version))
+    assert latest_end(prefect_api)[:2] == ("COMPLETED", "Stands")
     stands = "version 0001 of this source and spec stands: none was drawn anew"
     assert said.splitlines().count(stands) == 1
     assert "evaluate:" not in said  # its accuracy is in the public record
@@ -139,7 +153,7 @@ def test_a_source_that_is_not_as_declared_is_told_by_its_place(small, run_apart,
     assert "987654" not in said + stored(prefect_api)
 
 
-def test_a_promise_that_cannot_be_kept_publishes_nothing(small, run_apart):
+def test_a_promise_that_cannot_be_kept_publishes_nothing(small, run_apart, prefect_api):
     hard = [{"model": "ke-anonymity", "k": 3, "e": 100_000}]
     small.write(people(), promises=hard)
     code, out, said = run_apart("release", str(small.spec))
@@ -147,6 +161,8 @@ def test_a_promise_that_cannot_be_kept_publishes_nothing(small, run_apart):
     assert out == ""
     (line,) = [text for text in said.splitlines() if text.startswith("sfumato:")]
     assert "cannot be kept: required k=3, e=100000" in line
+    assert latest_end(prefect_api) == ("FAILED", "Refused", line.removeprefix("sfumato: "))
+    assert "Traceback" not in stored(prefect_api)
     assert list((small.folder / "public" / "wages").glob("[0-9]*")) == []
     runs = small.folder.parent / "work" / "wages" / "runs"
     assert [p for p in runs.iterdir() if p.is_dir()] == []

@@ -20,8 +20,7 @@ pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.timeout(900)]
 
 def deployment():
     content = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
-    (found,) = content["deployments"]
-    return found
+    return content["deployments"][0]
 
 
 @pytest.fixture(scope="module")

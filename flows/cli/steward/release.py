@@ -56,15 +56,17 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
     from sfumato.flows.environment import open_home, quiet
     from sfumato.flows.plan import plan_run
 
-    plan_run(spec, changes)  # a wrong spec is told before a server is started
+    plan = plan_run(spec, changes)  # a wrong spec is told before a server is started
     quiet()
     if warning := open_home(os.environ):
         show.say(warning)
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
     with show.stages() as listener:
+        from prefect import tags
         from prefect.exceptions import FailedRun
 
         from sfumato.flows.hidden import hide
+        from sfumato.flows.operation.deployments import tags_of
         from sfumato.flows.release import release as flow
         from sfumato.tasks.private.failure import caught_failures
         from sfumato.tasks.private.progress import listening
@@ -74,6 +76,7 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
             _unheard(),
             caught_failures() as failures,
             hide(changes) as shown,
+            tags(*tags_of(plan.spec)),
         ):
             try:
                 return str(flow(str(spec), shown))

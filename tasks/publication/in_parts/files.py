@@ -7,9 +7,9 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.declaration.assessment import documents
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.declaration.opened import MANIFEST, PAGE
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.publication.files import PAGE, write_hierarchies
+from sfumato.tasks.publication.files import write_hierarchies
 from sfumato.tasks.publication.in_parts.whole import SeenParts, findings_of, observations_of
 from sfumato.tasks.publication.manifest import files, manifest
 from sfumato.tasks.query.sql.ready_sql import duckdb_script

@@ -1,0 +1,66 @@
+"""The states in which runs end, and the events that tell of them, in an operator's words.
+
+A refusal is the pipeline at work and not a crash: it has a state of its own and no traceback, and
+is never tried again. Messages are those of our errors alone, so nothing in them is of the data.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from prefect.client.schemas import State
+from prefect.client.schemas.objects import StateType
+from prefect.events import emit_event
+
+from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.tasks.declaration.opened import open_release
+
+PUBLISHED, STANDS, REFUSED, FAULTED = "Published", "Stands", "Refused", "Faulted"
+_SHOWN = 12  # digits of a digest
+
+
+def published_state(release: Path) -> State:
+    """The end of a run that published a version; its result is the directory."""
+    return _ended_well(PUBLISHED, release)
+
+
+def standing_state(release: Path) -> State:
+    """The end of a run whose source and spec have a version already, which is its result."""
+    return _ended_well(STANDS, release)
+
+
+def failed_state(error: SfumatoError) -> State:
+    """The end of a run or task that published nothing; its result is the error."""
+    name = FAULTED if isinstance(error, Fault) else REFUSED
+    return State(type=StateType.FAILED, name=name, message=str(error), data=error)
+
+
+def is_faulted(state: State) -> bool:
+    """Decide whether a state is the end of what may go well another time."""
+    return state.name == FAULTED
+
+
+def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
+    """Emit the event `sfumato.release.<happened>` about a line, for automations.
+
+    Args:
+        happened: `published`, `refused`, `faulted`, `pending` or `withdrawn`.
+        line: the line's name.
+        facts: names, numbers and digests, all of them public.
+    """
+    resource = {"prefect.resource.id": f"sfumato.line.{line}", "prefect.resource.name": line}
+    with suppress(Exception):  # a version stands whether or not somebody hears of it
+        emit_event(f"sfumato.release.{happened}", resource=resource, payload=dict(facts))
+
+
+def identify(release: Path) -> dict[str, str]:
+    """The number and the digest of a version."""
+    digest = str(open_release(release).manifest["sfumato"]["digest"])
+    return {"version": release.name, "digest": digest}
+
+
+def _ended_well(name: str, release: Path) -> State:
+    known = identify(release)
+    message = f"version {known['version']}, digest {known['digest'][:_SHOWN]}…"
+    return State(type=StateType.COMPLETED, name=name, message=message, data=str(release))
