@@ -9,11 +9,12 @@ pycanon := 1.3.6
 anjana := 1.2.3
 anonypyx := 0.2.11
 VIEW := $(VENV)/view
+PORT ?= 4200
 
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test services all-tests lint types imports house bench bench-quick mutants fuzz kill clean
+.PHONY: demo test services all-tests lint types imports house bench bench-quick server worker harness mutants fuzz kill clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
@@ -43,6 +44,11 @@ imports: $(VIEW)
 house: $(STAMP)
 	$(RUN)/python -m tests.house
 
+# What an operator does on a real server and worker, also on PostgreSQL; pictures of its pages.
+harness: export SFUMATO_PICTURES ?= $(CURDIR)/build/pictures
+harness: $(STAMP)
+	$(RUN)/python -m pytest tests/harness
+
 # A table of whole releases by partition, in less than three minutes.
 bench-quick: $(STAMP)
 	$(RUN)/python -m tests.benchmarks.whole --quick --csv build/bench/quick.csv
@@ -50,6 +56,17 @@ bench-quick: $(STAMP)
 bench: $(STAMP) $(PEERS:%=.venv-%/.installed)
 	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \
 	  $(RUN)/python -m tests.benchmarks
+
+# A server and a worker of this machine, for `sfumato deploy`: each runs until it is stopped.
+server: export PREFECT_SERVER_ANALYTICS_ENABLED ?= false
+server: export PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT ?= false
+server: export PREFECT_SERVER_UI_API_URL ?= http://127.0.0.1:$(PORT)/api
+server: $(STAMP)
+	$(RUN)/prefect server start --host 127.0.0.1 --port $(PORT)
+
+worker: export PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
+worker: $(STAMP)
+	$(RUN)/prefect worker start --pool sfumato --type process
 
 # Each goes on where it was stopped: hours in all, figures at the end.
 mutants: $(STAMP)

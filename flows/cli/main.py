@@ -18,6 +18,7 @@ from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
 from sfumato.flows.cli.steward.demo import demo
+from sfumato.flows.cli.steward.deploy import deploy
 from sfumato.flows.cli.steward.evaluate import evaluate
 from sfumato.flows.cli.steward.hierarchy import hierarchy
 from sfumato.flows.cli.steward.keys import keys
@@ -37,6 +38,7 @@ _COMMANDS = (
     query,
     load,
     evaluate,
+    deploy,
     hierarchy,
     schema,
     line,

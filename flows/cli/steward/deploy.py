@@ -1,0 +1,67 @@
+"""`sfumato deploy`: register release lines with a Prefect server."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.flows.cli import show
+
+if TYPE_CHECKING:
+    from sfumato.flows.operation.deployments import DeployedLine
+
+
+@click.command()
+@click.argument("specs", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    show_default="here",
+    help="the directory in which workers run, which specs are below",
+)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="write a prefect.yaml instead, and register nothing",
+)
+def deploy(specs: tuple[Path, ...], root: Path, file: Path | None) -> None:
+    """Register a deployment for each spec: schedule, one run at a time, automations.
+
+    SPECS are specs, or directories of them. The server is that of PREFECT_API_URL.
+    """
+    from sfumato.flows.environment import quiet
+    from sfumato.flows.operation.deployments import prefect_yaml, read_lines
+    from sfumato.tasks.private.durable import write_atomically
+
+    lines = read_lines(specs, root)
+    if file is not None:
+        try:
+            write_atomically(file, prefect_yaml(lines).encode(), mode=0o644)
+        except OSError as error:
+            raise InputError(f"{file}: cannot be written ({error.strerror})") from None
+        return
+    if not os.environ.get("PREFECT_API_URL"):
+        raise InputError("PREFECT_API_URL: is not set: name the server (make server starts one)")
+    quiet()
+    _register(lines, root)
+
+
+def _register(lines: list["DeployedLine"], root: Path) -> None:
+    import httpx
+
+    from sfumato.flows.operation.register import register
+    from sfumato.tasks.private.workdir import work_directory
+
+    environment = {"SFUMATO_WORK": str(work_directory(os.environ))}
+    try:
+        register(lines, root.resolve(), environment)
+    except httpx.HTTPError as error:
+        address = os.environ["PREFECT_API_URL"]
+        raise Fault(f"{address}: no answer from a server ({type(error).__name__})") from None
+    for line in lines:
+        times = line.spec.schedule
+        when = f"{times.cron} {times.timezone}" if times else "by hand"
+        show.say(f"release/{line.spec.name}: {when}")

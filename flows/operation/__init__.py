@@ -1,0 +1,1 @@
+"""Release lines as deployments of a Prefect server: what is registered, and what it acts upon."""

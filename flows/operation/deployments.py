@@ -1,0 +1,110 @@
+"""The deployments of release lines, one for each spec, as a `prefect.yaml` writes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.spec import ReleaseSpec, read_spec
+
+POOL = "sfumato"
+FLOW = "release"
+ENTRYPOINT = f"sfumato.flows.release:{FLOW}"
+HEARTBEAT = 30  # seconds between a run's signs of life
+_ENVIRONMENT = {
+    "DO_NOT_TRACK": "1",
+    "GX_ANALYTICS_ENABLED": "false",
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT),
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "SFUMATO_WORK": "{{ $SFUMATO_WORK }}",
+}
+_HEAD = """\
+# The deployments of release lines, made by `sfumato deploy` from their specs: change those.
+# The worker must find the same specs at the same place ($SFUMATO_ROOT).
+"""
+
+
+@dataclass(frozen=True)
+class DeployedLine:
+    """A line to be deployed.
+
+    Attributes:
+        spec: what is released.
+        path: where the spec is, below the root of the deployments.
+    """
+
+    spec: ReleaseSpec
+    path: Path
+
+
+def read_lines(paths: Sequence[Path], root: Path) -> list[DeployedLine]:
+    """The lines of specs below a directory; of a directory of specs, those of all in it.
+
+    Raises:
+        SpecError: where a spec is wrong or elsewhere, there is none, or two are of one line.
+    """
+    files = [file for path in paths for file in _specs_at(path)]
+    if not files:
+        raise SpecError(f"{paths[0]}: has no spec (*.yaml)" if paths else "no spec is named")
+    lines = [DeployedLine(read_spec(file), _below(file, root)) for file in files]
+    names: dict[str, Path] = {}
+    for line in lines:
+        if names.setdefault(line.spec.name, line.path) != line.path:
+            other = names[line.spec.name]
+            raise SpecError(f"{line.path}: name: {line.spec.name} is the line of {other}, too")
+    once = {line.path: line for line in lines}
+    return sorted(once.values(), key=lambda line: line.spec.name)
+
+
+def prefect_yaml(lines: Sequence[DeployedLine]) -> str:
+    """The content of a `prefect.yaml` that deploys lines."""
+    return _HEAD + yaml.safe_dump(document(lines), sort_keys=False, allow_unicode=True, width=100)
+
+
+def document(lines: Sequence[DeployedLine]) -> dict[str, Any]:
+    """What a `prefect.yaml` says of lines; `SFUMATO_ROOT` and `SFUMATO_WORK` are the machine's."""
+    pull = {"prefect.deployments.steps.set_working_directory": {"directory": "{{ $SFUMATO_ROOT }}"}}
+    return {
+        "name": "sfumato",
+        "pull": [pull],
+        "deployments": [_deployment(line) for line in lines],
+    }
+
+
+def tags_of(spec: ReleaseSpec) -> list[str]:
+    """The tags of a line's deployment and of its runs."""
+    return ["release", f"line:{spec.name}", f"form:{spec.form.method}"]
+
+
+def _deployment(line: DeployedLine) -> dict[str, Any]:
+    spec = line.spec
+    schedule = spec.schedule
+    times = [] if schedule is None else [{**schedule.model_dump(), "active": True}]
+    return {
+        "name": spec.name,
+        "description": spec.title,
+        "tags": tags_of(spec),
+        "entrypoint": ENTRYPOINT,
+        "parameters": {"spec": line.path.as_posix()},
+        "schedules": times,
+        "concurrency_limit": {"limit": 1, "collision_strategy": "ENQUEUE"},
+        "work_pool": {
+            "name": POOL,
+            "work_queue_name": "default",
+            "job_variables": {"env": dict(_ENVIRONMENT)},
+        },
+    }
+
+
+def _specs_at(path: Path) -> list[Path]:
+    return sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+
+
+def _below(file: Path, root: Path) -> Path:
+    try:
+        return file.resolve().relative_to(root.resolve())
+    except ValueError:
+        raise SpecError(f"{file}: is not below {root}: deploy from a directory above") from None
