@@ -1,0 +1,188 @@
+"""A machine of an operator: a Prefect server, a worker, and lines that are deployed on them."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import psutil
+from prefect.client.orchestration import SyncPrefectClient
+
+from tests.fork_server import ROOT
+
+Found = TypeVar("Found")
+PATIENCE = 150.0  # seconds
+_COMMAND = "from sfumato.flows.cli.main import main; main()"
+_OURS = ("PREFECT_", "SFUMATO_")
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+def wait_for(found: Callable[[], Found | None], what: str, patience: float = PATIENCE) -> Found:
+    """What a question is answered with, once it is."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        if (answer := found()) is not None:
+            return answer
+        time.sleep(0.2)
+    raise AssertionError(f"waited {patience} s for {what}")
+
+
+@dataclass
+class Machine:
+    """A server and a worker as processes of their own, with a home, and specs below `specs`."""
+
+    folder: Path
+    database: str | None = None
+    port: int = field(default_factory=free_port)
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    said_of_refusal: str = ""
+
+    @property
+    def api(self) -> str:
+        return f"http://127.0.0.1:{self.port}/api"
+
+    @property
+    def specs(self) -> Path:
+        return self.folder / "specs"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Those of this process but Prefect's and ours, with places of the machine's own."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(_OURS)}
+        own = {
+            "HOME": str(self.folder / "home"),
+            "PREFECT_API_URL": self.api,
+            "PREFECT_HOME": str(self.folder / "home" / ".prefect"),
+            "PREFECT_SERVER_UI_API_URL": self.api,
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+            "DO_NOT_TRACK": "1",
+            "PYTHONPATH": str(ROOT),
+            "SFUMATO_WORK": str(self.folder / "work"),
+        }
+        if self.database is not None:
+            own["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = self.database
+        return kept | own
+
+    def start(self) -> "Machine":
+        """Start the server, which is ready when this returns."""
+        (self.folder / "home" / ".prefect").mkdir(parents=True, mode=0o700, exist_ok=True)
+        self._start("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))
+        wait_for(self._is_up, "the server")
+        return self
+
+    def start_worker(self) -> None:
+        """Start a worker of the pool of releases."""
+        self._start("worker", "worker", "start", "--pool", "sfumato", "--limit", "4")
+
+    def stop(self, name: str) -> None:
+        """Stop the server or the worker as its operator would."""
+        process = self.running.pop(name)
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+    def kill(self, *, worker: bool) -> None:
+        """End every process of a run at once, and the worker too where that is asked for."""
+        parent = psutil.Process(self.running["worker"].pid)
+        for process in [*([parent] if worker else []), *parent.children(recursive=True)]:
+            process.kill()
+        if worker:
+            self.running.pop("worker").wait(60)
+
+    def close(self) -> None:
+        """End what runs."""
+        if "worker" in self.running:
+            self.kill(worker=True)
+        if "server" in self.running:
+            self.stop("server")
+
+    def sfumato(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run the command line among the specs."""
+        return subprocess.run(
+            [sys.executable, "-c", _COMMAND, *arguments],
+            cwd=self.specs,
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+
+    def run(self, line: str, parameters: Mapping[str, Any] | None = None) -> str:
+        """Start a run of a line by hand, and return its id.
+
+        Raises:
+            PrefectHTTPStatusError: where the server refuses it.
+        """
+        with self.client() as client:
+            deployment = client.read_deployment_by_name(f"release/{line}")
+            run = client.create_flow_run_from_deployment(
+                deployment.id, parameters=dict(parameters or {})
+            )
+        return str(run.id)
+
+    def client(self) -> SyncPrefectClient:
+        return SyncPrefectClient(self.api)
+
+    def state(self, run: str) -> tuple[str, str, str]:
+        """The type, name and message of a run's state."""
+        state = self.get(f"flow_runs/{run}")["state"]
+        return state["type"], state["name"], state["message"] or ""
+
+    def wait(self, run: str, *names: str, patience: float = PATIENCE) -> tuple[str, str, str]:
+        """The state of a run, once its name is one of these."""
+
+        def arrived() -> tuple[str, str, str] | None:
+            state = self.state(run)
+            return state if state[1] in names else None
+
+        try:
+            return wait_for(arrived, f"{run} in {names}", patience)
+        except AssertionError:
+            raise AssertionError(f"{run}: {self.state(run)}, not {names}") from None
+
+    def get(self, path: str) -> Any:
+        """What the server answers."""
+        return httpx.get(f"{self.api}/{path}", timeout=30).raise_for_status().json()
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """What the server answers to a question with a body."""
+        answer = httpx.post(f"{self.api}/{path}", json=dict(body or {}), timeout=30)
+        return answer.raise_for_status().json() if answer.content else None
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """The events of a kind."""
+        body = {"filter": {"event": {"name": [kind]}}, "limit": 50}
+        return list(self.post("events/filter", body)["events"])
+
+    def log(self, name: str) -> str:
+        """What the server or the worker said."""
+        return (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+
+    def _start(self, name: str, *arguments: str) -> None:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.running[name] = subprocess.Popen(
+                [sys.executable, "-m", "prefect", *arguments],
+                cwd=self.folder,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+            )
+
+    def _is_up(self) -> bool | None:
+        try:
+            return httpx.get(f"{self.api}/health", timeout=2).is_success or None
+        except httpx.HTTPError:
+            return None

@@ -1,0 +1,269 @@
+"""A server, a worker and four lines: what is scheduled, started, refused, cancelled and killed."""
+
+import json
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import ClassVar
+
+import httpx
+import pytest
+
+from sfumato.tasks.outcomes import identify
+from sfumato.tasks.publication.check import check
+from tests.harness.lines import released, write_lines
+from tests.harness.machine import Machine, wait_for
+from tests.harness.pictures import picture_folder, take_pictures
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.timeout(900),
+]
+EVERY_MINUTE = {"cron": "* * * * *"}
+HARD = [{"model": "ke-anonymity", "k": 3, "e": 100_000}]
+CANARIES = ("IDENT-", "NOTE-", "Cé, the long")
+LINES = {
+    "timed": {"schedule": EVERY_MINUTE},
+    "manual": {},
+    "hard": {"promises": HARD, "notifications": {"block": "custom-webhook/on-call"}},
+    "lost": {},
+    "stopped": {},
+    "kept": {},
+}
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Notes what a notification block says."""
+
+    said: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        self.said.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def receiver():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+
+
+def save_block(machine, address):
+    """Save a notification block, as `prefect block create` or the server's pages do."""
+    said = {"said": "{{subject}}: {{body}}"}
+    code = (
+        "from prefect.blocks.notifications import CustomWebhookNotificationBlock as Block\n"
+        f"Block(name='on-call', url={address!r}, json_data={said!r}).save('on-call')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=machine.environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    made = Machine(tmp_path_factory.mktemp("machine"))
+    write_lines(made, LINES)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def ran(machine, receiver):
+    """The state in which each run ended, by what it was about, and the runs."""
+    missing = machine.sfumato("deploy", "hard")
+    assert missing.returncode == 2
+    assert "the server has no block custom-webhook/on-call" in missing.stderr
+    save_block(machine, receiver)
+    deployed = machine.sfumato("deploy", *(line for line in LINES if line != "timed"))
+    assert deployed.returncode == 0, deployed.stderr
+    machine.start_worker()
+    runs, ended = {}, {}
+
+    def begin(name, line):
+        begun = f"Beginning flow run '{line} "
+        before = machine.log("worker").count(begun)
+        runs[name] = machine.run(line)
+        wait_for(lambda: machine.log("worker").count(begun) > before or None, name)
+
+    begin("lost", "lost")
+    machine.kill(worker=True)
+    machine.start_worker()
+    begin("killed", "manual")
+    machine.kill(worker=False)
+    ended["killed"] = machine.wait(runs["killed"], "Crashed")
+    timed = machine.sfumato("deploy", "timed")
+    assert timed.stderr.splitlines() == ["release/timed: * * * * * UTC"]
+    begin("stopped", "stopped")
+    cancel = {"state": {"type": "CANCELLING"}, "force": True}
+    machine.post(f"flow_runs/{runs['stopped']}/set_state", cancel)
+    ended["stopped"] = machine.wait(runs["stopped"], "Cancelled", "Crashed")
+    before = len(machine.log("worker"))
+    begin("refused", "hard")
+    ended["refused"] = machine.wait(runs["refused"], "Refused", "Crashed")
+    machine.said_of_refusal = machine.log("worker")[before:]
+    runs |= {name: machine.run("manual") for name in ("first", "second")}
+    for name in ("first", "second"):
+        ended[name] = machine.wait(runs[name], "Published", "Stands", "Crashed")
+    ended["lost"] = machine.wait(runs["lost"], "Crashed")
+    runs["found"] = machine.run("lost")
+    ended["found"] = machine.wait(runs["found"], "Published")
+    begin("outlasting", "kept")
+    machine.stop("server")
+    machine.start()
+    ended["outlasting"] = machine.wait(runs["outlasting"], "Published", "Crashed")
+    return runs, ended
+
+
+def names(ended):
+    return {name: state[1] for name, state in ended.items()}
+
+
+def test_runs_end_as_they_should(ran):
+    _, ended = ran
+    both = {ended.pop("first")[1], ended.pop("second")[1]}
+    assert both == {"Published", "Stands"}
+    assert names(ended) == {
+        "lost": "Crashed",
+        "killed": "Crashed",
+        "stopped": "Cancelled",
+        "refused": "Refused",
+        "outlasting": "Published",
+        "found": "Published",
+    }
+    assert ended["lost"][2].startswith("no sign of life for 90 s")
+
+
+def test_what_was_not_killed_is_published_once(machine, ran):
+    for line in ("manual", "lost", "kept"):
+        (version,) = released(machine, line)
+        assert check(version).verdicts
+    assert released(machine, "hard") == released(machine, "stopped") == []
+
+
+def test_a_state_says_which_version_there_is(machine, ran):
+    _, ended = ran
+    (version,) = released(machine, "lost")
+    assert ended["found"][0] == "COMPLETED"
+    assert ended["found"][2].startswith(f"version {version.name}, digest ")
+
+
+def test_a_refusal_is_one_line_without_a_traceback(machine, ran):
+    _, ended = ran
+    type_, _, message = ended["refused"]
+    assert type_ == "FAILED"
+    assert message.startswith("ke-anonymity cannot be kept: required k=3, e=100000")
+    said = machine.said_of_refusal
+    assert "Finished in state Refused('ke-anonymity cannot be kept" in said
+    assert "Traceback" not in said
+    assert "NoneType: None" not in said
+    assert "nanobind" not in said
+
+
+def test_a_scheduled_run_comes_due(machine, ran):
+    wait_for(lambda: released(machine, "timed") or None, "a scheduled version")
+    runs = machine.post("flow_runs/filter", {"limit": 200})
+    timed = [run for run in runs if run["auto_scheduled"]]
+    assert "Published" in {
+        machine.wait(run["id"], "Published", "Stands", "Scheduled", "Late")[1] for run in timed
+    }
+
+
+def test_runs_are_named_by_line_and_month(machine, ran):
+    runs, _ = ran
+    found = machine.get(f"flow_runs/{runs['found']}")
+    assert found["name"].startswith("lost 20")
+    assert {"line:lost", "form:permuted", "release"} <= set(found["tags"])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"spec": "other.yaml"},
+        {"spec": "../elsewhere/wages.yaml"},
+        {"overrides": {"source": {"sha256": "0" * 64}}},
+        {"overrides": {"source": {"where": "age > 30"}}},
+        {"overrides": {"approval": "none"}},
+        {"overrides": {"as_of": "yesterday"}},
+        {"overrides": {"promises": []}},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_refused_before_a_run_exists(machine, ran, parameters):
+    def number():
+        return machine.post("flow_runs/count")
+
+    before = number()
+    with pytest.raises(httpx.HTTPStatusError, match=r"409|422"):
+        machine.run("hard", parameters)
+    assert number() <= before + 1  # a scheduled run may have come in between
+    given = [run["parameters"] for run in machine.post("flow_runs/filter", {"limit": 200})]
+    assert not [one for one in given if one | parameters == one]
+
+
+def test_what_happened_is_an_event(machine, ran):
+    def lines(kind):
+        found = machine.events(f"sfumato.release.{kind}")
+        return {event["resource"]["prefect.resource.id"]: event["payload"] for event in found}
+
+    published = wait_for(lambda: found if len(found := lines("published")) >= 2 else None, "events")
+    digest = identify(released(machine, "lost")[0])["digest"]
+    assert published["sfumato.line.lost"] == {"version": "0001", "digest": digest}
+    assert lines("refused")["sfumato.line.hard"]["reason"].startswith("ke-anonymity")
+
+
+def test_who_is_to_be_told_is_told(machine, ran):
+    said = wait_for(lambda: next(iter(Receiver.said), None), "a notification")
+    assert "hard: refused" in said
+    assert "ke-anonymity cannot be kept: required k=3, e=100000" in said
+
+
+def test_promises_come_first_in_their_table(machine, ran):
+    found = machine.post("artifacts/filter", {"limit": 200})
+    (data,) = [a["data"] for a in found if a["key"] == "lost-promises"]
+    first = json.loads(data)[0]
+    assert list(first)[:4] == ["expectation", "required", "observed", "holds"]
+    assert (first["expectation"], first["required"]) == ("expect_ke_anonymity", "e 10.5, k 3")
+
+
+def test_no_stage_outlives_its_run(machine, ran):
+    """The next run of the line, or any command, sweeps what a killed one left."""
+    assert machine.sfumato("sweep").returncode == 0
+    assert list((machine.folder / "work").glob("*/runs/*/*")) == []
+
+
+def test_nothing_about_people_is_in_the_servers_database_or_logs(machine, ran):
+    home = machine.folder / "home"
+    kept = [path for path in home.rglob("*") if path.is_file()]
+    assert any(path.name == "prefect.db" for path in kept)
+    kept += [machine.folder / "worker.log", machine.folder / "server.log"]
+    told = [(p, c) for p in kept for c in CANARIES if c.encode() in p.read_bytes()]
+    assert told == []
+
+
+def test_pages_of_the_server_can_be_looked_at(machine, ran, tmp_path):
+    runs, _ = ran
+    found = machine.post("artifacts/filter", {"limit": 200})
+    (promises,) = [a["id"] for a in found if a["key"] == "lost-promises"]
+    folder = picture_folder(tmp_path)
+    pages = {
+        "dashboard": ("/dashboard", "Flow Runs"),
+        "published": (f"/runs/flow-run/{runs['found']}", "Published"),
+        "refused": (f"/runs/flow-run/{runs['refused']}", "Refused"),
+        "promises": (f"/artifacts/artifact/{promises}", "expect_ke_anonymity"),
+    }
+    take_pictures(machine, pages, folder)
+    assert {path.stem for path in folder.glob("*.png")} >= set(pages)
