@@ -17,6 +17,7 @@ from sfumato.tasks.declaration.opened import require_release
 from sfumato.tasks.private.backup import (
     backup,
     finish_restoring,
+    kept_files,
     replace_state,
     state_files,
     state_in,
@@ -108,6 +109,7 @@ def restore(spec: Path, file: Path) -> None:
                 "know would be forgotten"
             )
         take_people_key(file, line.private, files)
+        files = {**kept_files(line.private), **files}
         replace_state(line.private, with_forgotten(files, erased_names(line.private)))
 
 

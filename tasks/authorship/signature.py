@@ -60,7 +60,7 @@ def signer_of(directory: Path, digest: str) -> PublicKey | None:
     Raises:
         PromiseError: where the signature is wrong, or none.
     """
-    found = _read(directory / SIGNATURE)
+    found = read_signature(directory / SIGNATURE)
     if found is None:
         return None
     if not verifies(found.key.public, statement("release", {"digest": digest}), found.signature):
@@ -91,7 +91,7 @@ def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str
                 f"{directory}: is not signed, and {trust_file(environ)} has keys for {line}"
             )
         return Author("not signed", trusted=False)
-    trusted = _trusted(directory.parent, key, trust, listed)
+    trusted = is_trusted(directory.parent, key, trust, listed)
     name = listed.get(key.public, key)
     if listed and not trusted:
         raise PromiseError(
@@ -101,8 +101,12 @@ def author_of(directory: Path, line: str, digest: str, environ: Mapping[str, str
     return Author(f"signed by {name}{unknown}", trusted)
 
 
-def _trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, PublicKey]) -> bool:
-    """Whether the key of a signature is a trusted one or follows one, and was not revoked."""
+def is_trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, PublicKey]) -> bool:
+    """Whether the key of a signature is a trusted one or follows one, and was not revoked.
+
+    Raises:
+        PromiseError: where it was revoked.
+    """
     offered = read_offers(line)
     revoked = {*trust.revoked, *(offered.revoked() if offered else ())}
     if key.public in revoked:
@@ -111,7 +115,12 @@ def _trusted(line: Path, key: PublicKey, trust: Trust, listed: Mapping[str, Publ
     return key.public in {*listed, *(one for ones in following for one in ones)}
 
 
-def _read(path: Path) -> Signature | None:
+def read_signature(path: Path) -> Signature | None:
+    """A signature, trusted or not; None where there is no file.
+
+    Raises:
+        PromiseError: where the file is no signature.
+    """
     try:
         return Signature.model_validate(parse_json(path.read_bytes()))
     except FileNotFoundError:

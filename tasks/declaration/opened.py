@@ -8,6 +8,7 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.declaration.lines.tombstone import require_not_withdrawn
 from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.formats import require_readable
@@ -55,8 +56,10 @@ def require_release(directory: Path) -> None:
     """Make sure that there is a manifest to be read.
 
     Raises:
+        PromiseError: where it was withdrawn.
         InputError: where there is none.
     """
+    require_not_withdrawn(directory)
     try:
         there = (directory / MANIFEST).is_file()
     except OSError:
@@ -69,6 +72,7 @@ def open_release(directory: Path) -> Release:
     """Read a release's manifest.
 
     Raises:
+        PromiseError: where it was withdrawn.
         InputError: where there is no release, it was made by newer software, or its manifest
             declares nothing that is understood.
     """

@@ -23,11 +23,13 @@ from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-_FORMAT = 1
+_FORMAT = 2
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
-_FOLDERS = ("units", "left-out", MAP, ROWS)
+WITHDRAWN = "withdrawn"
+"""The folder of what is kept of a withdrawn version, which backups have since format 2."""
+_FOLDERS = ("units", "left-out", MAP, ROWS, WITHDRAWN)
 _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
     "cuts.json",
@@ -59,6 +61,12 @@ def backup(line: Path) -> bytes:
     return pack(line.name, {**files, **_people_key(line)})
 
 
+def kept_files(line: Path) -> dict[str, bytes]:
+    """What is kept of a withdrawn version, which no backup made before has."""
+    files = state_files(line)
+    return {path: files[path] for path in files if path.startswith(f"{WITHDRAWN}/")}
+
+
 def _people_key(line: Path) -> dict[str, bytes]:
     """The secret of the names of people and of rows, where the line has any."""
     path = line.parent / PEOPLE / KEY
@@ -86,7 +94,7 @@ def take_people_key(place: Path, line: Path, files: dict[str, bytes]) -> None:
 def pack(name: str, files: Mapping[str, bytes]) -> bytes:
     """A backup of these files."""
     contents = {
-        "format": _FORMAT,
+        "format": _FORMAT if any(path.startswith(f"{WITHDRAWN}/") for path in files) else 1,
         "line": name,
         "sha256": {path: hashlib.sha256(content).hexdigest() for path, content in files.items()},
     }

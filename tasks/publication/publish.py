@@ -39,6 +39,9 @@ from sfumato.tasks.publication.combined.composition import (
 )
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.combined.meeting import description_of
+from sfumato.tasks.publication.life.kept import prune_kept
+from sfumato.tasks.publication.life.pages import refresh_pages
+from sfumato.tasks.publication.life.tombstones import complete_withdrawals
 from sfumato.tasks.publication.line import Candidate, Line, hold
 from sfumato.tasks.publication.ownership import replace_record, with_change
 from sfumato.tasks.publication.seal import require_sealed
@@ -125,7 +128,7 @@ def publish(
         finally:
             _sweep(line)
         _record(line, number, known, time)
-        said = (*notices, *(held.notices if held else ()))
+        said = (*notices, *(held.notices if held else ()), *refresh_pages(line))
         return Published(line.public / number, existed=False, together=held, notices=said)
 
 
@@ -215,11 +218,20 @@ def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None
     settled_state = state.model_copy(update=settled)
     write_state(line.private, settled_state)
     prune_maps(line.private, settled_state)
+    prune_kept(line.private, settled_state)
 
 
 def recover(line: Line) -> None:
     """Finish or forget what a killed run began, and sweep what it staged."""
     _sweep(line)
+    _recover_pending(line)
+    record = read_record(line.public)
+    complete_withdrawals(line.public, record)
+    if record.versions:
+        refresh_pages(line)
+
+
+def _recover_pending(line: Line) -> None:
     pending = read_state(line.private).pending
     if pending is None:
         return
@@ -247,15 +259,3 @@ def _made(place: Path) -> str:
     return datetime.fromtimestamp((place / MANIFEST).stat().st_mtime, UTC).isoformat(
         timespec="seconds"
     )
-
-
-def withdraw(line: Line, number: str) -> None:
-    """Take back trust in a version: it stays, marked, and is current no more."""
-    with hold(line):
-        replace_record(line, read_record(line.public).withdrawn(number))
-
-
-def record_accuracy(line: Line, number: str, accuracy: list[dict[str, object]]) -> None:
-    """Add what may be known of a version's accuracy to the public record."""
-    with hold(line):
-        replace_record(line, read_record(line.public).measured(number, accuracy))

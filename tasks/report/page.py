@@ -5,20 +5,11 @@ compares bytes: no time, no randomness, no order that depends on how the content
 nothing that is learned after staging (version number, digest, accuracy).
 """
 
-import base64
-import hashlib
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counts import Counts
@@ -28,8 +19,6 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.composed.lineage import LineageTotals
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
-from sfumato.tasks.report.part_templates import template_loader
-from sfumato.tasks.report.plots.axes import thousands
 from sfumato.tasks.report.plots.plot import Plot
 from sfumato.tasks.report.plots.ranges import ranges_plot
 from sfumato.tasks.report.plots.sizes import sizes_plot
@@ -40,11 +29,10 @@ from sfumato.tasks.report.promises import (
     widest_e,
     with_sensitive,
 )
+from sfumato.tasks.report.rendering import environment, stylesheet
 from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
 
-_TEMPLATES = Path(__file__).with_name("templates")
-_UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
 
@@ -91,15 +79,15 @@ class _Column:
 
 def page(content: PageContent) -> str:
     """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
-    css = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
+    style = stylesheet()
     view = _promises(content) | _tables(content) | _asking(content.declared)
     view["lost"] = _lost(content)
     return (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
-            css=Markup(css),  # noqa: S704 -- a file of ours, not of the release
-            css_hash=_hash(css),
+            css=style.css,
+            css_hash=style.sha256,
             declared=content.declared,
             **view,
         )
@@ -198,43 +186,3 @@ def _sensitive_plot(name: str, kind: str, counts: Counts, e: Fraction | None) ->
         return ranges_plot(name, kind, counts, numbers, e)
     distinct = np.diff(np.append(counts.starts, len(counts.group)))
     return sizes_plot(distinct, f"Different values of {name} in each group", "value")
-
-
-def _hash(css: str) -> str:
-    return base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-
-
-def _shown(value: object) -> object:
-    """Text without letters that would hide or reorder what stands beside them."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return _UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", value)
-    return value
-
-
-def _size(number: int) -> str:
-    """Bytes for people: three digits and a unit."""
-    for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
-        if number >= 10**power:
-            tenths = (number * 10 + 10**power // 2) // 10**power
-            return f"{tenths // 10:,}.{tenths % 10} {unit}"
-    return f"{number} bytes"
-
-
-def _address(path: str) -> str:
-    return quote(path, errors="replace")
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=template_loader(),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    filters: Mapping[str, Any] = {"thousands": thousands, "size": _size, "address": _address}
-    environment.filters.update(filters)
-    return environment

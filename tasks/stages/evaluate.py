@@ -19,8 +19,9 @@ from sfumato.tasks.private.people.kinds import LIVE
 from sfumato.tasks.private.people.store import has_map, read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.diagnostics.exposure import exposure
+from sfumato.tasks.publication.life.accuracy import record_accuracy
+from sfumato.tasks.publication.life.withdrawal import withdraw_after_evaluation
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.publish import record_accuracy, withdraw
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.accuracy import write_accuracy_report
@@ -50,11 +51,11 @@ def evaluate_release(
     try:
         exposed = exposures(opened, original)
     except InputError:
-        withdraw(line, release.name)
+        withdraw_after_evaluation(line, release.name, "it does not cover the rows it represents")
         raise Fault(f"{release}: withdrawn: it does not cover the rows it represents") from None
     write_accuracy_report(measured, reports, opened.declared.title, exposed)
     if outside := sum(not query.inside for query in measured):
-        withdraw(line, release.name)
+        withdraw_after_evaluation(line, release.name, "bounds do not contain the truth")
         raise Fault(
             f"{release}: withdrawn: the truth is outside the bounds of {outside} of "
             f"{len(measured)} queries"

@@ -22,6 +22,7 @@ from sfumato.tasks.verification.record import (
     remember,
     this_software,
 )
+from sfumato.tasks.verification.withdrawn import refuse_tombstone, require_unmarked
 
 Check = Callable[[Path, str | None, ReadLimits], object]
 """Checks a release from its files alone; raises where it cannot be verified."""
@@ -49,14 +50,16 @@ class WayIn:
         Raises:
             InputError: where there is no release, or it is larger than the limits.
             PromiseError: where its files are not those that its manifest lists, its digest is not
-                the announced one, it does not pass the check, or it is not signed as the reader's
-                trust file demands.
+                the announced one, it does not pass the check, it is not signed as the reader's
+                trust file demands, or it was withdrawn.
         """
+        refuse_tombstone(directory, self.environ)
         require_release(directory)
         standing = files_as_they_stand(directory)
         if self.check is not None:
             self.check(directory, self.announced, self.limits)
         release = open_release(directory)
+        require_unmarked(release)
         known = self._known(release, standing)
         if self.announced is not None and self.announced != known.digest:
             raise PromiseError(f"{MANIFEST}: its digest is not the announced one")

@@ -9,7 +9,7 @@ import pytest
 from sfumato.flows.cli.main import run
 from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.declaration.opened import SIGNATURE
-from sfumato.tasks.publication.publish import withdraw
+from sfumato.tasks.publication.life.withdrawal import withdraw
 from tests.corpus.lines import frozen_lines
 from tests.release.small import SPEC, people
 
@@ -167,7 +167,7 @@ def test_what_this_state_did_not_publish_as_it_stands_is_not_signed(
 
 
 def test_a_withdrawn_version_is_not_signed(call, unsigned, small):
-    withdraw(small.plan().line, "0001")
+    withdraw(small.plan().line, "0001", "a test")
     code, _, said = call("keys", "sign", "town", unsigned)
     assert (code, "was withdrawn" in said) == (3, True)
 

@@ -11,7 +11,7 @@ from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.line import represented_part, write_suppressed_rows
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.publish import withdraw
+from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.publication.versions import RECORD, read_record
 from tests.release.small import people
 
@@ -83,7 +83,7 @@ def test_after_a_withdrawal_the_one_before_is_current(small, line):
     small.publish("one")
     small.write(people(first=1000, seed=2)).publish("two")
     plan, _ = small.prepared("three")
-    withdraw(plan.line, "0002")
+    withdraw(plan.line, "0002", "a test")
     record = read_record(line)
     assert (record.current, record.versions["0001"].status) == ("0001", "published")
     with pytest.raises(PromiseError, match="was withdrawn"):
@@ -102,7 +102,7 @@ def test_a_deleted_version_is_not_drawn_again(small):
 def test_units_of_a_deleted_or_withdrawn_version_still_count(small, line):
     small.publish("one")
     plan, _ = small.prepared("two")
-    withdraw(plan.line, "0001")
+    withdraw(plan.line, "0001", "a test")
     shutil.rmtree(line / "0001")
     small.write(people(seed=5))
     with pytest.raises(PromiseError, match="60 units are in an earlier version"):

@@ -14,7 +14,10 @@ from sfumato.tasks.private.durable import locked_if_free
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.publication.publish import publish, record_accuracy, withdraw
+from sfumato.tasks.publication.life import accuracy, withdrawal
+from sfumato.tasks.publication.life.accuracy import record_accuracy
+from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
@@ -77,7 +80,7 @@ def test_accepted_risk_is_a_new_version(small):
 def test_withdrawn_or_gone_versions_are_not_drawn_again(small):
     first = small.publish("one").directory
     plan, _ = small.prepared("two")
-    withdraw(plan.line, "0001")
+    withdraw(plan.line, "0001", "a test")
     assert read_record(first.parent).current is None
     with pytest.raises(PromiseError, match="was withdrawn"):
         small.publish("three")
@@ -195,7 +198,9 @@ def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
     assert held == [True]
 
 
-@pytest.mark.parametrize("change", [withdraw, partial(record_accuracy, accuracy=[])])
+@pytest.mark.parametrize(
+    "change", [partial(withdraw, reason="a test"), partial(record_accuracy, accuracy=[])]
+)
 def test_nobody_publishes_while_the_record_changes(small, monkeypatch, change):
     small.publish("one")
     line, held = small.plan().line, []
@@ -204,7 +209,8 @@ def test_nobody_publishes_while_the_record_changes(small, monkeypatch, change):
         with locked_if_free(line.public / ".lock") as free:
             held.append(not free)
 
-    monkeypatch.setattr(publication, "replace_record", replace)
+    for room in (accuracy, withdrawal):
+        monkeypatch.setattr(room, "replace_record", replace)
     change(line, "0001")
     assert held == [True]
 

@@ -21,7 +21,7 @@ from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.sorting import distinct
-from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared
@@ -38,6 +38,7 @@ from sfumato.tasks.private.state import LineState, last_digest, read_state
 from sfumato.tasks.publication.combined.common_values import in_common, judged_promises
 from sfumato.tasks.publication.combined.shown import ShownVersion
 from sfumato.tasks.publication.combined.succession import breaches
+from sfumato.tasks.publication.life.kept import release_before
 from sfumato.tasks.publication.line import Candidate, Line
 
 _GROUP = "/group"
@@ -80,20 +81,12 @@ def _require_succession(
 
     And a map of that version that does not know all of its groups and values.
     """
-    last = ShownVersion.of(_version_before(line, max(state.versions)))
+    with release_before(line, max(state.versions)) as release:
+        last = ShownVersion.of(release)
     if before is None or not _knows_all(before, last):
         raise _broken("the map of the version before is not that of its groups")
     if found := list(breaches(last, ShownVersion(declared, tables))):
         raise _broken("; ".join(found))
-
-
-def _version_before(line: Line, number: str) -> Release:
-    if not (line.public / number).is_dir():
-        raise PromiseError(
-            f"version {number}, which this one continues, is not in {line.public}: put it back, or "
-            "publish to the directory where it is"
-        )
-    return open_release(line.public / number)
 
 
 def _knows_all(before: SlotMap, last: ShownVersion) -> bool:

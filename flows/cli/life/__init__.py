@@ -1,0 +1,1 @@
+"""Commands on versions that stand, for stewards."""

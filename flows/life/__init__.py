@@ -1,0 +1,1 @@
+"""What a steward does with versions that stand: list, withdraw and describe them."""

@@ -1,0 +1,99 @@
+"""withdrawal.json: what stands in the place of a version that was withdrawn.
+
+It says which version was there and why it is no more, and nothing of what it published.
+"""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.terms import LineName
+from sfumato.tasks.schema.nesting import parse_json
+
+WITHDRAWAL = "withdrawal.json"
+WITHDRAWAL_SIGNATURE = "withdrawal.json.sig"
+_RECORD = "releases.json"
+_TIME = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$")
+
+_LINE_OF_TEXT = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
+Reason = Annotated[str, Field(min_length=1, max_length=500, pattern=_LINE_OF_TEXT)]
+
+
+class Tombstone(BaseModel):
+    """A withdrawal.
+
+    Attributes:
+        line: the line's name.
+        version: the number that the version had.
+        digest: of its manifest.
+        time: when it was withdrawn.
+        reason: why, for everybody to read.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    line: LineName
+    version: Annotated[str, Field(pattern=r"^\d+$")]
+    digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    time: Annotated[str, _TIME]
+    reason: Reason
+
+    @property
+    def day(self) -> str:
+        """The day of the withdrawal."""
+        return datetime.fromisoformat(self.time).date().isoformat()
+
+
+def is_tombstone(directory: Path) -> bool:
+    """True for a directory that stands in the place of a withdrawn version."""
+    try:
+        return (directory / WITHDRAWAL).is_file()
+    except OSError:
+        return False
+
+
+def read_tombstone(directory: Path) -> Tombstone | None:
+    """The withdrawal that a directory tells of, None where it tells of none.
+
+    Raises:
+        PromiseError: where it cannot be read, so that nothing is to be expected there.
+    """
+    try:
+        return Tombstone.model_validate(parse_json((directory / WITHDRAWAL).read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (ValidationError, ValueError, OSError):
+        raise PromiseError(f"{directory}: was withdrawn; {WITHDRAWAL} cannot be read") from None
+
+
+def require_not_withdrawn(directory: Path, author: str = "") -> None:
+    """Refuse a directory that stands in the place of a withdrawn version.
+
+    Args:
+        directory: the release.
+        author: who signed the withdrawal, in words.
+
+    Raises:
+        PromiseError: with the day, the reason and the author.
+    """
+    if (found := read_tombstone(directory)) is not None:
+        signed = f" ({author})" if author else ""
+        raise PromiseError(f"{directory}: was withdrawn on {found.day}: {found.reason}{signed}")
+
+
+def is_marked_beside(directory: Path, digest: Any) -> bool:
+    """True where the record beside a release says that the version of this digest was withdrawn.
+
+    Whatever else stands beside a release is nobody's word on it.
+    """
+    release = directory.resolve()
+    try:
+        versions = parse_json((release.parent / _RECORD).read_bytes())["versions"]
+        told = versions[release.name]
+        return bool(told["status"] == "withdrawn" and told["digest"] == digest)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

@@ -1,0 +1,105 @@
+"""line.json: the words that a line's page says of it, beside `releases.json`.
+
+No version has them, and no digest: a typo or another contact is corrected without a new version.
+They stand in a file of their own, so that software that knows no words still reads the record.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sfumato.expectations.errors import Fault, SpecError
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.terms import Title
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.nesting import parse_json
+
+WORDS = "line.json"
+_FORMAT = 1
+
+OneLine = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Text = Annotated[str, Field(min_length=1, max_length=4000, pattern=r"^[^\x00-\x09\x0b-\x1f\x7f]+$")]
+
+
+class LineWords(BaseModel):
+    """What is said of a line; None where nothing is.
+
+    Attributes:
+        title: in place of the one that its current version has.
+        description: paragraphs, with an empty line between.
+        contact: of the publisher: a name, an e-mail address, or an address on the web.
+        licence: a name, or an address on the web.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    title: Title | None = None
+    description: Text | None = None
+    contact: OneLine | None = None
+    licence: OneLine | None = None
+
+
+class WordsOfLine(BaseModel):
+    """The content of line.json.
+
+    Attributes:
+        line: the line's name.
+        declared: the title of its current version, or of the last one that was.
+        words: as a steward corrected them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    line: OneLine
+    declared: Title | None = None
+    words: LineWords = LineWords()
+
+    @property
+    def title(self) -> str:
+        """What the line is called."""
+        return self.words.title or self.declared or self.line
+
+
+def read_words(line: Path) -> WordsOfLine:
+    """The words of a line's public directory; none where the file is missing.
+
+    Raises:
+        InputError: where newer software wrote them.
+        Fault: where they cannot be read.
+    """
+    place = line / WORDS
+    try:
+        document = parse_json(place.read_bytes())
+        if isinstance(document, dict):
+            require_readable(place, document, _FORMAT)
+        return WordsOfLine.model_validate(document)
+    except FileNotFoundError:
+        return WordsOfLine(line=line.name)
+    except (ValidationError, ValueError, OSError):
+        raise Fault(f"{place}: cannot be read as the words of a line") from None
+
+
+def write_words(line: Path, words: WordsOfLine) -> None:
+    """Replace the words atomically."""
+    document = json.loads(words.model_dump_json(exclude_none=True))
+    write_atomically(line / WORDS, canonical_json(document), mode=0o644)
+
+
+def with_corrections(words: LineWords, changes: Mapping[str, str | None]) -> LineWords:
+    """Words with these in place of theirs; an empty text takes one back, None leaves it.
+
+    Raises:
+        SpecError: where a text is too long, or has characters that no line of text has.
+    """
+    given = {name: text or None for name, text in changes.items() if text is not None}
+    found = {**words.model_dump(), **given}
+    try:
+        return LineWords.model_validate(found)
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        raise SpecError(f"{name}: is too long, or has control characters") from None

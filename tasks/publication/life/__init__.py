@@ -1,0 +1,1 @@
+"""What becomes of versions that stand: withdrawal, words, the pages of lines."""

@@ -1,0 +1,59 @@
+"""What is public of lines: their records, and beside each its words and tombstones.
+
+Nothing else is read: no pending candidate and no refusal is in a record, and no private line has
+one in the public place.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
+from sfumato.tasks.declaration.lines.words import read_words
+from sfumato.tasks.publication.versions import RECORD, Record, Version, read_record
+from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
+
+_STATES = {"published": "current"}
+
+
+def read_line_entry(line: Path) -> LineEntry | None:
+    """What a line's public directory says of the line, None where it has published nothing.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it cannot be read.
+    """
+    return entry_of(line, read_record(line)) if (line / RECORD).is_file() else None
+
+
+def entry_of(line: Path, record: Record) -> LineEntry | None:
+    """The same of a record that was read."""
+    if not record.versions:
+        return None
+    words = read_words(line)
+    title = record.name if words.line != record.name else words.title
+    versions = [_version(line, *item) for item in sorted(record.versions.items(), reverse=True)]
+    return LineEntry(record.name, title, words.words, tuple(versions))
+
+
+def lines_in(place: Path) -> Iterator[Path]:
+    """The public directories of the lines of a public place, by name."""
+    yield from sorted(record.parent for record in place.glob(f"[!.]*/{RECORD}"))
+
+
+def _version(line: Path, number: str, version: Version) -> VersionEntry:
+    return VersionEntry(
+        number=number,
+        state=_STATES.get(version.status, version.status),
+        digest=version.digest,
+        time=version.time,
+        as_of=version.as_of,
+        tombstone=_tombstone(line / number) if version.status == "withdrawn" else None,
+    )
+
+
+def _tombstone(directory: Path) -> Tombstone | None:
+    try:
+        return read_tombstone(directory)
+    except SfumatoError:
+        return None

@@ -1,0 +1,126 @@
+"""Withdrawal: the record says so, the files go, and a tombstone stands in their place.
+
+In this order, each step one that may be done again:
+
+    1. what the next version will be compared with is kept in private
+    2. the tombstone is staged beside the version
+    3. the public record calls the version withdrawn: from here on it is, whatever happens
+    4. tombstone and version change places, and the version is deleted
+    5. the pages of the line and of the catalogue say so
+
+A process that was killed before the third step has done nothing; what remains after it is completed
+by whatever opens the line next (`publish.recover`).
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.tasks.authorship.offers import offer
+from sfumato.tasks.authorship.secret import Signer, open_signer
+from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
+from sfumato.tasks.declaration.lines.words import read_words
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.life.kept import keep_release
+from sfumato.tasks.publication.life.pages import refresh_pages
+from sfumato.tasks.publication.life.tombstones import put_in_place, stage_tombstone
+from sfumato.tasks.publication.line import Line, hold
+from sfumato.tasks.publication.ownership import replace_record, require_ours
+from sfumato.tasks.publication.publish import recover
+from sfumato.tasks.publication.standing import directories
+from sfumato.tasks.publication.versions import Record, read_record
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """What became of a version.
+
+    Attributes:
+        tombstone: what stands in its place.
+        existed: whether that stood there before.
+        current: the version that is current now, None for none.
+        kept: whether its tables are kept in private for the next version's comparison.
+        notices: what could not be done beside it.
+    """
+
+    tombstone: Tombstone
+    existed: bool
+    current: str | None
+    kept: bool = False
+    notices: tuple[str, ...] = ()
+
+
+def withdraw(
+    line: Line, number: str, reason: str, time: str | None = None, signer: Signer | None = None
+) -> Withdrawn:
+    """Withdraw a version, for good.
+
+    Args:
+        line: its line.
+        number: its number.
+        reason: why, for everybody to read.
+        time: when; now, unless it is given.
+        signer: signs the withdrawal, where the publisher signs.
+
+    Raises:
+        SpecError: where the reason is no line of text.
+        InputError: where there is no such version.
+        PromiseError: where the line's private state does not know it.
+    """
+    with hold(line):
+        recover(line)
+        record = _record_with(line, number)
+        if (found := read_tombstone(line.public / number)) is not None:
+            return Withdrawn(found, existed=True, current=record.current)
+        tombstone = _tombstone(line, number, record, reason, time)
+        kept = keep_release(line, number, read_state(line.private))
+        if signer is not None:
+            offer(line.public, line.name, signer.key)
+        stage_tombstone(line.public, tombstone, read_words(line.public).title, signer)
+        record = record.withdrawn(number)
+        replace_record(line, record)
+        put_in_place(line.public, number)
+        # Copies in other places, which are published to after this directory, go here.
+        return Withdrawn(tombstone, False, record.current, kept, refresh_pages(line))
+
+
+def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn:
+    """Withdraw a version of which an evaluation found that it does not keep its word.
+
+    It is signed where the line's key can be opened: that nobody can sign saves no such version.
+    """
+    signer = None
+    if line.signing_key is not None:
+        try:
+            signer = open_signer(line.signing_key)
+        except InputError:
+            signer = None
+    return withdraw(line, number, reason, signer=signer)
+
+
+def _record_with(line: Line, number: str) -> Record:
+    state, record = read_state(line.private), read_record(line.public)
+    require_ours(line, state, record, directories(line))
+    if number not in record.versions:
+        raise InputError(f"{line.public / number}: is no version of {line.name}")
+    if record.versions[number].digest != state.versions[number].digest:
+        raise PromiseError(f"version {number}: the public record has it not as it was published")
+    return record
+
+
+def _tombstone(line: Line, number: str, record: Record, reason: str, time: str | None) -> Tombstone:
+    try:
+        return Tombstone(
+            line=line.name,
+            version=number,
+            digest=record.versions[number].digest,
+            time=time or datetime.now(UTC).isoformat(timespec="seconds"),
+            reason=reason,
+        )
+    except ValidationError:
+        raise SpecError(
+            "reason: is not a line of text of at most 500 characters (line breaks and control "
+            "characters are none)"
+        ) from None

@@ -1,0 +1,1 @@
+"""The pages of lines, of their catalogue and of withdrawn versions, with feeds and metadata."""

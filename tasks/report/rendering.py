@@ -1,0 +1,78 @@
+"""What all pages have in common: one look, and texts that stay texts.
+
+Every page is a pure function of what it shows: the same bytes wherever and whenever it is rendered.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from sfumato.tasks.report.part_templates import template_loader
+from sfumato.tasks.report.plots.axes import thousands
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Stylesheet:
+    """The rules of all pages, and the hash by which a page allows them alone."""
+
+    css: Markup
+    sha256: str
+
+
+def stylesheet() -> Stylesheet:
+    """The rules that stand in every page: no page needs another file."""
+    css = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
+    digest = hashlib.sha256(css.encode()).digest()
+    return Stylesheet(
+        Markup(css),  # noqa: S704 -- a file of ours, not of the release
+        base64.b64encode(digest).decode(),
+    )
+
+
+@cache
+def environment() -> Environment:
+    """The templates, whose texts cannot be markup."""
+    environment = Environment(
+        loader=template_loader(),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters: Mapping[str, Any] = {"thousands": thousands, "size": _size, "address": _address}
+    environment.filters.update(filters)
+    return environment
+
+
+def _shown(value: object) -> object:
+    """Text without letters that would hide or reorder what stands beside them."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+    return value
+
+
+def _size(number: int) -> str:
+    """Bytes for people: three digits and a unit."""
+    for power, unit in ((9, "GB"), (6, "MB"), (3, "kB")):
+        if number >= 10**power:
+            tenths = (number * 10 + 10**power // 2) // 10**power
+            return f"{tenths // 10:,}.{tenths % 10} {unit}"
+    return f"{number} bytes"
+
+
+def _address(path: str) -> str:
+    return quote(path, errors="replace")
