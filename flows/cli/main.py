@@ -17,6 +17,9 @@ from sfumato.flows.cli.analyst.diff import diff
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
+from sfumato.flows.cli.life.describe import describe
+from sfumato.flows.cli.life.releases import releases
+from sfumato.flows.cli.life.withdraw import withdraw
 from sfumato.flows.cli.steward.demo import demo
 from sfumato.flows.cli.steward.deploy import deploy
 from sfumato.flows.cli.steward.evaluate import evaluate
@@ -41,6 +44,9 @@ _COMMANDS = (
     deploy,
     hierarchy,
     schema,
+    releases,
+    withdraw,
+    describe,
     line,
     sweep,
     keys,

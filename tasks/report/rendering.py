@@ -31,9 +31,10 @@ class Stylesheet:
     sha256: str
 
 
-def stylesheet() -> Stylesheet:
-    """The rules that stand in every page: no page needs another file."""
-    css = (_TEMPLATES / "page.css").read_text(encoding="utf-8")
+def stylesheet(*more: str) -> Stylesheet:
+    """The rules that stand in every page, so that none needs another file, and `more` of them."""
+    files = [_TEMPLATES / name for name in ("page.css", *more)]
+    css = "".join(path.read_text(encoding="utf-8") for path in files)
     digest = hashlib.sha256(css.encode()).digest()
     return Stylesheet(
         Markup(css),  # noqa: S704 -- a file of ours, not of the release

@@ -161,7 +161,8 @@ def test_what_killed_runs_staged_is_swept(small, line):
     (stale / "microdata.parquet").write_bytes(b"half")
     (stale / "microdata.parquet").chmod(0o444)
     small.publish("one")
-    assert sorted(p.name for p in line.iterdir()) == [".lock", "0001", RECORD]
+    about = ["dcat.jsonld", "feed.atom", "index.html", "line.json", RECORD]
+    assert sorted(p.name for p in line.iterdir()) == [".lock", "0001", *about]
 
 
 def test_nothing_published_says_who_a_row_is_about(small, line):

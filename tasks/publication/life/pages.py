@@ -20,6 +20,7 @@ from sfumato.tasks.report.lines.entries import LineEntry
 from sfumato.tasks.report.lines.pages import GENERATOR, catalogue_files, line_files
 
 _LOCK = ".catalogue.lock"
+_PLACE = "published-in"
 _HEAD = 1 << 16  # bytes in which a file of ours says so
 
 
@@ -29,6 +30,7 @@ def refresh_pages(line: Line) -> tuple[str, ...]:
     Returns:
         What could not be written, in words.
     """
+    _note_place(line)
     _declare_title(line)
     return (*_pages_of_line(line.public), *_pages_of_place(line.public.parent))
 
@@ -44,6 +46,21 @@ def rebuild_pages(place: Path) -> tuple[str, ...]:
         with locked(line / ".lock"):
             said += _pages_of_line(line)
     return (*said, *_pages_of_place(place))
+
+
+def public_place_of(private: Path) -> Path | None:
+    """The directory where a line was last published, None where that is not known."""
+    try:
+        return Path((private / _PLACE).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _note_place(line: Line) -> None:
+    """Remember where a line is published, for whoever knows its work directory alone."""
+    public = line.public.resolve()
+    if public_place_of(line.private) != public:
+        write_atomically(line.private / _PLACE, str(public).encode(errors="surrogateescape"))
 
 
 def _declare_title(line: Line) -> None:

@@ -15,12 +15,12 @@ by whatever opens the line next (`publish.recover`).
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.authorship.offers import offer
 from sfumato.tasks.authorship.secret import Signer, open_signer
-from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
+from sfumato.tasks.declaration.lines.tombstone import Reason, Tombstone, read_tombstone
 from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.kept import keep_release
@@ -110,17 +110,27 @@ def _record_with(line: Line, number: str) -> Record:
     return record
 
 
-def _tombstone(line: Line, number: str, record: Record, reason: str, time: str | None) -> Tombstone:
+def require_reason(reason: str) -> None:
+    """Refuse a reason that no page can show.
+
+    Raises:
+        SpecError: with the rule.
+    """
     try:
-        return Tombstone(
-            line=line.name,
-            version=number,
-            digest=record.versions[number].digest,
-            time=time or datetime.now(UTC).isoformat(timespec="seconds"),
-            reason=reason,
-        )
+        TypeAdapter(Reason).validate_python(reason)
     except ValidationError:
         raise SpecError(
             "reason: is not a line of text of at most 500 characters (line breaks and control "
             "characters are none)"
         ) from None
+
+
+def _tombstone(line: Line, number: str, record: Record, reason: str, time: str | None) -> Tombstone:
+    require_reason(reason)
+    return Tombstone(
+        line=line.name,
+        version=number,
+        digest=record.versions[number].digest,
+        time=time or datetime.now(UTC).isoformat(timespec="seconds"),
+        reason=reason,
+    )

@@ -55,7 +55,7 @@ def catalogue_files(lines: Sequence[LineEntry]) -> dict[str, str]:
 
 
 def _rendered(template: str, view: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    style = stylesheet()
+    style = stylesheet("lines/lines.css")
     return (
         environment()
         .get_template(f"lines/{template}")

@@ -1,0 +1,30 @@
+"""`sfumato describe`: the words of a line's page, corrected without a new version."""
+
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli import show
+
+
+@click.command()
+@click.argument("line", type=click.Path(path_type=Path))
+@click.option("--title", help="in place of the title of its versions")
+@click.option("--description", help="paragraphs, with an empty line between")
+@click.option("--contact", help="a name, an e-mail address, or an address on the web")
+@click.option("--licence", help="a name, or an address on the web")
+def describe(line: Path, **words: str | None) -> None:
+    """Correct what the page of LINE, a line's public directory or its spec, says of it.
+
+    No version changes. An empty text takes one back; without any option the words are printed.
+    """
+    from sfumato.flows.life.description import describe_line
+
+    found = describe_line(line, words)
+    for notice in found.notices:
+        show.say(notice)
+    show.document({"title": found.words.title, **_words(found.words.words.model_dump())}, "text")
+
+
+def _words(words: dict[str, str | None]) -> dict[str, str | None]:
+    return {name: text for name, text in words.items() if name != "title"}

@@ -1,0 +1,84 @@
+"""`sfumato releases`: lines, their versions, and the state of each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
+
+if TYPE_CHECKING:
+    from sfumato.tasks.publication.life.listing import ListedLine, ListedVersion
+
+_HEADER = ("line", "version", "state", "published", "as of", "digest")
+_DIGITS = 12  # of a digest: enough to tell versions apart
+
+
+@click.command()
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="print a document, not a table")
+@click.option(
+    "--rebuild", is_flag=True, help="write the pages of the lines and the catalogue again first"
+)
+def releases(places: tuple[Path, ...], as_json: bool, rebuild: bool) -> None:
+    """List lines and their versions: which is current, superseded or withdrawn.
+
+    PLACES are public places, directories of lines in them, specs, or private work directories;
+    without any it is the work directory ($SFUMATO_WORK).
+    """
+    from sfumato.flows.life.releases import list_lines
+    from sfumato.flows.life.releases import rebuild as write_pages
+
+    if rebuild:
+        for said in write_pages(places):
+            show.say(said)
+    lines = list_lines(places)
+    if as_json:
+        echo_json({"lines": [line.document() for line in lines]})
+    else:
+        _tell(lines)
+
+
+def _tell(lines: Sequence["ListedLine"]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in _HEADER:
+        table.add_column(name, no_wrap=name != "state")
+    for line in lines:
+        for version in line.versions:
+            table.add_row(*(Text(visible(cell)) for cell in _cells(line, version)))
+    Console().print(table)
+    for line in lines:
+        title = f" ({one_line(line.title)})" if line.title else ""
+        echo(f"{line.name}{title}: {line.place or 'where it is published is not known here'}")
+        for version in line.versions:
+            if version.entry is not None and (tombstone := version.entry.tombstone) is not None:
+                echo(f"  {version.number} was withdrawn on {tombstone.day}: {tombstone.reason}")
+    _explain({version.state for line in lines for version in line.versions})
+
+
+def _explain(states: set[str]) -> None:
+    """Say of unusual states what they mean."""
+    from sfumato.tasks.publication.life.listing import STATES
+
+    for state in STATES:
+        if state in states - {"current", "superseded", "withdrawn"}:
+            show.say(f"{state}: {STATES[state]}")
+
+
+def _cells(line: "ListedLine", version: "ListedVersion") -> tuple[str, ...]:
+    entry = version.entry
+    return (
+        line.name,
+        version.number,
+        version.state,
+        "" if entry is None else entry.day,
+        "" if entry is None or entry.as_of is None else entry.as_of.isoformat(),
+        version.digest[:_DIGITS],
+    )

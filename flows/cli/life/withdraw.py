@@ -1,0 +1,69 @@
+"""`sfumato withdraw`: take a version back, for good."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.cli import show
+from sfumato.flows.cli.terminal import echo, one_line
+
+if TYPE_CHECKING:
+    from sfumato.flows.life.withdrawal import WithdrawalPlan
+
+
+@click.command()
+@click.argument("version", type=click.Path(path_type=Path))
+@click.option("--reason", required=True, help="why, in one line: everybody will read it")
+@click.option("--yes", is_flag=True, help="do not ask")
+@click.option("--signed-by", "key", help="the key that signs the withdrawal (sfumato keys)")
+@click.option("--unsigned", is_flag=True, help="sign it with none, whoever signed the version")
+def withdraw(version: Path, reason: str, yes: bool, key: str | None, unsigned: bool) -> None:
+    """Withdraw VERSION, the directory of a published version: a tombstone takes its place.
+
+    The latest version that was not withdrawn is current then, or none. The reason is public. The
+    withdrawal is signed by the key that signed the version, or the one that took its place.
+    """
+    from sfumato.flows.life.withdrawal import plan_withdrawal
+
+    if key and unsigned:
+        raise click.UsageError("--signed-by names a key, and --unsigned wants none")
+    plan = plan_withdrawal(version, reason, key, unsigned=unsigned)
+    if not plan.done:
+        _explain(plan)
+        if not yes and not _confirmed(version):
+            show.say("nothing was withdrawn")
+            raise click.exceptions.Exit(1)
+    done = plan.carry_out()
+    for notice in done.notices:
+        show.say(notice)
+    if done.existed:
+        show.say(f"it was withdrawn on {done.tombstone.day}: {done.tombstone.reason}")
+    if done.kept:
+        show.say(
+            "its tables are kept in the line's private state, which the next version is compared "
+            "with: back the state up again (sfumato line backup)"
+        )
+    echo(f"{version}: withdrawn; current: {done.current or 'none'}")
+
+
+def _explain(plan: "WithdrawalPlan") -> None:
+    version = plan.version
+    show.say(f"line {plan.line.name}, version {plan.number}, {version.status} {version.time}")
+    show.say(f"digest {version.digest}")
+    show.say("This reason will be public, on the line's page, in its feed and in the tombstone:")
+    show.say(f"  {one_line(plan.reason)}")
+    show.say(f"Signed by: {plan.signer.key if plan.signer else 'nobody'}")
+    show.say(f"Current afterwards: {plan.current or 'none'}")
+    show.say("Copies that others have cannot be recalled, and the withdrawal cannot be undone.")
+    show.say("The version goes on to count in all that later ones are compared with.")
+
+
+def _confirmed(version: Path) -> bool:
+    if not sys.stdin.isatty():
+        raise SpecError(
+            f"{version}: nothing was withdrawn: there is no terminal to ask at; --yes withdraws it"
+        )
+    return click.confirm(f"Withdraw {one_line(str(version))}?", err=True)

@@ -1,0 +1,49 @@
+"""Lists of lines and their versions, and the pages that follow from public records."""
+
+import os
+from pathlib import Path
+
+from sfumato.expectations.errors import InputError
+from sfumato.flows.life.places import lines_at
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.state import STATE
+from sfumato.tasks.private.workdir import is_private, work_directory
+from sfumato.tasks.publication.life.listing import ListedLine, listed_line
+from sfumato.tasks.publication.life.pages import rebuild_pages
+
+
+def list_lines(places: tuple[Path, ...]) -> list[ListedLine]:
+    """The lines of some places, or else those of the work directory.
+
+    Raises:
+        SpecError: where a spec is wrong.
+        InputError: where a place has no lines.
+    """
+    work = work_directory(os.environ)
+    with sanitised("releases"):
+        found = [line for place in places or (work,) for line in lines_at(place)]
+        return [_listed(name, public, work) for name, public in dict.fromkeys(found)]
+
+
+def rebuild(places: tuple[Path, ...]) -> list[str]:
+    """Write the pages of the lines of some places, or of the work directory's, and catalogues.
+
+    Returns:
+        What could not be written, in words.
+
+    Raises:
+        InputError: where it is not known where a line is published.
+    """
+    work = work_directory(os.environ)
+    with sanitised("releases"):
+        found = [line for place in places or (work,) for line in lines_at(place)]
+        if lost := [name for name, public in found if public is None]:
+            raise InputError(f"{lost[0]}: where it is published is not known: name the place")
+        roots = dict.fromkeys(public.resolve().parent for _, public in found if public is not None)
+        return [said for root in roots for said in rebuild_pages(root)]
+
+
+def _listed(name: str, public: Path | None, work: Path) -> ListedLine:
+    private = work / name
+    ours = is_private(private) and (private / STATE).is_file()
+    return listed_line(name, public, private if ours else None)

@@ -1,0 +1,126 @@
+"""Withdrawing a version: what it means is told first, and then it is done."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.expectations.errors import InputError, SfumatoError, SpecError
+from sfumato.flows.life.places import own_line
+from sfumato.flows.passphrases import passphrases
+from sfumato.tasks.authorship.keys import PublicKey
+from sfumato.tasks.authorship.offers import read_offers, require_next_signer
+from sfumato.tasks.authorship.secret import Signer, open_signer, own_keys, signing_key
+from sfumato.tasks.authorship.signature import signer_of
+from sfumato.tasks.declaration.lines.tombstone import is_tombstone
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.life.withdrawal import Withdrawn, require_reason, withdraw
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.versions import Version, read_record
+
+_UNSIGNED = "--unsigned withdraws it without a signature"
+
+
+@dataclass(frozen=True)
+class WithdrawalPlan:
+    """A withdrawal that nobody has confirmed yet.
+
+    Attributes:
+        line: the line.
+        number: of the version.
+        version: as the public record has it.
+        reason: for everybody to read.
+        signer: signs it, None where it is not signed.
+        current: the version that will be current, None for none.
+        composed: whether later versions will be compared with this one.
+        done: whether a tombstone stands in its place already.
+    """
+
+    line: Line
+    number: str
+    version: Version
+    reason: str
+    signer: Signer | None
+    current: str | None
+    composed: bool
+    done: bool
+
+    def carry_out(self) -> Withdrawn:
+        """Withdraw the version.
+
+        Raises:
+            PromiseError: where the line's private state does not know it.
+        """
+        with passphrases(os.environ), sanitised("withdraw"):
+            return withdraw(self.line, self.number, self.reason, signer=self.signer)
+
+
+def plan_withdrawal(
+    directory: Path, reason: str, signed_by: str | None = None, *, unsigned: bool = False
+) -> WithdrawalPlan:
+    """What withdrawing the version of a directory would mean; nothing is changed.
+
+    Args:
+        directory: of the version, also where that is gone.
+        reason: for everybody to read.
+        signed_by: the name of the key that signs it; else the one that signed the version, or one
+            that took its place.
+        unsigned: whether it is not signed, whoever signed the version.
+
+    Raises:
+        SpecError: where the reason is no line of text, or it is not known who is to sign.
+        InputError: where there is no such version, or its key cannot be opened.
+        PromiseError: where no line of this work directory published it.
+    """
+    place = directory.resolve()
+    line, number = own_line(place.parent), place.name
+    record = read_record(line.public)
+    if number not in record.versions:
+        raise InputError(f"{directory}: is no version of the line {line.name}")
+    require_reason(reason)
+    done, version = is_tombstone(place), record.versions[number]
+    with passphrases(os.environ):
+        signer = None if done or unsigned else _signer(line, place, version.digest, signed_by)
+    known = read_state(line.private).versions.get(number)
+    return WithdrawalPlan(
+        line,
+        number,
+        version,
+        reason,
+        signer,
+        record.withdrawn(number).current,
+        known is not None and known.composed,
+        done,
+    )
+
+
+def _signer(line: Line, release: Path, digest: str, name: str | None) -> Signer | None:
+    """The key that signs a withdrawal, None where the version was not signed either."""
+    try:
+        before = signer_of(release, digest)
+    except SfumatoError:  # whoever cannot be told signed nothing
+        before = None
+    if name is None and before is None:
+        return None
+    key = signing_key(line.work, name) if name else _own_successor(line, before)
+    try:
+        signer = open_signer(key)
+        require_next_signer(line.public, line.name, signer.key, before)
+    except InputError as error:
+        raise InputError(f"{error} ({_UNSIGNED})") from None
+    return signer
+
+
+def _own_successor(line: Line, before: PublicKey | None) -> Path:
+    """The own key that signed a version, or the last of those that took its place."""
+    offered = read_offers(line.public)
+    after = [] if before is None else [before.public]
+    after += list(offered.successors(after[0])) if offered and after else []
+    for public in reversed(after):
+        for key in own_keys(line.work):
+            if key.public == public:
+                return signing_key(line.work, key.name)
+    raise SpecError(
+        f"--signed-by: the version was signed by {before}, which is no key of this work directory: "
+        f"name another one, or {_UNSIGNED}"
+    )
