@@ -64,8 +64,7 @@ def put_in_place(public: Path, number: str) -> None:
         else:
             rename(staged, place)
             sync_directory(public)
-    for left in (staged, aside):
-        _delete(left)
+    _delete_left(staged, aside)
 
 
 def complete_withdrawals(public: Path, record: Record) -> None:
@@ -76,11 +75,17 @@ def complete_withdrawals(public: Path, record: Record) -> None:
         if version is not None and version.status == "withdrawn":
             put_in_place(public, number)
         else:
-            _delete(public / f"{_STAGED}{number}")
+            _delete_left(public / f"{_STAGED}{number}")
 
 
 def _names(public: Path, number: str) -> tuple[Path, Path, Path]:
     return public / f"{_STAGED}{number}", public / f"{_ASIDE}{number}", public / number
+
+
+def _delete_left(*directories: Path) -> None:
+    """Delete what no longer stands in its place."""
+    for directory in directories:
+        _delete(directory)
 
 
 def _delete(directory: Path) -> None:

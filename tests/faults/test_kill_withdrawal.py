@@ -1,0 +1,146 @@
+"""Killed anywhere, a withdrawal has not begun or is completed by whatever opens the line next."""
+
+import shutil
+import signal
+from importlib import import_module
+
+import pytest
+
+from sfumato.flows.cli.main import run
+from sfumato.tasks.declaration.lines.tombstone import is_tombstone, read_tombstone
+from sfumato.tasks.publication.life import exchange
+from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.publication.versions import read_record
+from tests.faults.stop_at import arm
+from tests.forked import in_child
+from tests.release.small import people
+
+LIFE = "sfumato.tasks.publication.life"
+NOT_BEGUN = [
+    f"before:{LIFE}.withdrawal:keep_release",
+    f"after:{LIFE}.withdrawal:keep_release",
+    f"before:{LIFE}.withdrawal:stage_tombstone",
+    f"before:{LIFE}.tombstones:write_atomically",
+    f"after:{LIFE}.tombstones:write_atomically",
+    f"after:{LIFE}.withdrawal:stage_tombstone",
+    f"before:{LIFE}.withdrawal:replace_record",
+]
+BEGUN = [
+    f"after:{LIFE}.withdrawal:replace_record",
+    f"before:{LIFE}.tombstones:exchange",
+    f"after:{LIFE}.tombstones:exchange",
+    f"before:{LIFE}.tombstones:_delete_left",
+    f"before:{LIFE}.withdrawal:refresh_pages",
+    f"after:{LIFE}.withdrawal:refresh_pages",
+]
+RENAMES = [
+    f"before:{LIFE}.exchange:rename",
+    f"after:{LIFE}.exchange:rename",
+    f"before:{LIFE}.exchange:sync_directory",
+]
+REASON = "a wrong table"
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A line with two versions."""
+    from tests.release.small import Small
+
+    place = tmp_path_factory.mktemp("template")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(place / "work"))
+        small = Small(place / "line").write(people())
+        small.publish("one")
+        small.write(people(first=1000, seed=2)).publish("two")
+    return place
+
+
+@pytest.fixture
+def place(template, tmp_path, monkeypatch):
+    copy = tmp_path / "copy"
+    shutil.copytree(template, copy, symlinks=True)
+    monkeypatch.setenv("SFUMATO_WORK", str(copy / "work"))
+    return copy
+
+
+def killed(place, point, *, renames=False):
+    def withdraw_here():
+        if renames:
+            exchange._exchanged = lambda *_: False
+        arm(point)
+        return run(["withdraw", "line/public/wages/0002", "--reason", REASON, "--yes"])
+
+    ran = in_child(withdraw_here, place)
+    assert ran.code == -signal.SIGKILL, ran.err
+
+
+def line_of(place):
+    from tests.release.small import Small
+
+    return Small(place / "line")
+
+
+def of_withdrawal(public):
+    return [path.name for path in public.glob(".withdraw*")]
+
+
+def test_every_point_is_still_there():
+    for point in [*NOT_BEGUN, *BEGUN, *RENAMES]:
+        module, name = point.partition(":")[2].split(":")
+        assert callable(getattr(import_module(module), name)), point
+
+
+@pytest.mark.parametrize("point", NOT_BEGUN)
+def test_before_the_record_nothing_is_withdrawn(place, point):
+    public = place / "line" / "public" / "wages"
+    before = (public / "index.html").read_bytes()
+    killed(place, point)
+    assert read_record(public).current == "0002"
+    assert run(["check", str(public / "0002")]) == 0
+    small = line_of(place)
+    small.write(people(first=2000, seed=3)).publish("three")
+    record = read_record(public)
+    assert (record.current, record.versions["0002"].status) == ("0003", "superseded")
+    assert of_withdrawal(public) == []
+    assert REASON.encode() not in (public / "index.html").read_bytes()
+    assert before != (public / "index.html").read_bytes()
+
+
+@pytest.mark.parametrize("again", ["withdraw", "release", "describe"])
+@pytest.mark.parametrize("point", BEGUN)
+def test_after_the_record_it_is_completed(place, point, again):
+    completed(place, point, again)
+
+
+@pytest.mark.parametrize("again", ["withdraw", "release"])
+@pytest.mark.parametrize("point", RENAMES)
+def test_between_two_renames_it_is_completed(place, point, again):
+    completed(place, point, again, renames=True)
+
+
+def completed(place, point, again, *, renames=False):
+    public = place / "line" / "public" / "wages"
+    killed(place, point, renames=renames)
+    version = public / "0002"
+    record = read_record(public)
+    assert (record.current, record.versions["0002"].status) == ("0001", "withdrawn")
+    # whole, or a tombstone, or for a moment nothing; never read as if it stood
+    assert is_tombstone(version) or (version / "datapackage.json").exists() or not version.exists()
+    assert run(["check", str(version)]) == (3 if version.exists() else 2)
+    assert run(["check", str(public / "0001")]) == 0
+    small = line_of(place)
+    if again == "withdraw":
+        assert withdraw(small.plan().line, "0002", "another reason").existed
+    elif again == "release":
+        third = small.write(people(first=2000, seed=3)).publish("three").directory
+        assert third.name == "0003"
+    else:
+        assert run(["describe", str(public), "--title", "Wages"]) == 0
+    assert read_tombstone(version).reason == REASON
+    assert sorted(path.name for path in version.iterdir()) == ["index.html", "withdrawal.json"]
+    assert of_withdrawal(public) == []
+    for page in (public / "index.html", public / "feed.atom", public / "dcat.jsonld"):
+        assert b"withdrawn" in page.read_bytes()
+    assert REASON.encode() in (public / "index.html").read_bytes()
+    assert b"withdrawn" in (public.parent / "index.html").read_bytes()

@@ -1,0 +1,400 @@
+"""A withdrawn version: its tombstone, what readers are told, and what goes on to count."""
+
+import json
+import shutil
+
+import pytest
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.flows.cli.main import run
+from sfumato.flows.lines import back_up, restore
+from sfumato.tasks.authorship.secret import PASSPHRASE
+from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.private.backup import WITHDRAWN, pack, state_files
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.life import exchange as exchanges
+from sfumato.tasks.publication.life.withdrawal import withdraw, withdraw_after_evaluation
+from sfumato.tasks.publication.ownership import replace_record
+from sfumato.tasks.publication.versions import RECORD, read_record
+from tests.corpus.lines import PASSPHRASE as CORPUS_PASSPHRASE
+from tests.corpus.lines import frozen_lines
+from tests.parts.divided import Divided, visits
+from tests.release.evolving import Evolving, digest_of, forge
+from tests.release.small import people
+from tests.release.test_previous import VALUES, by_group, continued, other_job
+
+REASON = "the wrong table"
+TIME = "2026-02-03T04:05:06+00:00"
+
+
+@pytest.fixture
+def call(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def called(*arguments):
+        code = run([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return called
+
+
+@pytest.fixture
+def two(small):
+    """A line with two versions."""
+    small.publish("one")
+    small.write(people(first=1000, seed=2)).publish("two")
+    return small.plan().line
+
+
+def names(directory):
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_a_tombstone_stands_in_its_place(two):
+    digest = digest_of(two.public / "0002")
+    done = withdraw(two, "0002", REASON, TIME)
+    place = two.public / "0002"
+    assert names(place) == ["index.html", "withdrawal.json"]
+    told = Tombstone(line="wages", version="0002", digest=digest, time=TIME, reason=REASON)
+    assert (done.tombstone, done.current, done.existed) == (told, "0001", False)
+    assert read_tombstone(place) == told
+    assert place.stat().st_mode & 0o777 == 0o755
+    assert {path.stat().st_mode & 0o777 for path in place.iterdir()} == {0o444}
+    assert not [*two.public.glob(".withdraw*"), *two.public.glob(".*.tmp")]
+    record = read_record(two.public)
+    assert (record.current, record.versions["0002"].status) == ("0001", "withdrawn")
+    assert check(two.public / "0001").verdicts
+
+
+def test_the_latest_that_was_not_withdrawn_is_current_or_none(two):
+    assert withdraw(two, "0001", REASON).current == "0002"
+    assert withdraw(two, "0002", REASON).current is None
+
+
+def test_what_is_done_is_done_once(two):
+    first = withdraw(two, "0002", REASON, TIME)
+    again = withdraw(two, "0002", "another reason")
+    assert (again.existed, again.tombstone) == (True, first.tombstone)
+
+
+def test_nothing_of_what_was_published_is_in_a_tombstone(two):
+    place = two.public / "0002"
+    rows = open_release(place).table("microdata").to_pylist()
+    observed = json.loads((place / "datapackage.json").read_bytes())["sfumato"]["observed"]
+    assert rows
+    assert observed
+    withdraw(two, "0002", REASON)
+    content = b"".join(path.read_bytes() for path in place.rglob("*") if path.is_file())
+    for secret in ("Cé, the long", "Bee", "observed", "promises", "ke-anonymity"):
+        assert secret.encode() not in content.split(b"</style>")[-1], secret
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "{}"),
+        ("check", "{}", "--digest", "0" * 64),
+        ("query", "{}", "SELECT COUNT(*) FROM microdata"),
+        ("query", "--serve", "{}"),
+        ("load", "{}", "sqlite:///{}/x.db"),
+        ("diff", "{}", "{}"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_readers_are_told(two, call, command):
+    withdraw(two, "0002", REASON, TIME)
+    place = two.public / "0002"
+    code, out, said = call(*(part.format(place) for part in command))
+    assert (code, out) == (3, "")
+    assert f"{place}: was withdrawn on 2026-02-03: {REASON}" in said
+
+
+def test_readers_are_told_before_the_files_are_gone(two, call):
+    """Killed after the record, or withdrawn by software that knew no tombstones."""
+    replace_record(two, read_record(two.public).withdrawn("0002"))
+    for command in (("check",), ("query",)):
+        sql = ("SELECT COUNT(*) FROM microdata",) if command == ("query",) else ()
+        code, out, said = call(*command, two.public / "0002", *sql)
+        assert (code, out, "was withdrawn, says the record beside it" in said) == (3, "", True)
+    assert call("check", two.public / "0001")[0] == 0
+
+
+def test_a_record_of_other_versions_says_nothing_of_this_one(two, tmp_path, call):
+    replace_record(two, read_record(two.public).withdrawn("0002"))
+    shutil.copytree(two.public / "0001", tmp_path / "copies" / "0002")
+    shutil.copy(two.public / RECORD, tmp_path / "copies" / RECORD)
+    assert call("check", tmp_path / "copies" / "0002")[0] == 0
+
+
+def test_what_older_software_only_marked_is_finished(two):
+    replace_record(two, read_record(two.public).withdrawn("0002"))
+    done = withdraw(two, "0002", REASON)
+    assert (done.existed, names(two.public / "0002")) == (False, ["index.html", "withdrawal.json"])
+
+
+def test_a_version_whose_directory_is_gone_is_withdrawn_all_the_same(two):
+    shutil.rmtree(two.public / "0002")
+    withdraw(two, "0002", REASON)
+    assert read_tombstone(two.public / "0002").reason == REASON
+
+
+def test_a_tombstone_that_cannot_be_read_is_one(two, call):
+    withdraw(two, "0002", REASON)
+    place = two.public / "0002" / "withdrawal.json"
+    place.chmod(0o644)
+    place.write_text("{")
+    code, _, said = call("check", place.parent)
+    assert (code, "was withdrawn" in said) == (3, True)
+
+
+def test_two_renames_where_no_step_exchanges(two, monkeypatch):
+    renamed = []
+
+    def rename(old, new):
+        renamed.append((old.name, new.name))
+        old.rename(new)
+
+    monkeypatch.setattr(exchanges, "_exchanged", lambda *_: False)
+    monkeypatch.setattr(exchanges, "rename", rename)
+    withdraw(two, "0002", REASON)
+    assert renamed == [("0002", ".withdrawn-0002"), (".withdrawal-0002", "0002")]
+    assert names(two.public / "0002") == ["index.html", "withdrawal.json"]
+    assert not [*two.public.glob(".withdraw*")]
+
+
+def test_the_exchange_is_one_step_here(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    if not exchanges._exchanged(tmp_path / "one", tmp_path / "other"):
+        pytest.skip("this file system cannot exchange two directories")
+    assert (names(tmp_path / "one"), names(tmp_path / "other")) == (["other"], ["one"])
+
+
+@pytest.mark.parametrize("number", ["0003", "..", "keys.json"])
+def test_only_a_version_is_withdrawn(two, number):
+    with pytest.raises(InputError, match="is no version of wages"):
+        withdraw(two, number, REASON)
+
+
+def test_another_work_directory_withdraws_nothing(two, tmp_path, monkeypatch, call):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
+    code, _, said = call("withdraw", two.public / "0002", "--reason", REASON, "--yes")
+    assert (code, "no line wages in" in said) == (3, True)
+    assert check(two.public / "0002").verdicts
+
+
+def test_the_line_goes_on_and_nobody_of_it_is_published_again(small, two):
+    withdraw(two, "0002", REASON)
+    with pytest.raises(PromiseError, match="was withdrawn"):
+        small.publish("again")
+    with pytest.raises(PromiseError, match="60 units are in an earlier version"):
+        small.write(people(first=1000, seed=5)).publish("others' values")
+    assert small.write(people(first=2000, seed=3)).publish("three").directory.name == "0003"
+
+
+class TestOnTheCommandLine:
+    def test_without_a_terminal_it_is_not_done_unasked(self, two, call):
+        code, out, said = call("withdraw", two.public / "0002", "--reason", REASON)
+        assert (code, out, said.count(REASON)) == (2, "", 1)
+        assert "--yes withdraws it" in said
+        assert check(two.public / "0002").verdicts
+
+    @pytest.mark.parametrize(("answer", "code"), [(True, 0), (False, 1)])
+    def test_the_reason_is_shown_before_it_is_asked(self, two, call, monkeypatch, answer, code):
+        asked = []
+
+        class Terminal:
+            def isatty(self):
+                return True
+
+        def confirm(text, **_):
+            asked.append(text)
+            return answer
+
+        monkeypatch.setattr("sys.stdin", Terminal())
+        monkeypatch.setattr("click.confirm", confirm)
+        found, _, said = call("withdraw", two.public / "0002", "--reason", REASON)
+        assert (found, len(asked)) == (code, 1)
+        shown = said.splitlines()
+        assert shown[shown.index(f"  {REASON}") - 1].startswith("This reason will be public")
+        assert "Copies that others have cannot be recalled" in said
+        assert (read_tombstone(two.public / "0002") is not None) == answer
+
+    @pytest.mark.parametrize("reason", ["", "  ", "two\nlines", "x" * 501, "\x1b[2J"])
+    def test_a_reason_is_a_line_of_text(self, two, call, reason):
+        code, _, said = call("withdraw", two.public / "0002", "--reason", reason, "--yes")
+        assert (code, "reason: is not a line of text" in said) == (2, True)
+
+    def test_done_again_it_says_so(self, two, call):
+        assert call("withdraw", two.public / "0002", "--reason", REASON, "--yes")[0] == 0
+        code, _, said = call("withdraw", two.public / "0002", "--reason", "another")
+        assert (code, f": {REASON}" in said) == (0, True)
+
+
+class TestSigned:
+    @pytest.fixture
+    def signed(self, small, call, monkeypatch):
+        monkeypatch.setenv(PASSPHRASE, "correct horse")
+        assert call("keys", "generate", "town")[0] == 0
+        assert call("keys", "generate", "next")[0] == 0
+        small.write(people(), publish={"uri": "public", "signed-by": "town"})
+        version = small.publish("one").directory
+        assert call("keys", "trust", version.parent)[0] == 0
+        return version
+
+    def told(self, call, version):
+        code, _, said = call("check", version)
+        assert code == 3
+        return said
+
+    def test_by_the_key_of_the_version(self, signed, call):
+        assert call("withdraw", signed, "--reason", REASON, "--yes")[0] == 0
+        assert "the withdrawal is signed by town (" in self.told(call, signed)
+        assert "not told" not in self.told(call, signed)
+
+    def test_by_the_key_that_took_its_place(self, signed, call):
+        assert call("keys", "rotate", "town", "next", signed.parent)[0] == 0
+        assert call("withdraw", signed, "--reason", REASON, "--yes")[0] == 0
+        assert "the withdrawal is signed by next (" in self.told(call, signed)
+
+    def test_by_none_where_that_is_said(self, signed, call):
+        assert call("withdraw", signed, "--reason", REASON, "--yes", "--unsigned")[0] == 0
+        assert "the withdrawal is not signed" in self.told(call, signed)
+
+    def test_without_the_passphrase_nothing_is_withdrawn(self, signed, call, monkeypatch):
+        monkeypatch.delenv(PASSPHRASE)
+        code, _, said = call("withdraw", signed, "--reason", REASON, "--yes")
+        assert (code, "--unsigned withdraws it" in said) == (2, True)
+        assert call("check", signed)[0] == 0
+
+    def test_without_the_key_nothing_is_withdrawn(self, signed, call, tmp_path):
+        (tmp_path / "work" / "keys" / "town").unlink()
+        code, _, said = call("withdraw", signed, "--reason", REASON, "--yes")
+        assert (code, "--signed-by: the version was signed by town" in said) == (2, True)
+
+    @pytest.mark.parametrize("of", ["reason", "time", "digest", "version"])
+    def test_another_word_is_not_the_publishers(self, signed, call, of):
+        assert call("withdraw", signed, "--reason", REASON, "--yes")[0] == 0
+        place = signed / "withdrawal.json"
+        document = json.loads(place.read_bytes())
+        others = {"reason": "x", "time": TIME, "digest": "0" * 64, "version": "0007"}
+        place.chmod(0o644)
+        place.write_text(json.dumps({**document, of: others[of]}))
+        assert "the signature of the withdrawal is wrong" in self.told(call, signed)
+
+    def test_after_a_failed_evaluation(self, signed, small, call, monkeypatch):
+        withdraw_after_evaluation(small.plan().line, "0001", REASON)
+        assert "is signed by town (" in self.told(call, signed)
+
+    def test_that_nobody_can_sign_saves_no_version(self, signed, small, call, monkeypatch):
+        monkeypatch.delenv(PASSPHRASE)
+        withdraw_after_evaluation(small.plan().line, "0001", REASON)
+        assert "the withdrawal is not signed" in self.told(call, signed)
+
+
+class TestComposed:
+    """A withdrawn version goes on to count."""
+
+    @pytest.fixture(params=["split", "generalized"])
+    def line(self, request, tmp_path, monkeypatch):
+        monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+        line = Evolving(tmp_path / "line", request.param)
+        line.publish()
+        line.move()
+        line.publish()
+        return line
+
+    def place(self, line, tmp_path):
+        return self.of(line).private / WITHDRAWN / "0002"
+
+    def of(self, line):
+        from sfumato.flows.plan import plan_run
+
+        return plan_run(line.write()).line
+
+    def test_the_next_version_continues_it(self, line, tmp_path):
+        before = digest_of(line.versions[1])
+        done = withdraw(self.of(line), "0002", REASON)
+        assert (done.kept, self.place(line, tmp_path).stat().st_mode & 0o777) == (True, 0o600)
+        line.move()
+        now = open_release(line.publish()).declared
+        assert (line.versions[-1].name, now.predecessor) == ("0003", before)
+        told = self.of(line).reports("0003") / "composition.json"
+        assert json.loads(told.read_bytes())["exposure"]["versions"] == 3
+        assert check(line.versions[-1]).verdicts
+        assert not self.place(line, tmp_path).exists()
+
+    def test_of_versions_before_the_last_nothing_is_kept(self, line, tmp_path):
+        assert not withdraw(self.of(line), "0001", REASON).kept
+        assert not (self.of(line).private / WITHDRAWN).exists()
+        line.move()
+        assert line.publish().name == "0003"
+
+    def test_the_next_version_is_held_against_its_tables(self, line, tmp_path):
+        def change(tables):
+            group = by_group(tables[VALUES[line.kind]])[continued(tables)[0]]
+            group[0]["job"] = other_job(group)
+
+        forged = forge(line.versions[1], tmp_path / "forged", change)
+        withdraw(self.of(line), "0002", REASON)
+        paths = [forged / "datapackage.json", *(forged / "data").glob("*.parquet")]
+        files = {path.relative_to(forged).as_posix(): path.read_bytes() for path in paths}
+        self.place(line, tmp_path).write_bytes(pack("0002", files))
+        line.move()
+        with pytest.raises(PromiseError, match=r"composed is broken: .*other values than before"):
+            line.publish()
+
+    @pytest.mark.parametrize("lost", ["gone", "damaged"])
+    def test_without_what_was_kept_nothing_follows(self, line, tmp_path, lost):
+        withdraw(self.of(line), "0002", REASON)
+        place = self.place(line, tmp_path)
+        if lost == "gone":
+            place.unlink()
+        else:
+            place.write_bytes(place.read_bytes().replace(b"PAR1", b"PAR2"))
+        line.move()
+        with pytest.raises(PromiseError, match="what was kept of it for this comparison is gone"):
+            line.publish()
+
+    def test_a_backup_has_it_and_an_older_one_leaves_it(self, line, tmp_path):
+        older, newer = tmp_path / "older", tmp_path / "newer"
+        back_up(line.write(), older)
+        withdraw(self.of(line), "0002", REASON)
+        place = self.place(line, tmp_path)
+        kept = place.read_bytes()
+        back_up(line.write(), newer)
+        restore(line.write(), older)
+        assert place.read_bytes() == kept
+        place.unlink()
+        restore(line.write(), newer)
+        assert state_files(self.of(line).private)[f"{WITHDRAWN}/0002"] == kept
+        line.move()
+        assert line.publish().name == "0003"
+
+
+@pytest.mark.parametrize("line", frozen_lines(), ids=lambda line: f"{line.folder.name}-{line.form}")
+def test_versions_of_every_format_are_withdrawn(line, tmp_path, monkeypatch, call):
+    copy = line.copy(tmp_path)
+    monkeypatch.setenv("SFUMATO_WORK", str(copy.folder / "private"))
+    monkeypatch.setenv(PASSPHRASE, CORPUS_PASSPHRASE)
+    code, out, said = call("withdraw", copy.public / "0002", "--reason", REASON, "--yes")
+    assert (code, out.endswith("withdrawn; current: 0001\n")) == (0, True), said
+    assert call("check", copy.public / "0002")[0] == 3
+    assert call("check", copy.public / "0001")[0] == 0
+    found = copy.run("third", tmp_path / "run", seeded_keys(3))
+    assert (found.existed, found.directory.name) == (False, "0003")
+
+
+def test_a_release_in_parts_is_withdrawn(tmp_path, monkeypatch, call):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    divided = Divided(tmp_path / "line").write(visits())
+    version = divided.publish("one").directory
+    assert (version / "parts").is_dir()
+    assert call("withdraw", version, "--reason", REASON, "--yes")[0] == 0
+    assert names(version) == ["index.html", "withdrawal.json"]
+    assert call("check", version)[0] == 3
