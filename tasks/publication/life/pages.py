@@ -4,6 +4,7 @@ A file that no page of ours was before is left as it is: a public place may have
 own. What cannot be written takes back no version: it is said, and written by the next run.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -51,8 +52,8 @@ def rebuild_pages(place: Path) -> tuple[str, ...]:
 def public_place_of(private: Path) -> Path | None:
     """The directory where a line was last published, None where that is not known."""
     try:
-        return Path((private / _PLACE).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+        return Path(os.fsdecode((private / _PLACE).read_bytes()))
+    except OSError:
         return None
 
 
@@ -60,7 +61,8 @@ def _note_place(line: Line) -> None:
     """Remember where a line is published, for whoever knows its work directory alone."""
     public = line.public.resolve()
     if public_place_of(line.private) != public:
-        write_atomically(line.private / _PLACE, str(public).encode(errors="surrogateescape"))
+        with suppress(OSError):
+            write_atomically(line.private / _PLACE, os.fsencode(public))
 
 
 def _declare_title(line: Line) -> None:
@@ -92,11 +94,15 @@ def _pages_of_place(place: Path) -> list[str]:
 
 
 def _entry(public: Path) -> LineEntry | None:
-    """What is public of a line; one that cannot be read is no reason to stop."""
+    """What is public of a line; one that cannot be read is no reason to stop.
+
+    A record of another line, copied here, is no line's: its name leads elsewhere.
+    """
     try:
-        return read_line_entry(public)
+        entry = read_line_entry(public)
     except (SfumatoError, OSError):
         return None
+    return entry if entry is not None and entry.name == public.name else None
 
 
 def _write(directory: Path, files: Mapping[str, str]) -> Iterator[str]:

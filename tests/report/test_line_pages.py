@@ -1,0 +1,167 @@
+"""The pages of lines and of catalogues, their feeds and metadata, made of any words."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from datetime import date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.tasks.declaration.lines.tombstone import Tombstone
+from sfumato.tasks.declaration.lines.words import LineWords
+from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry, rfc3339
+from sfumato.tasks.report.lines.metadata import mail_address, web_address
+from sfumato.tasks.report.lines.pages import catalogue_files, line_files
+from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+from tests.report.html import Read
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+HOSTILE = "</script><script>alert(1)</script> & ]]> \u202e\u2028 \"'"
+DIGESTS = [f"{n:064x}" for n in range(1, 9)]
+
+
+def version(number, state="superseded", reason="wrong", **more):
+    digest = DIGESTS[int(number)]
+    stone = None
+    if state == "withdrawn":
+        stone = Tombstone(
+            line="wages",
+            version=number,
+            digest=digest,
+            time="2026-03-04T00:00:00+00:00",
+            reason=reason,
+        )
+    time = f"2026-01-0{int(number)}T00:00:00+01:00"
+    return VersionEntry(number, state, digest, time, tombstone=stone, **more)
+
+
+def line(name="wages", title="Wages", words=None, reason="wrong"):
+    versions = (
+        version("0003", "current", as_of=date(2025, 12, 31)),
+        version("0002", "withdrawn", reason),
+        version("0001"),
+    )
+    return LineEntry(name, title, words or LineWords(), versions)
+
+
+HARD = line(
+    title=HOSTILE,
+    reason=HOSTILE.replace("\u2028", ""),
+    words=LineWords(
+        title=HOSTILE,
+        description=f"{HOSTILE}\n\nsecond",
+        contact="javascript:alert(1)",
+        licence="https://example.org/a?b=c&d='e",
+    ),
+)
+
+
+def scripts(page):
+    return re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
+
+
+def addresses(page):
+    return re.findall(r'(?:href|src)="([^"]*)"', page)
+
+
+@pytest.mark.parametrize("of", [line(), HARD], ids=["plain", "hostile"])
+@pytest.mark.parametrize("make", [line_files, lambda one: catalogue_files([one])])
+def test_texts_stay_texts(of, make):
+    files = make(of)
+    page = files["index.html"]
+    (script,) = scripts(page)
+    document = json.loads(script)
+    assert document["@context"] == "https://schema.org/"
+    assert "\u202e" not in page.replace(script, "")
+    allowed = re.compile(r"(\.{1,2}/|#|https://example\.org/|mailto:)")
+    assert [address for address in addresses(page) if not allowed.match(address)] == []
+    assert Read(page).faults == []
+    ET.fromstring(files["feed.atom"])
+    json.loads(files["dcat.jsonld"])
+
+
+def test_nothing_runs_and_nothing_is_fetched():
+    for page in (
+        line_files(HARD)["index.html"],
+        catalogue_files([HARD])["index.html"],
+        tombstone_page(HARD.versions[1].tombstone, HOSTILE),
+    ):
+        assert "default-src 'none'" in page
+        found = Read(page)
+        tags = {tag for tag, _ in found.elements}
+        assert tags & {"img", "iframe", "object", "form", "video"} == set()
+        kinds = [attributes.get("type") for attributes in found.all("script")]
+        assert set(kinds) <= {"application/ld+json"}
+        assert {one["rel"] for one in found.all("link")} <= {"alternate"}
+
+
+def test_a_feed_has_what_was_published_and_withdrawn_the_latest_first():
+    feed = ET.fromstring(line_files(line())["feed.atom"])
+    entries = feed.findall(f"{ATOM}entry")
+    assert [one.findtext(f"{ATOM}title") for one in entries] == [
+        "Wages: version 0002 withdrawn",
+        "Wages: version 0003",
+        "Wages: version 0001",
+    ]
+    assert entries[0].findtext(f"{ATOM}summary") == "Withdrawn: wrong"
+    assert feed.findtext(f"{ATOM}updated") == "2026-03-04T00:00:00+00:00"
+    for one in (feed, *entries):
+        assert datetime.fromisoformat(one.findtext(f"{ATOM}updated")).tzinfo
+        assert one.findtext(f"{ATOM}id").startswith("urn:uuid:")
+    ids = [one.findtext(f"{ATOM}id") for one in (feed, *entries)]
+    assert len(set(ids)) == len(ids)
+
+
+def test_names_in_feeds_stay_when_a_version_is_withdrawn_or_added():
+    def ids(of):
+        feed = ET.fromstring(line_files(of)["feed.atom"])
+        return {one.text for one in feed.iter(f"{ATOM}id")}
+
+    before = LineEntry("wages", "Wages", LineWords(), line().versions[2:])
+    assert ids(before) < ids(line())
+
+
+def test_metadata_name_the_current_version_and_offer_no_withdrawn_one():
+    graph = json.loads(line_files(line())["dcat.jsonld"])["@graph"]
+    series, *datasets = graph
+    assert series["dcat:hasCurrentVersion"]["@id"] == datasets[0]["@id"]
+    states = {one["dcat:version"]: "dcat:distribution" in one for one in datasets}
+    assert states == {"0003": True, "0002": False, "0001": True}
+    (script,) = scripts(line_files(line())["index.html"])
+    offered = json.loads(script)["distribution"]
+    assert [one["contentUrl"] for one in offered] == ["0003/datapackage.json"]
+
+
+def test_where_none_is_current_nothing_is_offered():
+    alone = LineEntry("wages", "Wages", LineWords(), (version("0002", "withdrawn"),))
+    page = line_files(alone)["index.html"]
+    assert "No version is current" in page
+    assert "distribution" not in json.loads(scripts(page)[0])
+
+
+def test_the_order_of_reading_makes_no_difference():
+    lines = [line(), line("housing", "housing"), line("air", "Wages")]
+    assert catalogue_files(lines) == catalogue_files(lines[::-1])
+
+
+@given(st.text())
+def test_any_time_is_told_as_feeds_write_it(text):
+    assert datetime.fromisoformat(rfc3339(text)).tzinfo
+
+
+@pytest.mark.parametrize(
+    ("text", "web", "mail"),
+    [
+        ("https://example.org/x", True, False),
+        ("a@example.org", False, True),
+        ("javascript:alert(1)", False, False),
+        ("https://example.org/ x", False, False),
+        ('https://example.org/"onclick=', False, False),
+        ("The office", False, False),
+        (None, False, False),
+    ],
+)
+def test_only_addresses_are_linked(text, web, mail):
+    assert (web_address(text) is not None, mail_address(text) is not None) == (web, mail)
