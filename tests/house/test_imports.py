@@ -65,6 +65,7 @@ def test_declarations_import_parameters_alone(module):
 RELEASE = str(CORPUS / "format-2" / "public" / "corpus-permuted" / "0002")
 EARLIER = str(CORPUS / "format-2" / "public" / "corpus-permuted" / "0001")
 LABELS = str(CORPUS / "format-2" / "public" / "corpus-generalized" / "0001")
+LINE = str(CORPUS / "format-2" / "public" / "corpus-permuted")
 COUNT = "SELECT COUNT(*) FROM microdata"
 TABLE = str(ROOT / "deployments" / "data" / "adult.parquet")
 SPEC = str(ROOT / "deployments" / "releases" / "adult-occupation-mondrian.yaml")
@@ -84,6 +85,7 @@ COMMANDS = {
     ("check", RELEASE): PUBLISHED | {"jinja2", "sqlglot"},
     ("check", LABELS): PUBLISHED | {"jinja2", "sqlglot"},
     ("diff", EARLIER, RELEASE): PUBLISHED,
+    ("releases", LINE, "--json"): PUBLISHED | {"jinja2", "sqlglot"},
     ("hierarchy", SPEC, "--column", "education"): PUBLISHED | {"scipy", "sqlglot", "yaml"},
 }
 IMPORTED_AS = {"great-expectations": "great_expectations", "pyyaml": "yaml"}
