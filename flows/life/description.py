@@ -1,9 +1,11 @@
 """The words of a line: read, and corrected without a new version."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from sfumato.flows.life.places import line_at
+from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.publication.life.description import DescribedLine, describe, description
 
@@ -21,6 +23,6 @@ def describe_line(place: Path, changes: Mapping[str, str | None]) -> DescribedLi
         PromiseError: where the line is another work directory's.
     """
     line = line_at(place)
-    with sanitised("describe"):
+    with passphrases(os.environ), sanitised("describe"):
         changed = any(text is not None for text in changes.values())
         return describe(line, changes) if changed else description(line)

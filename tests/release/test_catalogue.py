@@ -166,7 +166,8 @@ def test_a_line_that_cannot_be_read_hides_no_other(two, other):
     found = text_of(place)
     assert "wages/0002/index.html" in found
     assert "housing" not in found
-    assert "stranger" not in found
+    assert '<a href="./wages/index.html">Wages' in found
+    assert "<dt>release</dt><dd>1</dd>" in found
 
 
 class TestDescribe:

@@ -1,6 +1,7 @@
 """A withdrawn version: its tombstone, what readers are told, and what goes on to count."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -149,6 +150,28 @@ def test_a_tombstone_that_cannot_be_read_is_one(two, call):
     place.write_text("{")
     code, _, said = call("check", place.parent)
     assert (code, "was withdrawn" in said) == (3, True)
+
+
+def test_a_pipe_in_the_name_of_a_tombstone_is_not_waited_for(two, call):
+    os.mkfifo(two.public / "0002" / "withdrawal.json")
+    assert call("check", two.public / "0002")[0] == 3  # it does not belong there
+    assert read_tombstone(two.public / "0002") is None
+
+
+def test_a_tombstone_that_the_record_forgot_is_recorded_again(two):
+    withdraw(two, "0002", REASON)
+    record = read_record(two.public)
+    stands = record.versions["0002"].model_copy(update={"status": "published"})
+    versions = {**record.versions, "0002": stands}
+    replace_record(two, record.model_copy(update={"versions": versions, "current": "0002"}))
+    assert withdraw(two, "0002", REASON).existed
+    assert read_record(two.public).current == "0001"
+
+
+def test_words_that_cannot_be_read_keep_no_version_in_its_place(two):
+    (two.public / "line.json").write_text("{")
+    withdraw(two, "0002", REASON)
+    assert read_tombstone(two.public / "0002").reason == REASON
 
 
 def test_two_renames_where_no_step_exchanges(two, monkeypatch):

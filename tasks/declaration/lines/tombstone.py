@@ -16,6 +16,7 @@ from sfumato.tasks.schema.nesting import parse_json
 WITHDRAWAL = "withdrawal.json"
 WITHDRAWAL_SIGNATURE = "withdrawal.json.sig"
 _RECORD = "releases.json"
+_MOST = 1 << 16  # bytes that are read: somebody else may have made it
 _TIME = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$")
 
 _LINE_OF_TEXT = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"
@@ -62,10 +63,11 @@ def read_tombstone(directory: Path) -> Tombstone | None:
     Raises:
         PromiseError: where it cannot be read, so that nothing is to be expected there.
     """
-    try:
-        return Tombstone.model_validate(parse_json((directory / WITHDRAWAL).read_bytes()))
-    except FileNotFoundError:
+    if not is_tombstone(directory):
         return None
+    try:
+        with (directory / WITHDRAWAL).open("rb") as file:
+            return Tombstone.model_validate(parse_json(file.read(_MOST)))
     except (ValidationError, ValueError, OSError):
         raise PromiseError(f"{directory}: was withdrawn; {WITHDRAWAL} cannot be read") from None
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 
 from pydantic import TypeAdapter, ValidationError
 
-from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
 from sfumato.tasks.authorship.offers import offer
 from sfumato.tasks.authorship.secret import Signer, open_signer
 from sfumato.tasks.declaration.lines.tombstone import Reason, Tombstone, read_tombstone
@@ -73,14 +73,13 @@ def withdraw(
         recover(line)
         record = _record_with(line, number)
         if (found := read_tombstone(line.public / number)) is not None:
-            return Withdrawn(found, existed=True, current=record.current)
+            return Withdrawn(found, existed=True, current=_marked(line, number, record).current)
         tombstone = _tombstone(line, number, record, reason, time)
         kept = keep_release(line, number, read_state(line.private))
         if signer is not None:
             offer(line.public, line.name, signer.key)
-        stage_tombstone(line.public, tombstone, read_words(line.public).title, signer)
-        record = record.withdrawn(number)
-        replace_record(line, record)
+        stage_tombstone(line.public, tombstone, _title(line), signer)
+        record = _marked(line, number, record)
         put_in_place(line.public, number)
         # Copies in other places, which are published to after this directory, go here.
         return Withdrawn(tombstone, False, record.current, kept, refresh_pages(line))
@@ -98,6 +97,23 @@ def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn
         except InputError:
             signer = None
     return withdraw(line, number, reason, signer=signer)
+
+
+def _marked(line: Line, number: str, record: Record) -> Record:
+    """The record that calls the version withdrawn, in its place."""
+    if record.versions[number].status == "withdrawn":
+        return record
+    changed = record.withdrawn(number)
+    replace_record(line, changed)
+    return changed
+
+
+def _title(line: Line) -> str:
+    """What the line is called: that its words cannot be read keeps no version in its place."""
+    try:
+        return read_words(line.public).title
+    except SfumatoError:
+        return line.name
 
 
 def _record_with(line: Line, number: str) -> Record:
