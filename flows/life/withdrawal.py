@@ -11,7 +11,7 @@ from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.offers import read_offers, require_next_signer
 from sfumato.tasks.authorship.secret import Signer, open_signer, own_keys, signing_key
 from sfumato.tasks.authorship.signature import signer_of
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
+from sfumato.tasks.declaration.lines.tombstone import Tombstone, is_tombstone
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.withdrawal import Withdrawn, require_reason, withdraw
@@ -52,7 +52,18 @@ class WithdrawalPlan:
             PromiseError: where the line's private state does not know it.
         """
         with passphrases(os.environ), sanitised("withdraw"):
-            return withdraw(self.line, self.number, self.reason, signer=self.signer)
+            done = withdraw(self.line, self.number, self.reason, signer=self.signer)
+        if not done.existed and os.environ.get("PREFECT_API_URL"):
+            _tell_server(done.tombstone)
+        return done
+
+
+def _tell_server(tombstone: Tombstone) -> None:
+    """Emit the event of a withdrawal, where a server is named that could act on it."""
+    from sfumato.tasks.outcomes import tell  # imports Prefect: a second
+
+    facts = {"version": tombstone.version, "digest": tombstone.digest, "reason": tombstone.reason}
+    tell("withdrawn", tombstone.line, facts)
 
 
 def plan_withdrawal(

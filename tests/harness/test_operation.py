@@ -225,6 +225,16 @@ def test_what_happened_is_an_event(machine, ran):
     assert lines("refused")["sfumato.line.hard"]["reason"].startswith("ke-anonymity")
 
 
+def test_a_withdrawal_is_an_event(machine, ran):
+    (version,) = released(machine, "kept")
+    digest = identify(version)["digest"]
+    done = machine.sfumato("withdraw", str(version), "--yes", "--reason", "a wrong column")
+    assert done.returncode == 0, done.stderr
+    (event,) = wait_for(lambda: machine.events("sfumato.release.withdrawn") or None, "the event")
+    assert event["resource"]["prefect.resource.id"] == "sfumato.line.kept"
+    assert event["payload"] == {"version": "0001", "digest": digest, "reason": "a wrong column"}
+
+
 def test_who_is_to_be_told_is_told(machine, ran):
     said = wait_for(lambda: next(iter(Receiver.said), None), "a notification")
     assert "hard: refused" in said
