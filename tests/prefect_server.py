@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,13 @@ from tests.fork_server import ROOT, ForkServer, Run
 
 # As our own deployments say it: else each run copies the whole repository.
 _FROM_HERE = [{"prefect.deployments.steps.set_working_directory": {"directory": str(ROOT)}}]
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from sfumato.flows.cli.life.withdraw import withdraw
 from sfumato.flows.cli.steward.demo import demo
 from sfumato.flows.cli.steward.deploy import deploy
 from sfumato.flows.cli.steward.evaluate import evaluate
+from sfumato.flows.cli.steward.health import health
 from sfumato.flows.cli.steward.hierarchy import hierarchy
 from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
@@ -42,6 +43,7 @@ _COMMANDS = (
     load,
     evaluate,
     deploy,
+    health,
     hierarchy,
     schema,
     releases,

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,18 +15,12 @@ import psutil
 from prefect.client.orchestration import SyncPrefectClient
 
 from tests.fork_server import ROOT
+from tests.prefect_server import free_port
 
 Found = TypeVar("Found")
 PATIENCE = 150.0  # seconds
 _COMMAND = "from sfumato.flows.cli.main import main; main()"
 _OURS = ("PREFECT_", "SFUMATO_")
-
-
-def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
 
 
 def wait_for(found: Callable[[], Found | None], what: str, patience: float = PATIENCE) -> Found:

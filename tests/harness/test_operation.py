@@ -225,6 +225,14 @@ def test_what_happened_is_an_event(machine, ran):
     assert lines("refused")["sfumato.line.hard"]["reason"].startswith("ke-anonymity")
 
 
+def test_the_machine_is_well(machine, ran):
+    done = machine.sfumato("health", "--json")
+    checks = {one["about"]: one for one in json.loads(done.stdout)["checks"]}
+    assert {"server", "worker", "late runs", "runs going", "watch", "line kept"} <= set(checks)
+    for about in ("server", "worker", "watch", "line kept", "line timed"):
+        assert checks[about]["well"], checks[about]
+
+
 def test_a_withdrawal_is_an_event(machine, ran):
     (version,) = released(machine, "kept")
     digest = identify(version)["digest"]

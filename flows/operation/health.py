@@ -1,0 +1,146 @@
+"""The health of a machine that releases lines: what a steward would look at first in the morning.
+
+Each question is answered in one line; what cannot be asked is not well.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.flows.environment import open_home
+from sfumato.flows.life.releases import list_lines
+from sfumato.flows.operation.deployments import FLOW, POOL
+from sfumato.tasks.private.workdir import work_directory
+from sfumato.tasks.publication.life.listing import ListedLine
+
+_ROOM = 1 << 30  # bytes that should be free
+_UNWELL = ("withdrawn, in place", "gone", "unfinished")
+_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Examined:
+    """An answer.
+
+    Attributes:
+        about: what was asked.
+        well: whether nothing is to be done.
+        said: what was found, in a line.
+    """
+
+    about: str
+    well: bool
+    said: str
+
+
+def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
+    """What is well and what is not: private places, lines, and the server where one is named."""
+    questions: list[tuple[str, Callable[[], Iterator[Examined]]]] = [
+        ("work directory", lambda: _work(work_directory(environ))),
+        ("Prefect's home", lambda: _home(environ)),
+        ("lines", _lines),
+    ]
+    if address := environ.get("PREFECT_API_URL"):
+        questions.append(("server", lambda: _server(address)))
+    return [one for about, ask in questions for one in _answered(about, ask)]
+
+
+def write_metrics(file: Path, found: Sequence[Examined], lines: Sequence[ListedLine]) -> None:
+    """Write what was found for Prometheus' node exporter to collect, atomically.
+
+    Raises:
+        OSError: where the file cannot be written.
+    """
+    from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
+
+    registry = CollectorRegistry()
+    well = Gauge("sfumato_well", "1 where nothing is to be done", ["about"], registry=registry)
+    states = Gauge(
+        "sfumato_versions", "versions of a line by state", ["line", "state"], registry=registry
+    )
+    latest = Gauge(
+        "sfumato_last_published_timestamp_seconds",
+        "when the current version of a line was published",
+        ["line"],
+        registry=registry,
+    )
+    for about in dict.fromkeys(one.about for one in found):
+        well.labels(about).set(all(one.well for one in found if one.about == about))
+    for line in lines:
+        for version in line.versions:
+            states.labels(line.name, version.state).inc()
+            if version.state == "current" and version.entry is not None:
+                time = datetime.fromisoformat(version.entry.time)
+                latest.labels(line.name).set(time.timestamp())
+    write_to_textfile(str(file), registry)
+
+
+def _answered(about: str, ask: Callable[[], Iterator[Examined]]) -> Iterator[Examined]:
+    try:
+        yield from ask()
+    except SfumatoError as error:
+        yield Examined(about, False, str(error))
+    except Exception as error:  # noqa: BLE001 - what cannot be asked is not well
+        yield Examined(about, False, f"cannot be asked ({type(error).__name__})")
+
+
+def _work(work: Path) -> Iterator[Examined]:
+    if not work.is_dir():
+        yield Examined("work directory", False, f"{work}: is not there: no line has its state here")
+        return
+    mode = work.stat().st_mode & 0o777
+    mine = not mode & 0o077 and os.access(work, os.W_OK)
+    yield Examined("work directory", mine, f"{work}: mode {mode:04o}, want 0700 and writable")
+    free = shutil.disk_usage(work).free
+    yield Examined("disk", free >= _ROOM, f"{free / _ROOM:.1f} GiB free, want 1 at least")
+
+
+def _home(environ: Mapping[str, str]) -> Iterator[Examined]:
+    warning = open_home(environ)
+    yield Examined("Prefect's home", warning is None, warning or "closed to others")
+
+
+def _lines() -> Iterator[Examined]:
+    for line in list_lines(()):
+        bad = [one for one in line.versions if one.state in _UNWELL]
+        current = [one.number for one in line.versions if one.state == "current"]
+        said = ", ".join(f"{one.number} {one.state}" for one in bad)
+        yield Examined(
+            f"line {line.name}", not bad, said or f"current {current[0] if current else 'none'}"
+        )
+
+
+def _server(address: str) -> Iterator[Examined]:
+    import httpx
+
+    with httpx.Client(base_url=f"{address.rstrip('/')}/", timeout=_SECONDS) as client:
+
+        def ask(path: str, body: Mapping[str, Any] | None = None) -> Any:
+            answer = client.get(path) if body is None else client.post(path, json=dict(body))
+            return answer.raise_for_status().json()
+
+        yield Examined("server", bool(ask("health")), address)
+        status = ask(f"work_pools/{POOL}")["status"]
+        yield Examined("worker", status == "READY", f"pool {POOL}: {status.lower()}")
+        late = _runs(ask, {"name": {"any_": ["Late"]}})
+        yield Examined("late runs", not late, ", ".join(late) or "none")
+        stuck = _runs(ask, {"type": {"any_": ["RUNNING", "PENDING"]}})
+        yield Examined("runs going", True, ", ".join(stuck) or "none")
+        watch = [one for one in ask("automations/filter", {}) if one["name"].startswith("sfumato:")]
+        enabled = bool(watch) and all(one["enabled"] for one in watch)
+        yield Examined("watch", enabled, "enabled" if enabled else "missing: sfumato deploy")
+
+
+def _runs(ask: Callable[[str, Mapping[str, Any]], Any], state: Mapping[str, Any]) -> list[str]:
+    body = {"flows": {"name": {"any_": [FLOW]}}, "flow_runs": {"state": state}, "limit": 50}
+    return [f"{run['name']} since {_day(run)}" for run in ask("flow_runs/filter", body)]
+
+
+def _day(run: Mapping[str, Any]) -> str:
+    time = run["start_time"] or run["expected_start_time"]
+    return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
