@@ -7,7 +7,7 @@ data publishing (KDD 2006).
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,6 +37,7 @@ class AlphaK(PrivacyModel):
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"alpha"})
+    example: ClassVar[Mapping[str, Any]] = {"alpha": 0.5, "k": 3}
 
     model: Literal["alpha-k"] = "alpha-k"
     alpha: Annotated[ExactNumber, Field(gt=0, le=1, description="largest share of a value")]

@@ -59,6 +59,7 @@ class BayesOptimal(PrivacyModel):
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"rho2"})
+    needs_population: ClassVar[bool] = True
 
     model: Literal["bayes-optimal"] = "bayes-optimal"
     rho1: Annotated[ExactNumber, Field(gt=0, lt=1, description="below it, a prior is unlikely")]

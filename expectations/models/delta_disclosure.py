@@ -14,7 +14,7 @@ from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from math import floor, inf
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -49,6 +49,7 @@ class DeltaDisclosure(PrivacyModel):
     at_most: ClassVar[frozenset[str]] = frozenset({"delta"})
     compares_with_all: ClassVar[bool] = True
     since: ClassVar[int] = 1
+    example: ClassVar[Mapping[str, Any]] = {"delta": 1}
 
     model: Literal["delta-disclosure"] = "delta-disclosure"
     delta: Annotated[

@@ -42,6 +42,7 @@ class DeltaPresence(PrivacyModel):
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = False
     at_most: ClassVar[frozenset[str]] = frozenset({"max"})
+    needs_population: ClassVar[bool] = True
 
     model: Literal["delta-presence"] = "delta-presence"
     min: Annotated[ExactNumber, Field(ge=0, le=1, description="smallest chance of presence")]

@@ -4,7 +4,7 @@ Source: Samarati and Sweeney, as used by Aggarwal et al. and Machanavajjhala et 
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +28,7 @@ class KAnonymity(PrivacyModel):
     unbroken_by_rows: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, Any]] = {"k": 4}
 
     model: Literal["k-anonymity"] = "k-anonymity"
     k: Annotated[int, Field(ge=1, description="smallest number of rows in a group")]

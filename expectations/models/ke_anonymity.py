@@ -5,7 +5,7 @@ Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized t
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -42,6 +42,7 @@ class KEAnonymity(PrivacyModel):
     protects: ClassVar[bool] = True
     by_candidates: ClassVar[bool] = True
     unbroken_by_rows: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {"k": 3, "e": 2}
 
     model: Literal["ke-anonymity"] = "ke-anonymity"
     k: Annotated[int, Field(ge=1, description="smallest number of distinct sensitive values")]

@@ -90,11 +90,13 @@ class PrivacyModel(ABC):
         monotone: merging two groups that each keep the promise cannot break it.
         protects: it keeps something about the sensitive attribute from being known.
         needs_covers: it is judged on the values that groups admit of each quasi-identifier.
+        needs_population: it is judged on people of a population beside those of the groups.
         compares_with_all: a group is compared with all rows, and not judged by itself.
         by_candidates: it depends on which values are possible, and not on how likely each is.
         at_most: the parameters of its verdicts that are worse the larger they are.
         unbroken_by_rows: a group that keeps the promise keeps it with whatever rows are added.
         since: the format of releases that came with it.
+        example: parameters with which it holds of a small table, for who reads of it.
     """
 
     name: ClassVar[str]
@@ -105,11 +107,13 @@ class PrivacyModel(ABC):
     monotone: ClassVar[bool]
     protects: ClassVar[bool]
     needs_covers: ClassVar[bool] = False
+    needs_population: ClassVar[bool] = False
     compares_with_all: ClassVar[bool] = False
     by_candidates: ClassVar[bool] = False
     at_most: ClassVar[frozenset[str]] = frozenset()
     unbroken_by_rows: ClassVar[bool] = False
     since: ClassVar[int] = 0
+    example: ClassVar[Mapping[str, Any]] = {}
 
     quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
     sensitive: str | None = None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -62,6 +62,7 @@ class TCloseness(PrivacyModel):
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"t"})
     compares_with_all: ClassVar[bool] = True
+    example: ClassVar[Mapping[str, Any]] = {"t": 0.2, "distance": "equal"}
 
     model: Literal["t-closeness"] = "t-closeness"
     t: Annotated[ExactNumber, Field(ge=0, le=1, description="largest distance of a group")]

@@ -8,7 +8,7 @@ from sfumato.expectations.composition.judging import words
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.suites.engine import Described, discreet
-from sfumato.expectations.suites.promises import GroupsOfFrame
+from sfumato.expectations.suites.groups import GroupsOfTable
 from sfumato.expectations.verdicts import GROUPS, Expectation
 
 
@@ -26,14 +26,14 @@ def _over_versions(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
 class ExpectAtomsToKeep(Described):
     """What all versions together tell of the people shown here keeps each of these promises."""
 
-    metric_dependencies: ClassVar = (GroupsOfFrame.metric_name,)
+    metric_dependencies: ClassVar = (GroupsOfTable.metric_name,)
     success_keys: ClassVar = ("promises", "route")
     promises: list[dict[str, Any]]
     route: str
 
     def _validate(self, metrics: Any, *_: Any, **__: Any) -> dict[str, Any]:
         with discreet(GROUPS):
-            groups = metrics[GroupsOfFrame.metric_name]
+            groups = metrics[GroupsOfTable.metric_name]
             kwargs = self.configuration.kwargs
             asked = [PROMISE.validate_python(promise) for promise in kwargs["promises"]]
             verdicts = [promise.check(groups) for promise in asked]

@@ -20,12 +20,16 @@ os.environ["GX_ANALYTICS_ENABLED"] = "false"  # read when it is imported
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import great_expectations as gx
+    from great_expectations.compatibility import pydantic
     from great_expectations.data_context.types.base import (
         DataContextConfig,
         InMemoryStoreBackendDefaults,
         ProgressBarsConfig,
     )
     from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
+    from great_expectations.execution_engine.sqlalchemy_execution_engine import (
+        SqlAlchemyExecutionEngine,
+    )
     from great_expectations.expectations.expectation import BatchExpectation
     from great_expectations.expectations.metrics.metric_provider import metric_value
     from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
@@ -45,12 +49,14 @@ __all__ = [
     "MetricConfiguration",
     "PandasExecutionEngine",
     "ProgressBarsConfig",
+    "SqlAlchemyExecutionEngine",
     "TableMetricProvider",
     "discreet",
     "frame_of",
     "get_expectation_impl",
     "gx",
     "metric_value",
+    "pydantic",
 ]
 
 logging.getLogger("great_expectations").setLevel(logging.CRITICAL)  # its errors may quote values

@@ -11,6 +11,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.sorting import distinct
 
 _GROUPS = "sfumato-groups"  # where a frame carries them
+_ROWS = "\nrows"  # no column of a table: without its groups, a frame has none to be judged by
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +25,15 @@ class _Carried:
 
 
 def to_frame(groups: Groups) -> pd.DataFrame:
-    """A frame with the `rows` of each group (int64), which carries the groups as they are."""
-    df = pd.DataFrame({"rows": groups.sizes})
+    """A frame with the rows of each group (int64), which carries the groups as they are."""
+    df = pd.DataFrame({_ROWS: groups.sizes})
     df.attrs[_GROUPS] = _Carried(groups)
     return df
+
+
+def carries_groups(df: pd.DataFrame) -> bool:
+    """True for a frame that `to_frame` made."""
+    return _GROUPS in df.attrs or _ROWS in df.columns
 
 
 def from_frame(df: pd.DataFrame) -> Groups:
@@ -38,7 +44,7 @@ def from_frame(df: pd.DataFrame) -> Groups:
             counts leave a group out, so that it cannot be judged.
     """
     carried: _Carried | None = df.attrs.get(_GROUPS)
-    if carried is None or not np.array_equal(df["rows"].to_numpy(), carried.groups.sizes):
+    if carried is None or not np.array_equal(df[_ROWS].to_numpy(), carried.groups.sizes):
         raise PromiseError("the frame is not that of its groups")
     _require_every_group(carried.groups)
     return carried.groups

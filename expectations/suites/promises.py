@@ -3,33 +3,33 @@
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
-from sfumato.expectations.groups.groups import Groups
+from pydantic import ValidationError
+
 from sfumato.expectations.models.model import PrivacyModel, Verdict
-from sfumato.expectations.models.promises import PROMISE
+from sfumato.expectations.models.promises import PROMISE, models
 from sfumato.expectations.suites.engine import (
     Described,
     MetricConfiguration,
     PandasExecutionEngine,
+    SqlAlchemyExecutionEngine,
     TableMetricProvider,
     discreet,
-    frame_of,
     metric_value,
+    pydantic,
 )
-from sfumato.expectations.suites.frames import from_frame
-from sfumato.expectations.verdicts import GROUPS, expectation_type, observation
+from sfumato.expectations.suites.examples import example_tests, explanation
+from sfumato.expectations.suites.groups import GroupsOfTable
+from sfumato.expectations.verdicts import expectation_type, observation
+from sfumato.expectations.wording import readable
+
+GALLERY = "sfumato.expectations.gallery"  # where the classes are imported from
 
 
-class GroupsOfFrame(TableMetricProvider):
-    """The groups that a frame carries, once for all promises on them."""
-
-    metric_name = "sfumato.groups"
-
-    @metric_value(engine=PandasExecutionEngine)
-    def _pandas(cls, execution_engine: Any, metric_domain_kwargs: Any, **_: Any) -> Groups:
-        with discreet(GROUPS):
-            return from_frame(frame_of(execution_engine, metric_domain_kwargs))
+def assertable() -> tuple[type[PrivacyModel], ...]:
+    """The models that rows of a table keep or break, in groups of equal quasi-identifiers."""
+    return tuple(m for m in models() if "labels" in m.ways and not m.needs_population)
 
 
 class PromiseVerdict(TableMetricProvider):
@@ -37,18 +37,57 @@ class PromiseVerdict(TableMetricProvider):
 
     @metric_value(engine=PandasExecutionEngine)
     def _pandas(cls, metric_value_kwargs: Any, metrics: Any, **_: Any) -> Verdict:
-        with discreet(metric_value_kwargs["model"]):
-            given = {k: v for k, v in metric_value_kwargs.items() if v is not None}
-            return PROMISE.validate_python(given).check(metrics[GroupsOfFrame.metric_name])
+        return _verdict(metric_value_kwargs, metrics)
+
+    @metric_value(engine=SqlAlchemyExecutionEngine)
+    def _sqlalchemy(cls, metric_value_kwargs: Any, metrics: Any, **_: Any) -> Verdict:
+        return _verdict(metric_value_kwargs, metrics)
 
     @classmethod
     def _get_evaluation_dependencies(cls, metric: Any, *_: Any, **__: Any) -> dict[str, Any]:
-        name = GroupsOfFrame.metric_name
-        return {name: MetricConfiguration(name, metric.metric_domain_kwargs)}
+        promise = _promise(metric.metric_value_kwargs)
+        asked = {
+            "by": list(promise.adversary_columns),
+            "sensitive": [promise.sensitive] if promise.sensitive else [],
+        }
+        name = GroupsOfTable.metric_name
+        return {name: MetricConfiguration(name, metric.metric_domain_kwargs, asked)}
+
+
+def _verdict(asked: Mapping[str, Any], metrics: Mapping[str, Any]) -> Verdict:
+    with discreet(asked["model"]):
+        return _promise(asked).check(metrics[GroupsOfTable.metric_name])
+
+
+def _promise(asked: Mapping[str, Any]) -> PrivacyModel:
+    with discreet(str(asked["model"])):
+        return PROMISE.validate_python({k: v for k, v in asked.items() if v is not None})
 
 
 class ExpectPromise(Described):
     """Groups keep a promise: the verdict of its privacy model."""
+
+    promised: ClassVar[type[PrivacyModel]]
+    tags: ClassVar[Mapping[str, str]] = {}
+    examples: ClassVar[list[dict[str, Any]]] = []
+    library_metadata: ClassVar = {"maturity": "production", "tags": ["privacy"]}
+
+    @pydantic.root_validator(pre=True)
+    def _say_which_model(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return {**cls.tags, **values}
+
+    @pydantic.root_validator(skip_on_failure=True)
+    def _is_such_a_promise(cls, values: dict[str, Any]) -> dict[str, Any]:
+        asked = {k: values[k] for k in cls.success_keys if values.get(k) is not None}
+        if any(isinstance(value, dict) and "$PARAMETER" in value for value in asked.values()):
+            return values  # is given when it is run
+        try:
+            promise = PROMISE.validate_python(asked)
+        except ValidationError as error:
+            raise ValueError(readable(error, asked, {})) from None
+        if type(promise) is not cls.promised:
+            raise ValueError(f"model: is that of another promise than {cls.promised.name}")
+        return values
 
     def _validate(self, metrics: Any, *_: Any, **__: Any) -> dict[str, Any]:
         verdict: Verdict = metrics[self.metric_dependencies[0]]
@@ -56,8 +95,13 @@ class ExpectPromise(Described):
 
     @classmethod
     def sentence(cls, asked: Mapping[str, Any]) -> str:
-        """The model's own sentence."""
-        return PROMISE.validate_python(dict(asked)).sentence()
+        """The model's own sentence, and the columns that groups are told apart by."""
+        try:
+            promise = PROMISE.validate_python(dict(asked))
+        except ValidationError:  # a parameter is given when it is run
+            return super().sentence(asked)
+        over = promise.quasi_identifiers
+        return promise.sentence() + (f" (quasi-identifiers: {', '.join(over)})" if over else "")
 
 
 @cache
@@ -68,23 +112,34 @@ def promise_expectation(model: type[PrivacyModel]) -> type[ExpectPromise]:
     """
     parameters = tuple(sorted(field.name for field in fields(model)))
     type_ = expectation_type(model)
+    name = "".join(part[:1].upper() + part[1:] for part in type_.split("_"))
     metric = f"sfumato.verdict.{model.name}"
     type(
         f"{model.__name__}Verdict",
         (PromiseVerdict,),
         {"metric_name": metric, "value_keys": parameters, "__module__": __name__},
     )
-    body: dict[str, Any] = {
-        "__doc__": model.__doc__,
-        "__module__": __name__,
-        "__annotations__": {
-            "metric_dependencies": ClassVar,
-            "success_keys": ClassVar,
-            **dict.fromkeys(parameters, Any),
-        },
+    class_variables: dict[str, Any] = {
         "metric_dependencies": (metric,),
         "success_keys": parameters,
+        "promised": model,
+        "tags": _tags(model),
+        "examples": example_tests(model),
+    }
+    body: dict[str, Any] = {
+        "__doc__": explanation(model, name),
+        "__module__": GALLERY if model in assertable() else __name__,
+        "__annotations__": {
+            **dict.fromkeys(class_variables, ClassVar),
+            **dict.fromkeys(parameters, Any),
+        },
+        **class_variables,
         **dict.fromkeys(parameters),
     }
-    name = "".join(part[:1].upper() + part[1:] for part in type_.split("_"))
     return type(name, (ExpectPromise,), body)
+
+
+def _tags(model: type[PrivacyModel]) -> dict[str, str]:
+    """The parameters that say which model it is: nobody has to give them."""
+    only = [f for f in fields(model) if get_origin(f.type) is Literal and len(get_args(f.type)) == 1]
+    return {field.name: get_args(field.type)[0] for field in only}

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sfumato.expectations.arrow import as_numpy
-from sfumato.expectations.groups.counting import Coded, numbers_of, pack
+from sfumato.expectations.groups.counting import Coded, pack
+from sfumato.expectations.groups.ranks import as_coded, categories, rank
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.schema.columns import Role
 
@@ -42,9 +41,7 @@ class Column:
 
     def category(self) -> tuple[np.ndarray, int]:
         """Codes with null as the first category (int32, one per row), and the number of codes."""
-        if self.has_null:
-            return self.codes + 1, len(self.values) + 1
-        return self.codes, len(self.values)
+        return categories(self.values, self.codes)
 
     def levels(self) -> np.ndarray:
         """The node above each category (see `category`) at each level, int64, levels x categories.
@@ -63,12 +60,7 @@ class Column:
 
     def coded(self) -> Coded:
         """As a sensitive attribute to be counted: nulls are a value without order or ancestors."""
-        codes, values = self.category()
-        labels = self.values
-        if self.has_null:
-            labels = pa.concat_arrays([pa.nulls(1, labels.type), labels])
-        numbers = numbers_of(self.values, self.has_null, self.name)
-        return Coded(codes, values, numbers, labels, None if self.has_null else self.ancestors)
+        return as_coded(self.values, self.codes, self.name, self.ancestors)
 
     def take(self, rows: np.ndarray) -> "Column":
         """The column of some rows (positions or bool), with no values but theirs."""
@@ -141,18 +133,8 @@ def key(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:
 
 def encode(name: str, role: Role, array: pa.Array | pa.ChunkedArray) -> Column:
     """Give each distinct value its rank as its code."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    encoded = pc.dictionary_encode(array, null_encoding="encode")
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
-    ascending = pc.sort_indices(encoded.dictionary)  # null comes last
-    ascending = ascending.slice(0, len(ascending) - encoded.dictionary.null_count)
-    rank = np.full(len(encoded.dictionary) + 1, -1, dtype=np.int32)
-    rank[as_numpy(ascending)] = np.arange(len(ascending), dtype=np.int32)
-    indices = encoded.indices
-    known = pc.fill_null(indices, -1) if indices.null_count else indices
-    return Column(name, role, encoded.dictionary.take(ascending), rank[as_numpy(known)])
+    values, codes = rank(array)
+    return Column(name, role, values, codes)
 
 
 def save(microdata: Microdata, directory: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_number_is_found_however_it_is_written(groups_of):
 def test_a_frame_hands_groups_on(groups_of):
     groups = groups_of([(0, 1), (0, 2), (1, 1)])
     frame = to_frame(groups)
-    assert frame["rows"].tolist() == [2, 1]
+    assert frame.squeeze(axis=1).tolist() == [2, 1]
     assert from_frame(frame.copy()) is groups
     assert from_frame(copy.deepcopy(frame)) is groups
 

@@ -1,7 +1,7 @@
 """Distinct l-diversity: different sensitive values in every group."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +24,7 @@ class DistinctLDiversity(LDiversity):
     meanings: ClassVar[Mapping[str, str]] = {
         "l": "different values in a group, at least",
     }
+    example: ClassVar[Mapping[str, Any]] = {"l": 3}
 
     variant: Literal["distinct"] = "distinct"
     l: Annotated[int, Field(ge=1, description="smallest number of different sensitive values")]

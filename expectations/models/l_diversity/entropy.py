@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -31,6 +31,7 @@ class EntropyLDiversity(LDiversity):
     meanings: ClassVar[Mapping[str, str]] = {
         "l": "equally likely values of the same uncertainty, at least",
     }
+    example: ClassVar[Mapping[str, Any]] = {"l": 3}
 
     variant: Literal["entropy"] = "entropy"
     l: Annotated[ExactNumber, Field(ge=1, description="smallest exp(entropy) of a group")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import ConfigDict, Field, model_validator
@@ -41,6 +41,7 @@ class RecursiveLDiversity(LDiversity):
         "percent": "of a group for each value not to be ruled out, at least",
     }
     at_most: ClassVar[frozenset[str]] = frozenset({"c"})
+    example: ClassVar[Mapping[str, Any]] = {"c": 2, "l": 2}
 
     variant: Literal["recursive"] = "recursive"
     l: Annotated[int, Field(ge=1, description="from which rank on values count as rare")]

@@ -1,0 +1,67 @@
+"""Columns as ranks: each distinct value has its place in ascending order as its code."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.exact import is_ordered
+from sfumato.expectations.groups.counting import Coded, numbers_of
+
+
+def rank(array: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
+    """The distinct values of an array, ascending, and the place of each entry among them.
+
+    Places are int32, -1 for null. Texts are compared as bytes; NaN is one value, the last.
+
+    >>> values, codes = rank(pa.array(["b", None, "a", "b"]))
+    >>> values.to_pylist(), codes.tolist()
+    (['a', 'b'], [1, -1, 0, 1])
+    """
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    encoded = pc.dictionary_encode(array, null_encoding="encode")
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    ascending = pc.sort_indices(encoded.dictionary)  # null comes last
+    ascending = ascending.slice(0, len(ascending) - encoded.dictionary.null_count)
+    place = np.full(len(encoded.dictionary) + 1, -1, dtype=np.int32)
+    place[as_numpy(ascending)] = np.arange(len(ascending), dtype=np.int32)
+    indices = encoded.indices
+    known = pc.fill_null(indices, -1) if indices.null_count else indices
+    return encoded.dictionary.take(ascending), place[as_numpy(known)]
+
+
+def categories(values: pa.Array, codes: np.ndarray) -> tuple[np.ndarray, int]:
+    """Codes with null as the first category (int32, one per row), and the number of codes."""
+    if len(codes) and int(codes.min()) < 0:
+        return codes + 1, len(values) + 1
+    return codes, len(values)
+
+
+def as_coded(
+    values: pa.Array, codes: np.ndarray, name: str, ancestors: np.ndarray | None = None
+) -> Coded:
+    """A column as a sensitive attribute to be counted: nulls are a value without order or nodes.
+
+    Args:
+        values: its distinct values, ascending.
+        codes: of its rows (int32, -1 for null).
+        name: what it is called in errors.
+        ancestors: of its values, where it has a hierarchy.
+
+    Raises:
+        InputError: where a number is not finite, or has too many digits.
+    """
+    numbered, size = categories(values, codes)
+    has_null = size > len(values)
+    labels = pa.concat_arrays([pa.nulls(1, values.type), values]) if has_null else values
+    numbers = numbers_of(values, has_null, name)
+    return Coded(numbered, size, numbers, labels, None if has_null else ancestors)
+
+
+def has_order(values: pa.Array) -> bool:
+    """True where distinct values are numbers, dates or moments, all of them finite."""
+    if not is_ordered(values.type):
+        return False
+    return not pa.types.is_floating(values.type) or bool(pc.all(pc.is_finite(values)).as_py())

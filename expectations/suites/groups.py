@@ -1,0 +1,107 @@
+"""The groups of whatever is validated, as one metric: of a frame, or counted by a database.
+
+Keep out whatever judges groups.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import sqlalchemy as sa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.groups.tables import groups_of_rows
+from sfumato.expectations.suites.engine import (
+    MetricConfiguration,
+    PandasExecutionEngine,
+    SqlAlchemyExecutionEngine,
+    TableMetricProvider,
+    discreet,
+    frame_of,
+    metric_value,
+)
+from sfumato.expectations.suites.frames import carries_groups, from_frame
+from sfumato.expectations.suites.in_database import count_groups
+from sfumato.expectations.verdicts import GROUPS
+
+_TYPES = "table.column_types"
+
+
+class GroupsOfTable(TableMetricProvider):
+    """The groups that columns `by` tell apart, with the values of the attributes `sensitive`.
+
+    A frame that carries groups is judged by these.
+    """
+
+    metric_name = "sfumato.groups"
+    value_keys = ("by", "sensitive")
+
+    @metric_value(engine=PandasExecutionEngine)
+    def _pandas(
+        cls, execution_engine: Any, metric_domain_kwargs: Any, metric_value_kwargs: Any, **_: Any
+    ) -> Groups:
+        with discreet(GROUPS):
+            df = frame_of(execution_engine, metric_domain_kwargs)
+            if carries_groups(df):
+                return from_frame(df)
+            by, sensitive = _columns(metric_value_kwargs, list(df.columns))
+            return groups_of_rows(
+                {name: _array(df, name) for name in by},
+                {name: _array(df, name) for name in sensitive},
+            )
+
+    @metric_value(engine=SqlAlchemyExecutionEngine)
+    def _sqlalchemy(
+        cls,
+        execution_engine: Any,
+        metric_domain_kwargs: Any,
+        metric_value_kwargs: Any,
+        metrics: Any,
+        **_: Any,
+    ) -> Groups:
+        with discreet(GROUPS):
+            types = {str(one["name"]): one.get("type") for one in metrics[_TYPES] or ()}
+            by, sensitive = _columns(metric_value_kwargs, list(types))
+            rows, *_ = execution_engine.get_compute_domain(
+                metric_domain_kwargs, domain_type="table"
+            )
+            with execution_engine.get_connection() as connection:
+                return count_groups(
+                    connection,
+                    rows,
+                    [_column(name, types[name]) for name in by],
+                    [_column(name, types[name]) for name in sensitive],
+                )
+
+    @classmethod
+    def _get_evaluation_dependencies(
+        cls, metric: Any, *_: Any, execution_engine: Any = None, **__: Any
+    ) -> dict[str, Any]:
+        if not isinstance(execution_engine, SqlAlchemyExecutionEngine):
+            return {}
+        of = metric.metric_domain_kwargs
+        return {_TYPES: MetricConfiguration(_TYPES, of, {"include_nested": True})}
+
+
+def _columns(asked: Any, known: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The columns that groups are asked of, all of which are there once."""
+    by, sensitive = list(asked.get("by") or ()), list(asked.get("sensitive") or ())
+    if not by:
+        raise PromiseError("quasi_identifiers: name the columns that tell groups apart")
+    for name in [*by, *sensitive]:
+        if known.count(name) != 1:
+            raise PromiseError(f"column {name!r} does not occur exactly once")
+    return by, sensitive
+
+
+def _column(name: str, type_: Any) -> sa.ColumnElement[Any]:
+    """A column, of no type but where values are moments: SQLite keeps these as texts."""
+    return sa.column(name, type_ if isinstance(type_, sa.Date | sa.DateTime) else None)
+
+
+def _array(df: pd.DataFrame, name: str) -> pa.Array:
+    with discreet(f"column {name!r}"):
+        array = pa.array(df[name])
+        return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
