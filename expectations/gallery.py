@@ -13,7 +13,7 @@ PostgreSQL, SQLite, MariaDB and MySQL. Results hold counts and thresholds, and n
 from sfumato.expectations.suites.promises import ExpectPromise, assertable, promise_expectation
 
 _EXPECTATIONS = {kind.__name__: kind for kind in map(promise_expectation, assertable())}
-__all__ = sorted(_EXPECTATIONS)  # noqa: PLE0605 - made from the registry
+__all__ = sorted(_EXPECTATIONS)
 
 
 def __getattr__(name: str) -> type[ExpectPromise]:

@@ -5,7 +5,6 @@ What holds is decided by the models and rules; the classes here carry them in an
 
 import inspect
 import json
-import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping
@@ -59,7 +58,7 @@ __all__ = [
     "pydantic",
 ]
 
-logging.getLogger("great_expectations").setLevel(logging.CRITICAL)  # its errors may quote values
+_LAST = ("groups", "failing")
 
 
 @contextmanager
@@ -114,5 +113,6 @@ class Described(BatchExpectation):
     ) -> str:
         seen = ((result and result.result) or {}).get("observed_value")
         if isinstance(seen, dict):
-            return ", ".join(f"{name} = {value}" for name, value in seen.items())
+            names = sorted(seen, key=lambda name: name in _LAST)  # those of stored JSON are sorted
+            return ", ".join(f"{name} = {seen[name]}" for name in names)
         return "--" if seen is None else str(seen)

@@ -5,7 +5,7 @@ values are one group where they are one value to `expectations.groups.tables`, t
 that is known here says how its texts are compared as bytes, and its zeros alike.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,9 +92,7 @@ def _in_postgres(connection: sa.Connection, of: Any, columns: Sequence[Expressio
     codes = _type_codes(connection, of, columns)
     return [
         Key(
-            column
-            if code in _COMPARED_AS_THEY_ARE
-            else sa.collate(sa.cast(sa.type_coerce(column, sa.Text()), sa.Text()), "C")
+            column if code in _COMPARED_AS_THEY_ARE else sa.collate(sa.cast(column, sa.Text()), "C")
         )
         for column, code in zip(columns, codes, strict=True)
     ]
@@ -117,7 +115,7 @@ def _in_mariadb(connection: sa.Connection, of: Any, columns: Sequence[Expression
     Raises:
         PromiseError: where texts are longer than what is compared of them.
     """
-    asked = [sa.literal_column("@@max_sort_length")]
+    asked: list[Expression] = [sa.literal_column("@@max_sort_length")]
     for column in columns:
         asked += [sa.func.max(sa.func.charset(column)), sa.func.max(sa.func.octet_length(column))]
     limit, *told = connection.execute(sa.select(*asked).select_from(of)).one()
@@ -135,9 +133,7 @@ def _in_mariadb(connection: sa.Connection, of: Any, columns: Sequence[Expression
     return keys
 
 
-def _type_codes(
-    connection: sa.Connection, of: Any, columns: Sequence[Expression]
-) -> Collection[int]:
+def _type_codes(connection: sa.Connection, of: Any, columns: Sequence[Expression]) -> list[Any]:
     """The database's own number of the type of each column."""
     with connection.execute(sa.select(*columns).select_from(of).limit(0)) as nothing:
         return [described[1] for described in nothing.cursor.description]

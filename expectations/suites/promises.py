@@ -141,5 +141,7 @@ def promise_expectation(model: type[PrivacyModel]) -> type[ExpectPromise]:
 
 def _tags(model: type[PrivacyModel]) -> dict[str, str]:
     """The parameters that say which model it is: nobody has to give them."""
-    only = [f for f in fields(model) if get_origin(f.type) is Literal and len(get_args(f.type)) == 1]
+    only = [
+        f for f in fields(model) if get_origin(f.type) is Literal and len(get_args(f.type)) == 1
+    ]
     return {field.name: get_args(field.type)[0] for field in only}
