@@ -22,6 +22,7 @@ with warnings.catch_warnings():
     from great_expectations.compatibility import pydantic
     from great_expectations.data_context.types.base import (
         DataContextConfig,
+        FilesystemStoreBackendDefaults,
         InMemoryStoreBackendDefaults,
         ProgressBarsConfig,
     )
@@ -44,6 +45,7 @@ with warnings.catch_warnings():
 __all__ = [
     "DataContextConfig",
     "Described",
+    "FilesystemStoreBackendDefaults",
     "InMemoryStoreBackendDefaults",
     "MetricConfiguration",
     "PandasExecutionEngine",

@@ -19,16 +19,10 @@ from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.suites.composition import expectation_of_atoms
-from sfumato.expectations.suites.engine import (
-    DataContextConfig,
-    InMemoryStoreBackendDefaults,
-    ProgressBarsConfig,
-    discreet,
-    get_expectation_impl,
-    gx,
-)
+from sfumato.expectations.suites.engine import discreet, get_expectation_impl, gx
 from sfumato.expectations.suites.frames import to_frame
 from sfumato.expectations.suites.promises import promise_expectation
+from sfumato.expectations.suites.records import add_checkpoint, close_to_others, open_context
 from sfumato.expectations.suites.rules import frame_with
 from sfumato.expectations.verdicts import (
     GROUPS,
@@ -128,11 +122,12 @@ def judge_atoms(
 def _run(batches: Iterable[_Batch], documents: Path | None) -> tuple[Finding, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        context = _context(documents)
+        context = open_context(documents)
         found = [one for batch in batches for one in _findings(context, batch, documents)]
         if documents is not None:
             with discreet("Data Docs"):
                 context.build_data_docs()
+                close_to_others(documents)
     return tuple(found)
 
 
@@ -163,10 +158,8 @@ def _findings(context: Any, batch: _Batch, documents: Path | None) -> tuple[Find
         suite = gx.ExpectationSuite(name, [_expectation(wanted) for wanted in batch.expected])
         asset = context.data_sources.add_pandas(name).add_dataframe_asset(batch.table)
         data = asset.add_batch_definition_whole_dataframe("whole")
-        validation = gx.ValidationDefinition(name=name, data=data, suite=context.suites.add(suite))
-        result: Any = validation.run(
-            batch_parameters={"dataframe": batch.frame}, result_format=_STRICT
-        )
+        checkpoint = add_checkpoint(context, data, suite, _STRICT)
+        (result,) = checkpoint.run(batch_parameters={"dataframe": batch.frame}).run_results.values()
         context.data_sources.delete(name)  # lets go of the frame
         if documents is not None:
             text = json.dumps(result.to_json_dict(), indent=2)
@@ -192,21 +185,3 @@ def _outcome(one: Any) -> Evaluated:
         passed=one.success,
         observed=seen if isinstance(seen, int | dict) else None,
     )
-
-
-def _context(documents: Path | None) -> Any:
-    with discreet("Great Expectations"):
-        context: Any = gx.get_context(
-            mode="ephemeral",
-            project_config=DataContextConfig(store_backend_defaults=InMemoryStoreBackendDefaults()),
-        )
-        context.variables.progress_bars = ProgressBarsConfig(globally=False)
-        if documents is not None:
-            documents.mkdir(mode=0o700, parents=True, exist_ok=True)
-            store = {"class_name": "TupleFilesystemStoreBackend"}
-            store["base_directory"] = str(documents.resolve() / "data-docs")
-            index = {"class_name": "DefaultSiteIndexBuilder"}
-            site = {"class_name": "SiteBuilder", "show_how_to_buttons": False}
-            site |= {"store_backend": store, "site_index_builder": index}
-            context.add_data_docs_site("private", site)
-    return context

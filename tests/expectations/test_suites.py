@@ -1,6 +1,7 @@
 """Great Expectations says what the models and rules say, or nothing passes."""
 
 import datetime as dt
+import json
 import logging
 import os
 import warnings
@@ -165,8 +166,8 @@ def test_warnings_are_silenced_no_longer_than_it_takes(kept):
 
 
 def test_no_frame_is_kept_once_it_was_judged(kept, monkeypatch):
-    made, contexts = gate._context, []
-    monkeypatch.setattr(gate, "_context", lambda of: contexts.append(made(of)) or contexts[0])
+    made, contexts = gate.open_context, []
+    monkeypatch.setattr(gate, "open_context", lambda of: contexts.append(made(of)) or contexts[0])
     judge("line", TABLES, STRUCTURE, kept)
     assert dict(contexts[0].data_sources.all()) == {}
 
@@ -318,3 +319,20 @@ def test_great_expectations_is_silent_and_calls_nobody(kept, capfd):
     judge("line", TABLES, STRUCTURE, kept)
     assert capfd.readouterr() == ("", "")
     assert os.environ["GX_ANALYTICS_ENABLED"] == "false"
+
+
+def test_suite_checkpoint_and_result_are_stored_for_their_owner_alone(kept, tmp_path):
+    directory = tmp_path / "private" / "gx"
+    directory.mkdir(parents=True, mode=0o755)
+    for _ in range(2):  # a task that is tried again finds what it left
+        judge("line", TABLES, STRUCTURE, kept, directory)
+    store = directory / "store"
+    for name in ("line.release", "line.release.microdata"):
+        place = name.replace(".", "/")
+        suite = json.loads((store / f"expectations/{place}.json").read_text(encoding="utf-8"))
+        assert suite["expectations"]
+        assert (store / f"checkpoints/{name}.json").is_file()
+        (result,) = (store / f"uncommitted/validations/{place}").glob("__none__/*/*.json")
+        assert json.loads(result.read_text(encoding="utf-8"))["success"] is True
+    for path in [directory, *directory.rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0, path

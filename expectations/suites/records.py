@@ -1,0 +1,74 @@
+"""Great Expectations' own records of our gate: suites, checkpoints, results and Data Docs.
+
+They are kept in a private directory where one is given, and otherwise in memory. What is kept is
+never read again: a suite that Great Expectations reads loses what it does not know.
+"""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.suites.engine import (
+    DataContextConfig,
+    FilesystemStoreBackendDefaults,
+    InMemoryStoreBackendDefaults,
+    ProgressBarsConfig,
+    discreet,
+    gx,
+)
+
+_STORE = "store"
+_DOCS = "data-docs"
+
+
+def open_context(documents: Path | None) -> Any:
+    """A project of the gate's own, new, whose records are kept in a private directory or nowhere.
+
+    Its records of an earlier run in the same directory are removed.
+    """
+    with discreet("Great Expectations"):
+        if documents is None:
+            config = DataContextConfig(store_backend_defaults=InMemoryStoreBackendDefaults())
+        else:
+            config = _kept_in(documents)
+        context: Any = gx.get_context(mode="ephemeral", project_config=config)
+        context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    return context
+
+
+def add_checkpoint(context: Any, data: Any, suite: Any, result_format: Mapping[str, Any]) -> Any:
+    """The checkpoint that validates some data by a suite, and is called like it."""
+    name = suite.name
+    validation = context.validation_definitions.add(
+        gx.ValidationDefinition(name=name, data=data, suite=context.suites.add(suite))
+    )
+    checkpoint = gx.Checkpoint(
+        name=name, validation_definitions=[validation], result_format=dict(result_format)
+    )
+    return context.checkpoints.add(checkpoint)
+
+
+def close_to_others(documents: Path) -> None:
+    """Make whatever was written private, whatever directory it is moved to."""
+    documents.chmod(0o700)
+    for path in documents.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o700 if path.is_dir() else 0o600)
+
+
+def _kept_in(documents: Path) -> Any:
+    documents.mkdir(mode=0o700, parents=True, exist_ok=True)
+    shutil.rmtree(documents / _STORE, ignore_errors=True)
+    place = documents.resolve()
+    stores = FilesystemStoreBackendDefaults(root_directory=place / _STORE)
+    site = {
+        "class_name": "SiteBuilder",
+        "show_how_to_buttons": False,
+        "store_backend": {
+            "class_name": "TupleFilesystemStoreBackend",
+            "base_directory": str(place / _DOCS),
+        },
+        "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+    }
+    return DataContextConfig(store_backend_defaults=stores, data_docs_sites={"private": site})
