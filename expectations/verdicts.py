@@ -49,18 +49,34 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Finding:
-    """One expectation of one table: whether it passed, and what was counted (aggregates only)."""
+    """One expectation of one table: whether it passed, and what was counted (aggregates only).
+
+    `owned` are those that the owner's spec asks for, beside what a release promises.
+    """
 
     table: str
     type: str
     parameters: Mapping[str, Any]
     passed: bool
     observed: Mapping[str, int | str | None] | int | None
+    owned: bool = False
 
     def __str__(self) -> str:
+        if self.owned:
+            return f"{self._subject}{self._columns} {self._outcome}{self._seen}"
         asked = json.dumps(self.parameters, sort_keys=True)
-        seen = "" if self.observed is None else f", observed {json.dumps(self.observed)}"
-        return f"{self._subject} {self._outcome}: required {asked}{seen}"
+        return f"{self._subject} {self._outcome}: required {asked}{self._seen}"
+
+    @property
+    def _seen(self) -> str:
+        return "" if self.observed is None else f", observed {json.dumps(self.observed)}"
+
+    @property
+    def _columns(self) -> str:
+        """The columns that an owner's rule names: its other parameters may be values."""
+        names = [v for k, v in self.parameters.items() if k.startswith("column")]
+        listed = [name for one in names for name in ([one] if isinstance(one, str) else one)]
+        return f" of {', '.join(map(repr, listed))}" if listed else ""
 
     @property
     def _subject(self) -> str:

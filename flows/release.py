@@ -77,12 +77,14 @@ def _publish(plan: Plan, run: Path) -> tuple[Path, bool]:
     """The version of this source and spec, and whether it stood before."""
     spec, terms, line = plan.spec, plan.terms, plan.line
     raw = spec.artifacts == "all"
-    ingested = ingest(spec.source, spec.columns, spec.nulls, plan.base, run, line.name, raw)
+    owned = spec.expectations
+    read = (spec.source, spec.columns, spec.nulls, plan.base)
+    ingested = ingest(*read, run, line.name, raw, owned.source)
     deidentified = deidentify(ingested, terms, plan.unit, line, run, spec.remember)
     version, stood = verify(deidentified, terms, line, plan.base, raw), True
     if version is None:
         candidate = anonymize(deidentified, terms, run, plan.continuing, line)
-        judged = validate(candidate, plan.withheld, line.name)
+        judged = validate(candidate, plan.withheld, line.name, owned.release)
         version, stood = publish(judged, deidentified, line, plan.page_of, raw)
     else:
         say_that_it_stands(version)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
+from sfumato.expectations.rules.owned import OwnedRules
 from sfumato.tasks.authorship.keys import KeyName
 from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
@@ -164,6 +165,10 @@ class SpecParts(StrictPart):
     notifications: Annotated[
         Notifications | None, Field(description="whom a deployed line tells (sfumato deploy)")
     ] = None
+    expectations: Annotated[
+        OwnedRules,
+        Field(description="expectations of the owner's own, which must be met, too"),
+    ] = OwnedRules()
 
     @property
     def partition(self) -> PartitionParameters:

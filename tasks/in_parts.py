@@ -18,12 +18,12 @@ from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.findings import join_findings
 from sfumato.tasks.parts.validate import seal_candidates
 from sfumato.tasks.policy import private_task
-from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.in_parts.whole import findings_of
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.workers.workers import Workers
 
 
@@ -36,7 +36,7 @@ def divide(rows: DeclaredRows, terms: Terms, line: Line, run: Path, shown: bool)
     # Great Expectations takes seconds to import.
     from sfumato.expectations.suites.gate import judge_source
 
-    documents = private_directory(run / "great-expectations-source")
+    documents = gate_documents(run, "source")
     found: list[tuple[Finding, ...]] = []
 
     def judge(table: pa.Table, declared: Sequence[Rule]) -> tuple[Finding, ...]:
@@ -95,4 +95,4 @@ def _judge_in(line: str, place: Path) -> Judge:
     # Great Expectations takes seconds to import.
     from sfumato.expectations.suites.gate import judge
 
-    return partial(judge, line, documents=private_directory(place / "great-expectations"))
+    return partial(judge, line, documents=gate_documents(place))

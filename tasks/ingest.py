@@ -5,13 +5,14 @@ from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
+from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.table import count_rows
 from sfumato.tasks.policy import private_task, say_in_run
-from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
+from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
 
 
@@ -24,8 +25,11 @@ def ingest(
     run: Path,
     name: str,
     shown: bool,
+    owned: tuple[OwnedRule, ...] = (),
 ) -> Path:
     """Read the source into dictionary codes, hold it to its declaration, keep what is released.
+
+    It must meet rules of the owner's own, too.
 
     What was found of all its rows is an artifact where that is to be shown.
     """
@@ -34,8 +38,7 @@ def ingest(
 
     whole = write_source(source, columns, base, run)
     table, rules = source_table(whole, columns)
-    documents = private_directory(run / "great-expectations-source")
-    found = judge_source(name, table, rules, documents)
+    found = judge_source(name, table, rules, gate_documents(run, "source"), owned)
     if shown:
         create_table_artifact(
             finding_rows(found),

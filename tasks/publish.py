@@ -9,13 +9,13 @@ from prefect.artifacts import create_link_artifact, create_table_artifact
 
 from sfumato.tasks.outcomes import identify, tell
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
-from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.combined.composition import HeldTogether, JudgeAtoms
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import publish as publish_version
 from sfumato.tasks.report.watched.composition import composition_rows
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.documents import gate_documents, keep_documents
 from sfumato.tasks.stages.validate import sealed_candidate
 
 
@@ -42,7 +42,9 @@ def publish(
     if published.existed:
         say_that_it_stands(release)
     else:
-        keep_private_diagnostics(candidate, line.reports(release.name))
+        reports = line.reports(release.name)
+        keep_private_diagnostics(candidate, reports)
+        _link_documents(keep_documents(candidate, reports), line)
         tell("published", line.name, identify(release))
     for notice in published.notices:
         say_in_run(notice)
@@ -52,12 +54,18 @@ def publish(
     return release, published.existed
 
 
+def _link_documents(page: Path | None, line: Line) -> None:
+    """Link Great Expectations' Data Docs of the version, which nobody but its owner can open."""
+    if page is not None:
+        create_link_artifact(page.resolve().as_uri(), "Data Docs", key=f"{line.name}-data-docs")
+
+
 def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:
     """Let Great Expectations judge what versions tell together."""
     # Great Expectations takes seconds to import, and locks are held when it judges.
     from sfumato.expectations.suites.gate import judge_atoms
 
-    documents = private_directory(candidate.parent / "great-expectations-composition")
+    documents = gate_documents(candidate.parent, "composition")
     return partial(judge_atoms, line.name, documents=documents)
 
 

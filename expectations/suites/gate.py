@@ -17,10 +17,12 @@ import pyarrow as pa
 
 from sfumato.expectations.composition.gate import Passed
 from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.suites.composition import expectation_of_atoms
 from sfumato.expectations.suites.engine import discreet, get_expectation_impl, gx
 from sfumato.expectations.suites.frames import to_frame
+from sfumato.expectations.suites.owned import frame_of_values, rules_by_table, tables_of_rows
 from sfumato.expectations.suites.promises import promise_expectation
 from sfumato.expectations.suites.records import add_checkpoint, close_to_others, open_context
 from sfumato.expectations.suites.rules import frame_with
@@ -41,7 +43,6 @@ _STRICT = {
     "exclude_unexpected_values": True,
 }
 logging.getLogger("great_expectations").setLevel(logging.CRITICAL)  # its errors may quote values
-_OBSERVED = {"expect_column_values_to_not_be_null": "unexpected_count"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class _Batch:
     table: str
     frame: pd.DataFrame
     expected: tuple[Expectation, ...]
+    owned: bool = False
 
 
 def judge(
@@ -60,44 +62,57 @@ def judge(
     structure: Mapping[str, Sequence[Rule]],
     promises: Sequence[Promised],
     documents: Path | None = None,
+    owned: Sequence[OwnedRule] = (),
 ) -> tuple[Finding, ...]:
     """Judge a release of `line` by its published tables and the groups seen in them.
 
     Args:
-        line: name of the release line; the suites are `<line>.release` for its promises and
-            `<line>.release.<table>` for the structure of a table.
+        line: name of the release line; the suites are `<line>.release` for its promises,
+            `<line>.release.<table>` for the structure of a table, and `<line>.owner.<table>`.
         tables: the published tables, as read back from their files.
         structure: the rules that must hold of each table.
         promises: each promise with the groups it is judged on.
         documents: a private directory for Great Expectations' own results and Data Docs.
+        owned: rules of the owner's own.
 
     Raises:
         PromiseError: where something was not evaluated. Failed expectations are findings, too.
     """
     refuse_unexpected(tables, structure, promises)
     suite = f"{line}.release"
-    return _run(
-        chain(_of_tables(suite, tables, structure), _of_promises(suite, promises)), documents
+    by_owner = rules_by_table(owned, tables, tables_of_rows(structure))
+    batches = chain(
+        _of_tables(suite, tables, structure),
+        _of_promises(suite, promises),
+        _of_owner(f"{line}.owner", tables, by_owner),
     )
+    return _run(batches, documents)
 
 
 def judge_source(
-    line: str, table: pa.Table, rules: Sequence[Rule], documents: Path | None = None
+    line: str,
+    table: pa.Table,
+    rules: Sequence[Rule],
+    documents: Path | None = None,
+    owned: Sequence[OwnedRule] = (),
 ) -> tuple[Finding, ...]:
     """Judge the source of `line`, whole and as read, by what its spec declares of it.
 
     Args:
-        line: name of the release line; the suite is `<line>.source`.
+        line: name of the release line; the suites are `<line>.source` and `<line>.owner.source`.
         table: every row of the source; columns may be dictionary-encoded.
         rules: what must hold of it.
         documents: a private directory for Great Expectations' own results and Data Docs.
+        owned: rules of the owner's own.
 
     Raises:
         PromiseError: where something was not evaluated. Failed expectations are findings, too.
     """
     tables, structure = {"source": table}, {"source": rules}
-    batches = _of_tables(f"{line}.source", tables, structure)
-    return _run((replace(batch, suite=f"{line}.source") for batch in batches), documents)
+    declared = _of_tables(f"{line}.source", tables, structure)
+    whole = (replace(batch, suite=f"{line}.source") for batch in declared)
+    by_owner = rules_by_table(owned, tables, list(tables))
+    return _run(chain(whole, _of_owner(f"{line}.owner", tables, by_owner)), documents)
 
 
 def judge_atoms(
@@ -152,6 +167,16 @@ def _of_promises(suite: str, promises: Sequence[Promised]) -> Iterator[_Batch]:
         yield _Batch(name, GROUPS, to_frame(groups[0]), wanted)
 
 
+def _of_owner(
+    suite: str, tables: Mapping[str, pa.Table], rules: Mapping[str, Sequence[OwnedRule]]
+) -> Iterator[_Batch]:
+    for name, owned in rules.items():
+        with discreet(name):
+            frame = frame_of_values(tables[name], owned)
+        wanted = tuple(rule.expectation for rule in owned)
+        yield _Batch(f"{suite}.{name}", name, frame, wanted, owned=True)
+
+
 def _findings(context: Any, batch: _Batch, documents: Path | None) -> tuple[Finding, ...]:
     name = batch.suite
     with discreet(batch.table):
@@ -165,7 +190,8 @@ def _findings(context: Any, batch: _Batch, documents: Path | None) -> tuple[Find
             text = json.dumps(result.to_json_dict(), indent=2)
             (documents / f"{name}.json").write_text(text, encoding="utf-8")
         outcomes = [_outcome(one) for one in result.results]
-    return admit(batch.table, batch.expected, outcomes)
+    found = admit(batch.table, batch.expected, outcomes)
+    return tuple(replace(one, owned=batch.owned) for one in found)
 
 
 def _expectation(wanted: Expectation) -> Any:
@@ -178,7 +204,8 @@ def _outcome(one: Any) -> Evaluated:
     asked = one.expectation_config
     kwargs = {name: value for name, value in asked.kwargs.items() if name != "batch_id"}
     raised = bool(one.exception_info) and one.exception_info.get("raised_exception", True)
-    seen = (one.result or {}).get(_OBSERVED.get(asked.type, "observed_value"))
+    told = one.result or {}
+    seen = told.get("unexpected_count", told.get("observed_value"))
     return Evaluated(
         Expectation(asked.type, kwargs),
         raised=raised is not False,

@@ -1,0 +1,197 @@
+"""The owner's own rules: expectations of Great Expectations' that a spec may ask of a table.
+
+Here is which ones, and with which parameters, without Great Expectations itself. Keep out whatever
+tells a value: an expectation is listed where its result is a count, and its parameters are as they
+are in Great Expectations, their defaults included.
+"""
+
+import re
+from functools import cached_property
+from typing import Annotated, ClassVar, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from sfumato.expectations.verdicts import Expectation
+
+_TEXT = frozenset({"string"})
+_NUMBER = frozenset({"integer", "decimal", "float"})
+_NAMED = frozenset({"string", "integer", "boolean"})
+ColumnName = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=0, strict=True)]
+Limit = Annotated[float, Field(strict=True, ge=-(2**53), le=2**53)]  # exact, where it is whole
+
+
+def _compiles(regex: str) -> str:
+    try:
+        re.compile(regex)
+    except re.error:
+        raise ValueError("is no regular expression") from None
+    return regex
+
+
+class Parameters(BaseModel):
+    """What an expectation is asked with: of which columns, and of which types these must be."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    kinds: ClassVar[frozenset[str]] = frozenset()  # any, where there is none
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are judged; none where it is the table."""
+        named = [value for key, value in self if key.startswith("column")]
+        return tuple(name for one in named for name in ([one] if isinstance(one, str) else one))
+
+
+class _OfColumn(Parameters):
+    column: ColumnName
+
+
+class OfValues(_OfColumn):
+    """Of all values of a column, or of most of them."""
+
+    mostly: Annotated[float, Field(gt=0, le=1)] = 1
+
+
+class _Between(Parameters):
+    min_value: Count | None = None
+    max_value: Count | None = None
+
+    @model_validator(mode="after")
+    def _limits(self) -> Self:
+        low, high = self.min_value, self.max_value
+        if low is None and high is None:
+            raise ValueError("min_value or max_value must be there")
+        if low is not None and high is not None and low > high:
+            raise ValueError("min_value: is larger than max_value")
+        return self
+
+
+class RowsBetween(_Between):
+    """The number of rows."""
+
+
+class RowsEqual(Parameters):
+    """The number of rows, or of columns."""
+
+    value: Count
+
+
+class DifferentValues(_OfColumn, _Between):
+    """The number of different values."""
+
+
+class LengthsBetween(OfValues, _Between):
+    """The characters of texts."""
+
+    kinds = _TEXT
+
+
+class ValuesBetween(OfValues):
+    """Numbers between two, which belong to it where it is not strict."""
+
+    kinds = _NUMBER
+    min_value: Limit | None = None
+    max_value: Limit | None = None
+    strict_min: bool = False
+    strict_max: bool = False
+
+    @model_validator(mode="after")
+    def _some_limit(self) -> Self:
+        low, high = self.min_value, self.max_value
+        if low is None and high is None:
+            raise ValueError("min_value or max_value must be there")
+        if low is not None and high is not None and low > high:
+            raise ValueError("min_value: is larger than max_value")
+        return self
+
+
+class ValuesInSet(OfValues):
+    """Some values."""
+
+    kinds = _NAMED
+    value_set: Annotated[tuple[str | bool | int, ...], Field(min_length=1)]
+
+
+class TextsMatching(OfValues):
+    """A regular expression."""
+
+    kinds = _TEXT
+    regex: Annotated[str, AfterValidator(_compiles)]
+
+
+class ColumnsTogether(Parameters):
+    """Columns that are looked at together."""
+
+    column_list: Annotated[tuple[ColumnName, ...], Field(min_length=2)]
+
+
+class Larger(Parameters):
+    """A column whose numbers are larger than those of another."""
+
+    kinds = _NUMBER
+    column_A: ColumnName
+    column_B: ColumnName
+    or_equal: bool | None = None
+
+
+class OwnedRule(BaseModel):
+    """An expectation of a table, by its name in Great Expectations: one in each."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    expect_table_row_count_to_be_between: RowsBetween | None = None
+    expect_table_row_count_to_equal: RowsEqual | None = None
+    expect_table_column_count_to_equal: RowsEqual | None = None
+    expect_column_to_exist: _OfColumn | None = None
+    expect_column_values_to_not_be_null: OfValues | None = None
+    expect_column_values_to_be_null: OfValues | None = None
+    expect_column_values_to_be_unique: OfValues | None = None
+    expect_column_values_to_be_between: ValuesBetween | None = None
+    expect_column_values_to_be_in_set: ValuesInSet | None = None
+    expect_column_values_to_not_be_in_set: ValuesInSet | None = None
+    expect_column_values_to_match_regex: TextsMatching | None = None
+    expect_column_values_to_not_match_regex: TextsMatching | None = None
+    expect_column_value_lengths_to_be_between: LengthsBetween | None = None
+    expect_column_unique_value_count_to_be_between: DifferentValues | None = None
+    expect_compound_columns_to_be_unique: ColumnsTogether | None = None
+    expect_column_pair_values_a_to_be_greater_than_b: Larger | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if len(self._named) != 1:
+            raise ValueError("each entry is one expectation with its parameters")
+        return self
+
+    @property
+    def type(self) -> str:
+        """Its name."""
+        return next(iter(self._named))
+
+    @property
+    def asked(self) -> Parameters:
+        """What it is asked with."""
+        (asked,) = self._named.values()
+        return asked
+
+    @property
+    def expectation(self) -> Expectation:
+        """It as an expectation, which names no parameter that is as it is by itself."""
+        given = self.asked.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+        return Expectation(self.type, given)
+
+    @cached_property
+    def _named(self) -> dict[str, Parameters]:
+        return {name: value for name, value in self if value is not None}
+
+
+class OwnedRules(BaseModel):
+    """What the owner of a line expects of its source and of what is published."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: Annotated[
+        tuple[OwnedRule, ...], Field(description="of all rows that are read, as declared")
+    ] = ()
+    release: Annotated[
+        tuple[OwnedRule, ...], Field(description="of each published table that has the columns")
+    ] = ()

@@ -1,0 +1,38 @@
+"""The owner's own expectations: of columns that are there, and of their types."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+
+from sfumato.expectations.rules.owned import OwnedRule
+from sfumato.flows.spec_parts import SpecParts
+
+
+def _expectations(spec: SpecParts) -> None:
+    if spec.parts is not None and spec.expectations.model_fields_set:
+        raise ValueError("expectations: are of whole tables, which a release in parts never has")
+    source = {name: str(column.type) for name, column in spec.columns.items()}
+    _hold("source", spec.expectations.source, source)
+    _hold("release", spec.expectations.release, _published(spec))
+
+
+def _published(spec: SpecParts) -> dict[str, str]:
+    """The type of each published column: labels are texts."""
+    labels = spec.named("quasi-identifier") if spec.form.recodes else []
+    names = spec.named("quasi-identifier", "insensitive", "sensitive")
+    return {name: "string" if name in labels else str(spec.columns[name].type) for name in names}
+
+
+def _hold(of: str, rules: tuple[OwnedRule, ...], types: Mapping[str, str]) -> None:
+    for i, rule in enumerate(rules):
+        place = f"expectations.{of}.{i}.{rule.type}"
+        for name in rule.asked.columns:
+            if name not in types:
+                near = get_close_matches(name, types, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise ValueError(f"{place}: {name!r} is no column of the {of}{hint}")
+            if rule.asked.kinds and types[name] not in rule.asked.kinds:
+                kinds = ", ".join(sorted(rule.asked.kinds))
+                raise ValueError(f"{place}: {name!r} is of type {types[name]}, not {kinds}")
+
+
+RULES: tuple[Callable[[SpecParts], None], ...] = (_expectations,)
