@@ -9,6 +9,21 @@ from sfumato.expectations.exact import is_ordered
 from sfumato.expectations.groups.counting import Coded, numbers_of
 
 
+def comparable(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """A column whose values are equal where they mean the same: no dictionary, no negative zero."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    if pa.types.is_null(column.type):
+        return column.cast(pa.string())
+    if pa.types.is_floating(column.type):
+        return pc.add(column, pa.scalar(0.0, column.type))  # -0.0 is 0.0
+    return column
+
+
 def rank(array: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
     """The distinct values of an array, ascending, and the place of each entry among them.
 
@@ -39,7 +54,7 @@ def categories(values: pa.Array, codes: np.ndarray) -> tuple[np.ndarray, int]:
     return codes, len(values)
 
 
-def as_coded(
+def sensitive_codes(
     values: pa.Array, codes: np.ndarray, name: str, ancestors: np.ndarray | None = None
 ) -> Coded:
     """A column as a sensitive attribute to be counted: nulls are a value without order or nodes.

@@ -7,11 +7,16 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counting import Coded, count, pack
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.groups.ranks import as_coded, categories, has_order, rank
+from sfumato.expectations.groups.ranks import (
+    categories,
+    comparable,
+    has_order,
+    rank,
+    sensitive_codes,
+)
 
 
 def groups_of_rows(by: Mapping[str, pa.Array], sensitive: Mapping[str, pa.Array]) -> Groups:
@@ -21,7 +26,7 @@ def groups_of_rows(by: Mapping[str, pa.Array], sensitive: Mapping[str, pa.Array]
         by: at least one column, whose values tell groups apart.
         sensitive: the attributes whose values are counted in each group.
     """
-    ranked = [rank(_plain(column)) for column in by.values()]
+    ranked = [rank(comparable(column)) for column in by.values()]
     codes, sizes = zip(*(categories(*one) for one in ranked), strict=True)
     key, bound = pack(codes, sizes)
     return count(key, bound, _coded(sensitive))
@@ -41,29 +46,14 @@ def groups_of_counts(
 
 
 def _coded(columns: Mapping[str, pa.Array]) -> dict[str, Coded]:
-    return {name: _sensitive(name, _plain(column)) for name, column in columns.items()}
+    return {name: _sensitive(name, comparable(column)) for name, column in columns.items()}
 
 
 def _sensitive(name: str, column: pa.Array) -> Coded:
     """Values to be counted; those without an order, as NaN has none, are counted all the same."""
     values, codes = rank(column)
     if has_order(values):
-        return as_coded(values, codes, name)
+        return sensitive_codes(values, codes, name)
     numbered, size = categories(values, codes)
     labels = pa.concat_arrays([pa.nulls(size - len(values), values.type), values])
     return Coded(numbered, size, None, labels)
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """Values that are equal where they mean the same: no dictionary, no negative zero."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_string_view(column.type):
-        return column.cast(pa.large_string())
-    if pa.types.is_float16(column.type):
-        column = column.cast(pa.float32())
-    if pa.types.is_null(column.type):
-        return column.cast(pa.string())
-    if pa.types.is_floating(column.type):
-        return pc.add(column, pa.scalar(0.0, column.type))  # -0.0 is 0.0
-    return column

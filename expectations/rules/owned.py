@@ -29,7 +29,7 @@ def _compiles(regex: str) -> str:
     return regex
 
 
-class Parameters(BaseModel):
+class OwnedParameters(BaseModel):
     """What an expectation is asked with: of which columns, and of which types these must be."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,7 +42,7 @@ class Parameters(BaseModel):
         return tuple(name for one in named for name in ([one] if isinstance(one, str) else one))
 
 
-class _OfColumn(Parameters):
+class _OfColumn(OwnedParameters):
     column: ColumnName
 
 
@@ -52,7 +52,7 @@ class OfValues(_OfColumn):
     mostly: Annotated[float, Field(gt=0, le=1)] = 1
 
 
-class _Between(Parameters):
+class _Between(OwnedParameters):
     min_value: Count | None = None
     max_value: Count | None = None
 
@@ -70,7 +70,7 @@ class RowsBetween(_Between):
     """The number of rows."""
 
 
-class RowsEqual(Parameters):
+class RowsEqual(OwnedParameters):
     """The number of rows, or of columns."""
 
     value: Count
@@ -119,13 +119,13 @@ class TextsMatching(OfValues):
     regex: Annotated[str, AfterValidator(_compiles)]
 
 
-class ColumnsTogether(Parameters):
+class ColumnsTogether(OwnedParameters):
     """Columns that are looked at together."""
 
     column_list: Annotated[tuple[ColumnName, ...], Field(min_length=2)]
 
 
-class Larger(Parameters):
+class Larger(OwnedParameters):
     """A column whose numbers are larger than those of another."""
 
     kinds = _NUMBER
@@ -168,7 +168,7 @@ class OwnedRule(BaseModel):
         return next(iter(self._named))
 
     @property
-    def asked(self) -> Parameters:
+    def asked(self) -> OwnedParameters:
         """What it is asked with."""
         (asked,) = self._named.values()
         return asked
@@ -180,7 +180,7 @@ class OwnedRule(BaseModel):
         return Expectation(self.type, given)
 
     @cached_property
-    def _named(self) -> dict[str, Parameters]:
+    def _named(self) -> dict[str, OwnedParameters]:
         return {name: value for name, value in self if value is not None}
 
 

@@ -92,7 +92,8 @@ def _columns(asked: Any, known: Sequence[str]) -> tuple[list[str], list[str]]:
         raise PromiseError("quasi_identifiers: name the columns that tell groups apart")
     for name in [*by, *sensitive]:
         if known.count(name) != 1:
-            raise PromiseError(f"column {name!r} does not occur exactly once")
+            there = "twice" if name in known else "not"
+            raise PromiseError(f"column {name!r} is {there} in the table")
     return by, sensitive
 
 

@@ -8,11 +8,12 @@ from sfumato.flows.spec_parts import SpecParts
 
 
 def _expectations(spec: SpecParts) -> None:
-    if spec.parts is not None and spec.expectations.model_fields_set:
+    owned = spec.expectations
+    if spec.parts is not None and owned.model_fields_set:
         raise ValueError("expectations: are of whole tables, which a release in parts never has")
     source = {name: str(column.type) for name, column in spec.columns.items()}
-    _hold("source", spec.expectations.source, source)
-    _hold("release", spec.expectations.release, _published(spec))
+    _hold("source", owned.source, source)
+    _hold("release", owned.release, _published(spec))
 
 
 def _published(spec: SpecParts) -> dict[str, str]:

@@ -17,6 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from sfumato.expectations.errors import InputError
+from sfumato.expectations.groups.ranks import comparable
 from sfumato.tasks.microdata.readers.distinct import convert_distinct, distinct
 from sfumato.tasks.microdata.readers.inferred import format_of, read_files
 from sfumato.tasks.microdata.readers.registry import READERS
@@ -233,11 +234,7 @@ def _adopted(table: pa.Table, types: Mapping[str, ColumnType], file: str) -> pa.
 def _encoded(name: str, values: pa.ChunkedArray, place: str) -> Column:
     """The column in codes, where its values can be compared."""
     try:
-        return encode(name, "insensitive", _plain(values))
+        return encode(name, "insensitive", comparable(values))
     except pa.ArrowException:
         rule = f"values of type {values.type} cannot be put in an order"
         raise InputError(f"{place}: column {name!r}: {rule}") from None
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.string()) if pa.types.is_null(column.type) else column

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.expectations.groups.counting import Coded, pack
-from sfumato.expectations.groups.ranks import as_coded, categories, rank
+from sfumato.expectations.groups.ranks import categories, rank, sensitive_codes
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.schema.columns import Role
 
@@ -60,7 +60,7 @@ class Column:
 
     def coded(self) -> Coded:
         """As a sensitive attribute to be counted: nulls are a value without order or ancestors."""
-        return as_coded(self.values, self.codes, self.name, self.ancestors)
+        return sensitive_codes(self.values, self.codes, self.name, self.ancestors)
 
     def take(self, rows: np.ndarray) -> "Column":
         """The column of some rows (positions or bool), with no values but theirs."""

@@ -3,6 +3,7 @@
 import warnings
 from contextlib import contextmanager
 
+import pytest
 import sqlalchemy as sa
 
 with warnings.catch_warnings():
@@ -20,11 +21,23 @@ def hushed():
         yield
 
 
+@contextmanager
 def project():
-    with hushed():
+    """A project, whose connections are closed at the end."""
+    engines = []
+    with hushed(), pytest.MonkeyPatch.context() as patch:
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = {"globally": False}
-    return context
+        create = sa.create_engine
+
+        def created(*args, **kwargs):
+            engines.append(create(*args, **kwargs))
+            return engines[-1]
+
+        patch.setattr(sa, "create_engine", created)
+        yield context
+    for engine in engines:
+        engine.dispose()
 
 
 def of_frame(context, df, name="people"):

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
@@ -28,11 +28,12 @@ from sfumato.expectations.gallery import (
 )
 from sfumato.expectations.models.promises import PROMISE, models
 from sfumato.expectations.suites import examples
+from sfumato.expectations.suites.frames import to_frame
 from sfumato.expectations.suites.in_database import count_groups
 from sfumato.expectations.suites.promises import assertable
 from sfumato.expectations.verdicts import observation
 from sfumato.tasks.microdata.grouping import groups_of
-from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.microdata.inferred_table import Written, read_inferred
 from tests.gallery.batches import (
     FORMATS,
     fill,
@@ -50,7 +51,8 @@ BY = ("text", "number")
 
 @pytest.fixture(scope="module")
 def context():
-    return project()
+    with project() as made:
+        yield made
 
 
 def promised(by=BY, sensitive="value"):
@@ -134,7 +136,7 @@ def test_a_parameter_may_be_given_when_it_is_run(context):
 
 REFUSALS = {
     "quasi_identifiers: name the columns that tell groups apart": {"k": 2},
-    "column 'sx' does not occur exactly once": {"k": 2, "quasi_identifiers": ["sx"]},
+    "column 'sx' is not in the table": {"k": 2, "quasi_identifiers": ["sx"]},
 }
 
 
@@ -147,6 +149,25 @@ def test_what_cannot_be_evaluated_fails_and_says_why(context, told, tmp_path):
         (broken, kept), _ = validate(batch, [ExpectKAnonymity(**REFUSALS[told]), other])
         assert (broken.success, message(broken)) == (False, told)
         assert (kept.success, message(kept)) == (True, None)
+
+
+def test_a_column_that_is_there_twice_is_refused(context):
+    df = pd.DataFrame([[1, 1]], columns=["age", "age"])
+    (result,), _ = validate(
+        of_frame(context, df), [ExpectKAnonymity(quasi_identifiers=["age"], k=1)]
+    )
+    assert (result.success, message(result)) == (False, "column 'age' is twice in the table")
+
+
+def test_a_frame_that_lost_its_groups_is_judged_by_no_column(context, groups_of):
+    """What stands in it is how many rows each group had."""
+    lost = to_frame(groups_of([("g", 1), ("h", 2)]))
+    lost.attrs.clear()
+    (name,) = lost.columns
+    (result,), _ = validate(
+        of_frame(context, lost), [ExpectKAnonymity(quasi_identifiers=[name], k=2)]
+    )
+    assert (result.success, message(result)) == (False, "the frame is not that of its groups")
 
 
 def test_an_empty_table_keeps_no_promise(context, tmp_path):
@@ -176,17 +197,14 @@ def by_hand(rows, known=()):
     return found
 
 
-def as_measured(df, expectation):
-    """What we measure ourselves, as the commands do."""
-    kwargs = expectation.configuration.kwargs
-    promise = PROMISE.validate_python(kwargs)
-    table = pa.Table.from_pandas(df, preserve_index=False)
-    number = pc.add(table["number"], 0.0)  # as our readers do
-    table = table.set_column(1, "number", number)
-    columns = tuple(encode(name, "insensitive", table[name]) for name in table.column_names)
+def as_measured(df, expectation, folder):
+    """What we measure ourselves, as `sfumato measure` reads a table and judges it."""
+    promise = PROMISE.validate_python(expectation.configuration.kwargs)
+    place = str(folder / "measured.parquet")
+    pq.write_table(pa.Table.from_pandas(df, preserve_index=False), place)
     about = [promise.sensitive] if promise.sensitive else []
-    microdata = Microdata(columns, table.num_rows)
-    verdict = promise.check(groups_of(microdata, promise.adversary_columns, about))
+    read = read_inferred(place, [*promise.adversary_columns, *about], Written())
+    verdict = promise.check(groups_of(read, promise.adversary_columns, about))
     return verdict.holds, observation(verdict)
 
 
@@ -196,7 +214,7 @@ def test_frames_and_sqlite_say_what_we_measure(context, tmp_path, rows):
     df, url = as_frame(rows), f"sqlite:///{tmp_path}/law"
     fill(url, df, "t", {"text": sa.Text(collation="NOCASE")})
     asked = promised()
-    measured = [as_measured(df, one) for one in asked]
+    measured = [as_measured(df, one, tmp_path) for one in asked]
     assert verdicts(of_frame(context, df), asked) == measured
     assert verdicts(of_table(context, url, "t"), asked) == measured
     by_hand_ = by_hand(rows)
@@ -298,10 +316,11 @@ def test_no_value_is_in_any_result(context, tmp_path, engine, result_format, cap
         batch = of_frame(context, df.assign(mixed=mixed))
     else:
         fill(f"sqlite:///{tmp_path}/db", df, "t")
-        with sa.create_engine(f"sqlite:///{tmp_path}/db").connect() as connection:
+        engine = sa.create_engine(f"sqlite:///{tmp_path}/db")
+        with engine.begin() as connection:
             connection.execute(sa.text("ALTER TABLE t ADD COLUMN mixed DATE"))
             connection.execute(sa.text("UPDATE t SET mixed = text"))  # no date
-            connection.commit()
+        engine.dispose()
         batch = of_table(context, f"sqlite:///{tmp_path}/db", "t")
     broken = ExpectDistinctLDiversity(quasi_identifiers=["number"], sensitive="mixed", l=2)
     results, whole = validate(batch, [*promised(), broken], result_format)

@@ -1,4 +1,4 @@
-"""Expectations of the owner's own in a spec: what is refused when it is read, and what they are not."""
+"""Expectations of the owner's own in a spec: what is refused, and what they are not."""
 
 import pytest
 
@@ -17,8 +17,9 @@ def asked(**rules):
 
 def test_rules_are_read(read, tmp_path):  # noqa: F811
     spec = read(asked(source=[ROWS, AGES], release=[TOWNS]))
-    assert [rule.type for rule in spec.expectations.source] == [*ROWS, *AGES]
-    (towns,) = spec.expectations.release
+    owned = spec.expectations
+    assert [rule.type for rule in owned.source] == [*ROWS, *AGES]
+    (towns,) = owned.release
     assert towns.expectation.parameters == TOWNS["expect_column_values_to_be_in_set"]
 
 
