@@ -2,7 +2,7 @@
 
 Values of the columns that tell groups apart stay in the database: groups come back numbered. Two
 values are one group where they are one value to `expectations.groups.tables`, too: each dialect
-that is known here says how its texts are compared as bytes, and its zeros alike.
+that is known here says how its texts are compared as bytes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -83,8 +83,8 @@ def _in_sqlite(_: sa.Connection, __: Any, columns: Sequence[Expression]) -> list
     return [Key(sa.collate(column, "BINARY")) for column in columns]
 
 
-# bool, bytea, int8, int2, int4, float4, float8, date, time, timestamp, timestamptz, numeric, uuid
-_COMPARED_AS_THEY_ARE = (16, 17, 20, 21, 23, 700, 701, 1082, 1083, 1114, 1184, 1700, 2950)
+# PostgreSQL's bool, bytea, int8, int2, int4, float4, float8, date, time, timestamp, timestamptz, numeric, uuid
+_POSTGRES_AS_THEY_ARE = (16, 17, 20, 21, 23, 700, 701, 1082, 1083, 1114, 1184, 1700, 2950)
 
 
 def _in_postgres(connection: sa.Connection, of: Any, columns: Sequence[Expression]) -> list[Key]:
@@ -92,14 +92,14 @@ def _in_postgres(connection: sa.Connection, of: Any, columns: Sequence[Expressio
     codes = _type_codes(connection, of, columns)
     return [
         Key(
-            column if code in _COMPARED_AS_THEY_ARE else sa.collate(sa.cast(column, sa.Text()), "C")
+            column if code in _POSTGRES_AS_THEY_ARE else sa.collate(sa.cast(column, sa.Text()), "C")
         )
         for column, code in zip(columns, codes, strict=True)
     ]
 
 
-_MARIADB_NUMBERS = (0, 1, 2, 3, 4, 5, 8, 9, 13, 246)  # types of MariaDB's protocol
-_MARIADB_MOMENTS = (7, 10, 11, 12)
+# the numbers and moments of MariaDB's protocol
+_MARIADB_AS_THEY_ARE = (0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 246)
 _ENCODINGS: Mapping[str, str] = {
     "utf8mb4": "utf-8",
     "utf8mb3": "utf-8",
@@ -110,7 +110,7 @@ _ENCODINGS: Mapping[str, str] = {
 
 
 def _in_mariadb(connection: sa.Connection, of: Any, columns: Sequence[Expression]) -> list[Key]:
-    """Texts as bytes, whose trailing blanks count; negative zeros are none with 0 added.
+    """Texts as bytes, whose trailing blanks count.
 
     Raises:
         PromiseError: where texts are longer than what is compared of them.
@@ -122,9 +122,7 @@ def _in_mariadb(connection: sa.Connection, of: Any, columns: Sequence[Expression
     codes = _type_codes(connection, of, columns)
     keys = []
     for column, code, charset, longest in zip(columns, codes, told[::2], told[1::2], strict=True):
-        if code in _MARIADB_NUMBERS:
-            keys.append(Key(column.op("+")(sa.literal_column("0"))))
-        elif code in _MARIADB_MOMENTS:
+        if code in _MARIADB_AS_THEY_ARE:
             keys.append(Key(column))
         elif longest is not None and longest > limit:
             raise PromiseError(f"column {column.key!r} has texts of more than {limit} bytes")
