@@ -83,7 +83,7 @@ def _in_sqlite(_: sa.Connection, __: Any, columns: Sequence[Expression]) -> list
     return [Key(sa.collate(column, "BINARY")) for column in columns]
 
 
-# PostgreSQL's bool, bytea, int8, int2, int4, float4, float8, date, time, timestamp, timestamptz, numeric, uuid
+# PostgreSQL's bool, bytea, integers, floats, date, time, timestamps, numeric and uuid
 _POSTGRES_AS_THEY_ARE = (16, 17, 20, 21, 23, 700, 701, 1082, 1083, 1114, 1184, 1700, 2950)
 
 
