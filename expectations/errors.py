@@ -6,6 +6,7 @@
     ├── QueryError        2  a query cannot be answered
     ├── PromiseError      3  a promise cannot be kept, or was broken: nothing is published
     └── Fault             1  a bug, or a fault of the machine
+        └── TransientFault   one that may be gone in a while: worth another attempt
 
 The number is the exit code of the command line. Messages of these errors, and of no others, are
 shown to people and stored by the orchestrator: they may hold names, rules, positions and
@@ -47,3 +48,7 @@ class Fault(SfumatoError):
     """A bug or a fault of the machine."""
 
     exit_code = 1
+
+
+class TransientFault(Fault):
+    """A fault that may be gone in a while, such as a connection that broke."""

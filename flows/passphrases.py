@@ -1,17 +1,19 @@
-"""Passphrases in Prefect Secret blocks, where a variable of the environment names the block.
+"""Secrets in Prefect Secret blocks, where a variable of the environment names the block.
 
     SFUMATO_KEY_PASSPHRASE_BLOCK=<name>      in place of SFUMATO_KEY_PASSPHRASE, and so on
+    DB_PASSWORD_BLOCK=<name>                 in place of DB_PASSWORD, if a source has it
 
-A deployment names them in its job variables. A passphrase is read once, stays in this process, and
+A deployment names them in its job variables. A secret is read once, stays in this process, and
 is no parameter of a flow or task: Prefect stores these.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.authorship.secret import PASSPHRASE as SIGNING_PASSPHRASE
+from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.private.keys import PASSPHRASE as KEY_PASSPHRASE
 from sfumato.tasks.private.people.keys import PASSPHRASE as PEOPLE_PASSPHRASE
 from sfumato.tasks.private.wrapping import hand_over
@@ -28,7 +30,25 @@ def passphrases(environ: Mapping[str, str]) -> Iterator[None]:
         InputError: where a passphrase is given in both ways, or its block is missing or none.
         Fault: where the block cannot be read.
     """
-    named = {one: environ[f"{one}_BLOCK"] for one in _VARIABLES if environ.get(f"{one}_BLOCK")}
+    with _handed_over(_VARIABLES, environ):
+        yield
+
+
+@contextmanager
+def source_secrets(source: Source, environ: Mapping[str, str]) -> Iterator[None]:
+    """Have what a source's address and store need, whose blocks the environment names.
+
+    Raises:
+        InputError: where a variable is given in both ways, or its block is missing or none.
+        Fault: where the block cannot be read.
+    """
+    with _handed_over(source.variables, environ):
+        yield
+
+
+@contextmanager
+def _handed_over(variables: Sequence[str], environ: Mapping[str, str]) -> Iterator[None]:
+    named = {one: environ[f"{one}_BLOCK"] for one in variables if environ.get(f"{one}_BLOCK")}
     for variable in named:
         if environ.get(variable):
             raise InputError(f"{variable}: is set, and {variable}_BLOCK too: keep one of them")

@@ -11,7 +11,7 @@ from sfumato.tasks.authorship.secret import signing_key
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.opened import PAGE
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.microdata.source import local_path
+from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory

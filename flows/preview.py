@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import SpecError
-from sfumato.flows.passphrases import passphrases
+from sfumato.flows.evaluation import ingest_source
+from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.plan import plan_run, require_in_memory
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.hierarchies import hierarchies
 from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.microdata.source import ingest
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.scratch import run_directory
@@ -48,7 +48,7 @@ def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
     spec = plan.spec
     if column not in spec.columns or spec.columns[column].hierarchy is None:
         raise SpecError(f"{path}: columns: {column!r} has no hierarchy")
-    source = ingest(spec.source, spec.columns, spec.nulls, plan.base, environ)
+    source = ingest_source(plan)
     wanted = {column: spec.columns[column]}
     known = hierarchies(wanted, source.microdata, plan.base)[column]
     present = set(pc.cast(source.microdata[column].values, pa.string()).to_pylist())
@@ -79,7 +79,11 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
     """
     plan = require_in_memory(plan_run(path, overrides))
     spec, line = plan.spec, plan.line.private
-    with run_directory(line) as run, sanitised("rehearse"):
+    with (
+        run_directory(line) as run,
+        sanitised("rehearse"),
+        source_secrets(spec.source, environ),
+    ):
         whole = write_source(spec.source, spec.columns, plan.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
         kept = write_deidentified(ingested, plan.terms, plan.unit, line, run, spec.remember)

@@ -12,7 +12,7 @@ from prefect.runtime import flow_run
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import imports_apart, open_home, quiet
 from sfumato.flows.hidden import whole
-from sfumato.flows.passphrases import passphrases
+from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import ShownOverrides, line_named
 from sfumato.tasks.anonymize import anonymize
@@ -65,6 +65,7 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
     with (
         imports_apart(),
         passphrases(environ),
+        source_secrets(plan.spec.source, environ),
         run_directory(plan.line.private, plan.spec.retain) as run,
         encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
     ):

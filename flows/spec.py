@@ -14,12 +14,14 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
+from sfumato.expectations.texts import Value
 from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts, StrictPart
 from sfumato.tasks.declaration.terms import Format, LineName, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
+from sfumato.tasks.microdata.readers.declared import Address
 from sfumato.tasks.partitions.continued.parameters import declaration_of
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
@@ -82,10 +84,20 @@ class ReleaseSpec(SpecParts):
         return declared_hierarchy(name, column.hierarchy, base)
 
 
+class ParameterOverride(StrictPart):
+    """The value of a query's parameter, whose type the spec declares."""
+
+    value: Value
+
+
 class ShownSourceOverrides(StrictPart):
     """The keys of the source that a run may change and Prefect may know."""
 
-    uri: str | None = None
+    uri: Address | None = None
+    parameters: Annotated[
+        dict[str, ParameterOverride] | None,
+        Field(description="of the query, which names no person: Prefect stores them"),
+    ] = None
 
 
 class SourceOverrides(ShownSourceOverrides):

@@ -36,11 +36,6 @@ def failed_state(error: SfumatoError) -> State:
     return State(type=StateType.FAILED, name=name, message=str(error), data=error)
 
 
-def is_faulted(state: State) -> bool:
-    """Decide whether a state is the end of what may go well another time."""
-    return state.name == FAULTED
-
-
 def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
     """Emit the event `sfumato.release.<happened>` about a line, for automations.
 

@@ -14,8 +14,8 @@ from prefect.client.schemas import State
 from prefect.exceptions import FailedRun, MissingContextError
 from prefect.logging import get_run_logger
 
-from sfumato.expectations.errors import Fault, SfumatoError
-from sfumato.tasks.outcomes import failed_state, is_faulted, tell
+from sfumato.expectations.errors import Fault, SfumatoError, TransientFault
+from sfumato.tasks.outcomes import failed_state, tell
 from sfumato.tasks.private.failure import note_failure, sanitised
 from sfumato.tasks.private.progress import say, stage
 
@@ -60,8 +60,8 @@ class PrivateTask(Task[P, R]):
 def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A Prefect task on microdata, named like its function.
 
-    Only a fault of the machine is worth a retry: wrong input stays wrong. What fails raises nothing
-    inside Prefect, which would log a traceback.
+    Only what may be gone in a while is worth a retry: wrong input stays wrong, and so does a bug.
+    What fails raises nothing inside Prefect, which would log a traceback.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -86,7 +86,7 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
             log_prints=False,
             retries=retries,
             retry_delay_seconds=5,
-            retry_condition_fn=_is_fault,
+            retry_condition_fn=_is_transient,
         )
         return cast(Callable[P, R], made)
 
@@ -144,10 +144,12 @@ def _log(message: str) -> None:
 
 
 def _error_of(state: State) -> SfumatoError:
-    """The error that a task ended with."""
-    found = state.result(raise_on_failure=False)
+    """The error that a task ended with, which Prefect wraps once it has taken the state."""
+    found = state.data
+    if not isinstance(found, SfumatoError):
+        found = state.result(raise_on_failure=False)
     return cast(SfumatoError, found)
 
 
-def _is_fault(_task: Any, _run: Any, state: State) -> bool:
-    return is_faulted(state)
+def _is_transient(_task: Any, _run: Any, state: State) -> bool:
+    return isinstance(_error_of(state), TransientFault)

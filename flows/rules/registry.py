@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from sfumato.flows.rules import in_parts, owned, release, versions
+from sfumato.flows.rules import in_parts, owned, release, source, versions
 from sfumato.flows.spec_parts import SpecParts
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
     *release.RULES,
+    *source.RULES,
     *versions.RULES,
     *in_parts.RULES,
     *owned.RULES,

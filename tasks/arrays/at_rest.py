@@ -30,6 +30,11 @@ def encrypted_below(run: Path) -> Iterator[None]:
         del _keys[run]
 
 
+def is_encrypted(path: Path) -> bool:
+    """Tell whether what is written at a path is to be encrypted."""
+    return _key_of(path) is not None
+
+
 def write_stage_table(table: pa.Table, path: Path) -> None:
     """Write a table of a stage, encrypted where its run is."""
     key = _key_of(path)

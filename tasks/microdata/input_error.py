@@ -4,6 +4,8 @@ Rows are data records, numbered from 1: a header line and blank lines are not co
 """
 
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 from sfumato.expectations.errors import InputError
 
@@ -31,3 +33,16 @@ def require_distinct_names(names: Sequence[str], file: str) -> None:
         earlier = names.index(name) + 1
         if earlier < number:
             raise input_error(file, f"column {number} has the name of column {earlier}")
+
+
+def import_extra(module: str, extra: str, file: str) -> Any:
+    """A module that one of the package's extras installs.
+
+    Raises:
+        InputError: where it is not installed, with what installs it.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        missing = f"needs a package that is not installed: pip install 'sfumato[{extra}]'"
+        raise input_error(file, missing) from None

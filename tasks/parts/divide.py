@@ -18,6 +18,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.declared_source import require as require_declared
 from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.places.files import source_files
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import represented_rows
 from sfumato.tasks.microdata.table import Microdata
@@ -25,15 +26,17 @@ from sfumato.tasks.parts.cuts import Cutter, read_cuts, write_cuts
 from sfumato.tasks.parts.divided import pack_parts, write_parts
 from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
 from sfumato.tasks.parts.sources.room import require_room
-from sfumato.tasks.parts.sources.source import read_chunks, source_files
+from sfumato.tasks.parts.sources.source import read_chunks
 from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.people.lines import other_lines
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.deidentify import STREAMED, UNITS
+from sfumato.tasks.stages.ingest import FETCHED
 from sfumato.tasks.stages.stage import new_stage, write_note
 
 JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
@@ -77,7 +80,7 @@ def write_divided(
         PromiseError: where no row is left, or what is declared of the source is broken.
     """
     parts = terms.parts or PartsOfTable()
-    files = source_files(rows.source, rows.base, os.environ)
+    files = source_files(rows.source, rows.base, with_secrets(os.environ), run / FETCHED)
     require_room(files.paths, run, line.public, terms.formats)
     shutil.rmtree(run / "deidentified", ignore_errors=True)  # of an attempt that failed
     stage = new_stage(run, "deidentified")

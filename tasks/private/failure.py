@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.expectations.errors import Fault, SfumatoError, TransientFault
 
 _PACKAGE = "sfumato."
+_TRANSIENT = frozenset(
+    {errno.EAGAIN, errno.EINTR, errno.EIO, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ESTALE}
+)
 _catching: list[list[SfumatoError]] = []
 
 
@@ -41,7 +44,8 @@ def sanitised(stage: str) -> Iterator[None]:
     except SfumatoError as error:
         failure = type(error)(str(error))
     except Exception as error:  # noqa: BLE001 - the one border at which everything is caught
-        failure = Fault(f"{stage}: {_kind(error)} at {_place(error.__traceback__)}")
+        kind = TransientFault if _is_transient(error) else Fault
+        failure = kind(f"{stage}: {_kind(error)} at {_place(error.__traceback__)}")
     if failure is not None:
         try:
             raise failure
@@ -54,6 +58,13 @@ def _kind(error: Exception) -> str:
     name = type(error).__name__
     code = errno.errorcode.get(error.errno or 0) if isinstance(error, OSError) else None
     return name if code is None else f"{name} {code}"
+
+
+def _is_transient(error: Exception) -> bool:
+    """Tell whether a disk or network failed in a way that may be gone in a while."""
+    if isinstance(error, ConnectionError | TimeoutError):
+        return True
+    return isinstance(error, OSError) and error.errno in _TRANSIENT
 
 
 def _place(traceback: TracebackType | None) -> str:

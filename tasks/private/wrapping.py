@@ -38,6 +38,11 @@ def passphrase_in(environ: Mapping[str, str], variable: str) -> str | None:
     return environ.get(variable) or _handed.get(variable)
 
 
+def with_secrets(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """The environment with what was handed over: for what names its variables itself."""
+    return {**environ, **_handed}
+
+
 def wrap(secret: bytes, passphrase: str) -> dict[str, Any]:
     """A secret as parts of a JSON document, useless without the passphrase."""
     salt, nonce = os.urandom(16), os.urandom(12)

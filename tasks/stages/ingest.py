@@ -1,6 +1,7 @@
 """Ingest: the source as it is declared, in dictionary codes; whole, then the represented rows."""
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,15 +12,20 @@ from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import read, represented_rows
 from sfumato.tasks.microdata.table import load, save
+from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.stage import new_stage, write_note
 
+FETCHED = "fetched"
+"""The folder of a run in which objects of a store lie while they are read."""
 Columns = Mapping[str, ColumnSpec]
 
 
 def write_source(source: Source, columns: Columns, base: Path, run: Path) -> Path:
     """Read the whole source, whose paths are relative to `base`, into a stage of `run`."""
-    whole = read(source, columns, base, os.environ)
+    fetched = run / FETCHED
+    whole = read(source, columns, base, with_secrets(os.environ), fetched)
+    shutil.rmtree(fetched, ignore_errors=True)
     stage = new_stage(run, "source")
     save(whole, stage)
     return stage

@@ -17,8 +17,8 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.grouping import groups_of, groups_within
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred, types_of
+from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
-from sfumato.tasks.microdata.source import local_path
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.stages.stage import write_note

@@ -6,17 +6,18 @@ from pathlib import Path
 import pyarrow as pa
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import Spelling
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 ENDINGS: tuple[str, ...] = (".jsonl",)
 IS_TEXT = True
 _Pairs = list[tuple[str, str]]
 
 
-def read(path: Path, file: str, _dialect: CsvDialect) -> dict[str, Distinct]:
+def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, Distinct]:
     """Read a file of objects with the same keys; an empty text is a missing value."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -53,6 +54,8 @@ def _require_texts(row: object, first: object, file: str, number: int) -> None:
         raise input_error(file, "has a value that is no text", row=number)
 
 
-def convert(values: Distinct, type_: ColumnType, file: str, name: str) -> Distinct:
+def convert(
+    values: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling
+) -> Distinct:
     """Parse a column of text as values of a type."""
-    return parse(values, type_, file, name)
+    return parse(values, type_, file, name, spelling)

@@ -5,8 +5,9 @@ import hashlib
 import pytest
 
 from sfumato.expectations.errors import InputError, SpecError
+from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.microdata.source import ingest, local_path
+from sfumato.tasks.microdata.source import ingest
 from tests.microdata.sources import CANARY, column, refusal, values
 
 X = {"x": column()}

@@ -19,7 +19,7 @@ def test_absent_file(tmp_path):
 
 def test_directory(tmp_path):
     message = refusal(lambda: ingest(Source(uri="."), AB, "refuse", tmp_path, {}), InputError)
-    assert message == ".: cannot be read (Is a directory)"
+    assert message == ".: has no file *.csv in it"
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.typed import adopt
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 ENDINGS: tuple[str, ...] = (".parquet",)
 IS_TEXT = False
 
 
-def read(path: Path, file: str, _dialect: CsvDialect) -> dict[str, pa.ChunkedArray]:
+def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, pa.ChunkedArray]:
     """Read a Parquet file, columns of text with their dictionaries.
 
     Args:
@@ -38,10 +39,16 @@ def read(path: Path, file: str, _dialect: CsvDialect) -> dict[str, pa.ChunkedArr
     return dict(zip(table.column_names, table.columns, strict=True))
 
 
-def convert(values: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> Distinct:
+def convert(
+    values: pa.ChunkedArray,
+    type_: ColumnType,
+    file: str,
+    name: str,
+    spelling: Spelling = AS_ISO,
+) -> Distinct:
     """Take a typed column as values of a type, where that loses nothing.
 
     Raises:
         InputError: where the types do not fit, or with the first row whose value does not.
     """
-    return adopt(values, type_, file, name)
+    return adopt(values, type_, file, name, spelling)

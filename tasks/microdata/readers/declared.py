@@ -1,25 +1,106 @@
-"""The source as a steward declares it: its place and its format."""
+"""The source as a steward declares it: its place and its format, or a query."""
 
-from typing import Annotated
+from collections import ChainMap
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from sfumato.tasks.microdata.notation.address import (
+    UNSAFE_ADDRESS,
+    holds_secret,
+    scheme_of,
+    variables_in,
+)
+from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.parameters import BindParameter
 from sfumato.tasks.microdata.readers.registry import READERS
-from sfumato.tasks.schema.csv_dialect import CsvDialect
 from sfumato.tasks.schema.registered_name import RegisteredName
 
+QUERY = "sql"
+_FORMATS: Mapping[str, Any] = ChainMap({QUERY: "rows that a query gives"}, cast(Any, READERS))
+_OF_STORES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
-class Source(BaseModel):
+
+def _without_secret(uri: str) -> str:
+    if holds_secret(uri):
+        raise ValueError(
+            "a password stands in it: write ${NAME} in its place, and set NAME in the environment"
+        )
+    return uri
+
+
+Address = Annotated[
+    str,
+    Field(min_length=1, description="a path, folder, pattern, file://, s3:// or a database"),
+    AfterValidator(_without_secret),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "minLength": 1,
+            "description": "a path, folder, pattern, file://, s3:// or a database's address",
+            "not": {"pattern": UNSAFE_ADDRESS},
+        }
+    ),
+]
+"""Where a source is, without a secret: Prefect stores it where a run changes it."""
+
+
+class Source(FileDialect):
     """The source of the microdata. Paths are relative to the spec; `${NAME}` is environment."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    uri: Annotated[str, Field(min_length=1, description="a path or file:// address")]
-    format: Annotated[str, RegisteredName(READERS)] = "csv"
-    csv: CsvDialect = CsvDialect()
+    uri: Address
+    format: Annotated[str, RegisteredName(_FORMATS)] = "csv"
     sha256: Annotated[
-        str | None, Field(pattern="^[0-9a-f]{64}$", description="digest the file must have")
+        str | None,
+        Field(
+            pattern="^[0-9a-f]{64}$",
+            description="digest the file must have; of several, of what sha256sum tells of them",
+        ),
     ] = None
     where: Annotated[
         str | None, Field(min_length=1, description="SQL predicate: which rows to represent")
     ] = None
+    query: Annotated[
+        str | None, Field(min_length=1, description="one SELECT, with parameters as :name")
+    ] = None
+    parameters: Annotated[
+        dict[str, BindParameter], Field(description="of the query; they name no person")
+    ] = {}  # noqa: RUF012 - pydantic copies it
+    endpoint: Annotated[
+        str | None,
+        Field(min_length=1, description="of an S3-compatible store; otherwise AWS_ENDPOINT_URL"),
+    ] = None
+    max_gigabytes: Annotated[
+        float,
+        Field(alias="max-gigabytes", gt=0, description="of objects that are fetched from a store"),
+    ] = 16.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _query_is_a_format(cls, document: Any) -> Any:
+        if isinstance(document, dict) and "query" in document and "format" not in document:
+            return {**document, "format": QUERY}
+        return document
+
+    @model_validator(mode="after")
+    def _keys_fit_the_format(self) -> Self:
+        asked = self.query is not None
+        if asked != (self.format == QUERY):
+            raise ValueError("query: and format: sql need each other")
+        if self.parameters and not asked:
+            raise ValueError("parameters: are of a query, and there is none")
+        if asked and self.sha256 is not None:
+            raise ValueError("sha256: pins files, and a query has none")
+        if (self.format == "excel") != (self.sheet is not None):
+            raise ValueError("sheet: and format: excel need each other")
+        if self.endpoint is not None and scheme_of(self.uri) not in (None, "s3"):
+            raise ValueError("endpoint: is of a store, and the address is none (s3://)")
+        return self
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables of the environment that may hold its secrets."""
+        return [*variables_in(self.uri), *(_OF_STORES if self.query is None else ())]

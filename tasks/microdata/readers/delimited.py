@@ -15,34 +15,39 @@ import pyarrow.csv
 
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
-from sfumato.tasks.microdata.readers.encoding import in_utf8
+from sfumato.tasks.microdata.readers.encoding import PACKED, in_utf8
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
-ENDINGS: tuple[str, ...] = (".csv",)
+ENDINGS: tuple[str, ...] = (".csv", *(f".csv{ending}" for ending in PACKED))
 IS_TEXT = True
 _QUOTED_LATE = "a quoted value after a blank"
 
 
-def read(path: Path, file: str, dialect: CsvDialect) -> dict[str, Distinct]:
+def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
     """Read a CSV file as text. Blank lines are no rows.
 
     Args:
-        path: the file.
+        path: the file; one whose name ends in `.gz`, `.bz2` or `.zst` is unpacked in memory.
         file: what to call it in errors.
-        dialect: how it is written.
+        written: how it is written.
 
     Raises:
         SpecError: where the dialect is impossible.
         InputError: where it is empty, ragged, wrongly encoded or no CSV.
     """
+    dialect = written.csv
     if not dialect.delimiter.isascii() or dialect.delimiter in '"\r\n':
         raise SpecError("source.csv.delimiter: must be an ASCII character other than a quote")
     if path.stat().st_size == 0:
         raise input_error(file, "is empty")
-    content = in_utf8(path, dialect.encoding)
+    content = in_utf8(path, dialect.encoding, file)
+    if content == b"":
+        raise input_error(file, "is empty")
     names, skipped = _header(content, file, dialect)
     require_distinct_names(names, file)
     fields = [distinct(column) for column in _fields(content, file, dialect, len(names), skipped)]
@@ -53,13 +58,15 @@ def read(path: Path, file: str, dialect: CsvDialect) -> dict[str, Distinct]:
     }
 
 
-def convert(values: Distinct, type_: ColumnType, file: str, name: str) -> Distinct:
+def convert(
+    values: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling = AS_ISO
+) -> Distinct:
     """Parse a column of text as values of a type.
 
     Raises:
         InputError: with the first row whose text is no such value.
     """
-    return parse(values, type_, file, name)
+    return parse(values, type_, file, name, spelling)
 
 
 def _opened(content: Path | bytes) -> pa.NativeFile:

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.notation.dialect import AS_USUAL
 from sfumato.tasks.microdata.readers.reader import Reader
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 _NARROWEST_FIRST: Sequence[ColumnType] = (
     "integer",
@@ -30,8 +30,7 @@ def format_of(file: str) -> str:
     >>> format_of("a/part-0.parquet"), format_of("people.data")
     ('parquet', 'csv')
     """
-    ending = Path(file).suffix
-    return next((name for name, reader in READERS.items() if ending in reader.ENDINGS), "csv")
+    return next((name for name, reader in READERS.items() if file.endswith(reader.ENDINGS)), "csv")
 
 
 def read_files(
@@ -48,7 +47,7 @@ def read_files(
     Raises:
         InputError: where a file is none of the format, lacks a column, or a value does not fit.
     """
-    whole = {file: reader.read(Path(file), file, CsvDialect()) for file in files}
+    whole = {file: reader.read(Path(file), file, AS_USUAL) for file in files}
     for file, columns in whole.items():
         for name in wanted:
             if name not in columns:
@@ -77,6 +76,8 @@ def _converted(
     reader: Reader, name: str, parts: Mapping[str, Any], type_: ColumnType
 ) -> pa.ChunkedArray:
     """The parts of a column as values of a type, with as many decimals as any part has."""
-    found = [reader.convert(part, type_, file, name).array() for file, part in parts.items()]
+    found = [
+        reader.convert(part, type_, file, name, AS_USUAL).array() for file, part in parts.items()
+    ]
     tables = [pa.table({name: part.cast(part.type.value_type)}) for part in found]
     return pa.concat_tables(tables, promote_options="permissive")[name]

@@ -3,36 +3,41 @@
 from pathlib import Path
 from typing import Any, Protocol
 
+from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import Spelling
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 
 class Reader(Protocol):
-    """Reads a file whole, and then column by column as values of declared types.
+    """Reads a file whole, and then column by column as values of declared types."""
 
-    Attributes:
-        ENDINGS: those that the names of such files have.
-        IS_TEXT: whether every value is text in the file, and has the type that it is given.
-    """
+    @property
+    def ENDINGS(self) -> tuple[str, ...]:
+        """Those that the names of such files have."""
+        ...
 
-    ENDINGS: tuple[str, ...]
-    IS_TEXT: bool
+    @property
+    def IS_TEXT(self) -> bool:
+        """Whether every value is text in the file, and has the type that it is given."""
+        ...
 
-    def read(self, path: Path, file: str, dialect: CsvDialect) -> dict[str, Any]:
+    def read(self, path: Path, file: str, dialect: FileDialect) -> dict[str, Any]:
         """Read the columns of a file by name, in the reader's own representation.
 
         Args:
             path: the file.
             file: what to call it in errors.
-            dialect: how it is written, where it is CSV.
+            dialect: how it is written, where the file does not tell.
 
         Raises:
             InputError: where it is no such file.
         """
         ...
 
-    def convert(self, values: Any, type_: ColumnType, file: str, name: str) -> Distinct:
+    def convert(
+        self, values: Any, type_: ColumnType, file: str, name: str, spelling: Spelling
+    ) -> Distinct:
         """Convert a column that was read to values of a type.
 
         Raises:

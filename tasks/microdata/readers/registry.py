@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from sfumato.tasks.microdata.readers import columnar, delimited
+from sfumato.tasks.microdata.readers import columnar, delimited, excel
 from sfumato.tasks.microdata.readers.reader import Reader
+from sfumato.tasks.microdata.readers.statistical import spss, stata
 
-READERS: Mapping[str, Reader] = {"csv": delimited, "parquet": columnar}
+READERS: Mapping[str, Reader] = {
+    "csv": delimited,
+    "parquet": columnar,
+    "excel": excel,
+    "stata": stata,
+    "spss": spss,
+}

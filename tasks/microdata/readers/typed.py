@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling, iso_texts, rule_of
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.schema.columns import ColumnType
 
@@ -72,23 +73,32 @@ def type_of(values: pa.DataType) -> ColumnType | None:
     return next((type_ for type_, target in _TARGETS.items() if target == values), None)
 
 
-def parse(text: Distinct, type_: ColumnType, file: str, name: str) -> Distinct:
+def parse(
+    text: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling = AS_ISO
+) -> Distinct:
     """Text as values of a type.
 
-    Timestamps with an offset become UTC; a column has offsets throughout or not at all. Decimals
-    get as many decimals as the longest has.
+    Timestamps with an offset become UTC, or the local time that is declared; a column has offsets
+    throughout or not at all. Decimals get as many decimals as the longest has.
 
     Raises:
         InputError: with the first row whose text is no such value.
     """
     if type_ == "string":
         return text
+    text = _in_iso(text, type_, file, name, spelling)
     fits = pc.match_substring_regex(text.values, _PATTERNS[type_])
     refuse(text, pc.invert(fits), _RULES[type_], file, name)
-    return _sound(text, _parser(text, type_, file, name), type_, file, name)
+    return _sound(text, _parser(text, type_, file, name, spelling), type_, file, name)
 
 
-def adopt(values: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> Distinct:
+def adopt(
+    values: pa.ChunkedArray,
+    type_: ColumnType,
+    file: str,
+    name: str,
+    spelling: Spelling = AS_ISO,
+) -> Distinct:
     """Typed values as values of the declared type, where that loses nothing.
 
     Raises:
@@ -98,14 +108,27 @@ def adopt(values: pa.ChunkedArray, type_: ColumnType, file: str, name: str) -> D
     if not pa.types.is_null(given) and not any(fits(given) for fits in _ADOPTED[type_]):
         rule = f"values of type {given} (the file has types of its own) cannot be of type {type_}"
         raise input_error(file, rule, column=name)
-    return _sound(distinct(values), _adopter(given, type_), type_, file, name)
+    return _sound(distinct(values), _adopter(given, type_, spelling), type_, file, name)
 
 
-def _parser(text: Distinct, type_: ColumnType, file: str, name: str) -> Conversion:
+def _in_iso(
+    text: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling
+) -> Distinct:
+    """Text that is spelled otherwise, where all of it is as declared."""
+    spelled = iso_texts(text.values, type_, name, spelling)
+    if spelled is text.values:
+        return text
+    refuse(text, pc.is_null(spelled), rule_of(type_, name, spelling), file, name)
+    return text.mapped(spelled)
+
+
+def _parser(
+    text: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling
+) -> Conversion:
     if type_ == "boolean":
         return lambda values: pc.match_substring_regex(values, r"(?i)\A(true|yes|1)\z")
     if type_ == "timestamp":
-        return _timestamps(text, file, name)
+        return _timestamps(text, file, name, spelling)
     if type_ == "decimal":
         target = pa.decimal128(_DIGITS, _decimals(text, file, name))
     else:
@@ -119,17 +142,18 @@ def _decimals(text: Distinct, file: str, name: str) -> int:
     return int(pc.max(lengths).as_py() or 0)
 
 
-def _timestamps(text: Distinct, file: str, name: str) -> Conversion:
+def _timestamps(text: Distinct, file: str, name: str, spelling: Spelling) -> Conversion:
     has_offset = pc.match_substring_regex(text.values, rf"{_TIME}{_OFFSET}\z")
     with_offset = bool(len(has_offset)) and has_offset[0].as_py()
     differs = pc.not_equal(has_offset, pa.scalar(with_offset))
     refuse(text, differs, "some timestamps have an offset and some have none", file, name)
     if not with_offset:
         return lambda values: pc.cast(values, pa.timestamp("us"))
-    return lambda values: pc.cast(pc.cast(values, pa.timestamp("us", "UTC")), pa.timestamp("us"))
+    zone = pa.timestamp("us", spelling.timezone or "UTC")
+    return lambda values: pc.local_timestamp(pc.cast(values, zone))
 
 
-def _adopter(given: pa.DataType, type_: ColumnType) -> Conversion:
+def _adopter(given: pa.DataType, type_: ColumnType, spelling: Spelling) -> Conversion:
     if type_ == "decimal":
         scale = max(given.scale, 0) if pa.types.is_decimal(given) else 0
         target = pa.decimal128(_DIGITS, min(scale, _DIGITS))
@@ -138,7 +162,8 @@ def _adopter(given: pa.DataType, type_: ColumnType) -> Conversion:
     if type_ == "string" and not pa.types.is_null(given):  # text of a file is not known to be UTF-8
         return lambda values: pc.cast(pc.cast(pc.cast(values, pa.binary()), pa.string()), target)
     if pa.types.is_timestamp(given) and given.tz is not None:
-        return lambda values: pc.cast(pc.cast(values, pa.timestamp(given.unit)), target)
+        zone = pa.timestamp(given.unit, spelling.timezone or "UTC")
+        return lambda values: pc.cast(pc.local_timestamp(pc.cast(values, zone)), target)
     return lambda values: pc.cast(values, target)
 
 

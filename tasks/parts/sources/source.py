@@ -1,65 +1,19 @@
 """A source of Parquet files, read so many rows at a time."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.places.encoded import encode_columns
+from sfumato.tasks.microdata.places.files import SourceFiles
+from sfumato.tasks.microdata.places.folders import parse_folder, with_folders
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.microdata.source import encode_columns, local_path
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.parts.sources.folders import folder_values, parse_folder, with_folders
 from sfumato.tasks.schema.columns import ColumnSpec
-from sfumato.tasks.schema.files import unreadable
-from sfumato.tasks.verification.integrity import sha256_of
 
 AT_ONCE = 1 << 21  # rows
-
-
-@dataclass(frozen=True)
-class SourceFiles:
-    """The files of a source, and the directory that they are below, where it is one."""
-
-    paths: tuple[Path, ...]
-    below: Path | None = None
-
-    def folders(self, path: Path) -> dict[str, str | None]:
-        """The columns that the names of a file's folders give, and the text of each."""
-        return {} if self.below is None else folder_values(path.relative_to(self.below))
-
-
-def source_files(source: Source, base: Path, environ: Mapping[str, str]) -> SourceFiles:
-    """The files of a source: the one that its address names, or all below that directory, sorted.
-
-    Raises:
-        SpecError: where the address is none.
-        InputError: where there is no Parquet file, or it is not the one that the spec pins.
-    """
-    place = local_path(source.uri, base, environ)
-    if place.is_dir():
-        files = sorted(path for path in place.rglob("*.parquet") if _is_data(path, place))
-        if any(path.is_symlink() and not path.is_file() for path in place.rglob("*")):
-            raise input_error(source.uri, "has a link in it to a directory or nothing: name files")
-        if not files:
-            raise input_error(source.uri, "has no file *.parquet in it")
-        if source.sha256 is not None:
-            raise input_error(source.uri, "is a directory, and a SHA-256 pins one file")
-        return SourceFiles(tuple(files), place)
-    if reason := unreadable(place):
-        raise input_error(source.uri, reason)
-    if source.sha256 not in (None, sha256_of(place)):
-        raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")
-    return SourceFiles((place,))
-
-
-def _is_data(path: Path, below: Path) -> bool:
-    """False for what has a name, or is in a folder, that writers give to what is unfinished."""
-    names = path.relative_to(below).parts
-    aside = any(name[0] == "." or (name[0] == "_" and "=" not in name) for name in names)
-    return path.is_file() and not aside
 
 
 def read_chunks(

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from sfumato.tasks.microdata.readers.distinct import distinct
+from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnSpec
 
@@ -42,3 +42,20 @@ def parse_folder(
         return text
     values = parse(distinct(text), columns[name].type, f"{called}, in a folder's name", name)
     return pa.chunked_array([values.array().dictionary_decode()])
+
+
+def folder_column(
+    text: str | None,
+    rows: int,
+    name: str,
+    is_text: bool,
+    columns: Mapping[str, ColumnSpec],
+    called: str,
+) -> Distinct | pa.ChunkedArray:
+    """A folder's name as a column of so many rows, as a reader of text or of typed files has it.
+
+    Raises:
+        InputError: where it is no value of the declared type.
+    """
+    column = with_folders(pa.table({"": pa.nulls(rows)}), {name: text})[name]
+    return distinct(column) if is_text else parse_folder(column, name, columns, called)

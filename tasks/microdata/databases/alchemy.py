@@ -1,0 +1,176 @@
+"""Any database that SQLAlchemy reaches: rows of one transaction, some at a time, as cells."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from sqlglot import Dialect, exp
+
+from sfumato.expectations.errors import SfumatoError, TransientFault
+from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, unreachable
+from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.notation.address import scheme_of
+from sfumato.tasks.microdata.notation.parameters import BindParameter
+from sfumato.tasks.microdata.notation.spelling import Spelling
+from sfumato.tasks.microdata.readers.cells import Cells, CellsMet, convert_cells
+from sfumato.tasks.microdata.readers.distinct import Distinct
+from sfumato.tasks.schema.columns import ColumnType
+
+_AT_ONCE = 10_000  # rows
+_PLACE = "sfumato_parameter_"
+_DRIVERS: Mapping[str, str] = {"mariadb": "mariadb+pymysql", "mysql": "mysql+pymysql"}
+_DIALECTS: Mapping[str, str] = {"mariadb": "mysql", "mssql": "tsql"}
+_SNAPSHOTS: Mapping[str, tuple[str, ...]] = {
+    "mysql": (
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+    ),
+    "mariadb": (
+        "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY",
+    ),
+    "oracle": ("SET TRANSACTION READ ONLY",),
+    "sqlite": ("PRAGMA query_only = ON",),
+}
+_STATES: Mapping[object, str] = {
+    **dict.fromkeys((1040, 1041, 1203, 1226), "53300"),
+    **dict.fromkeys((1205, 1213), "40001"),
+    **dict.fromkeys((1053, 1077, 1079, 1927), "57P01"),
+    **dict.fromkeys((2002, 2003, 2005, 2006, 2013, 2055), "08006"),
+    **dict.fromkeys((1044, 1045, 1698), "28000"),
+    **dict.fromkeys((1142, 1143, 1370), "42501"),
+    **dict.fromkeys((1049,), "3D000"),
+    **dict.fromkeys((1051, 1146), "42S02"),
+    **dict.fromkeys((1054,), "42S22"),
+    **dict.fromkeys((1290, 1792), "25006"),
+    **dict.fromkeys((1969, 3024), "57014"),
+    **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR"), "57000"),
+    **dict.fromkeys(("SQLITE_READONLY",), "25006"),
+}
+"""The SQLSTATEs of codes by which MariaDB, MySQL and SQLite know errors."""
+
+
+def dialect_of(scheme: str) -> str | None:
+    """Sqlglot's name of the SQL that a database of a scheme takes; None where it knows none.
+
+    >>> dialect_of("mariadb+pymysql"), dialect_of("sqlite"), dialect_of("ingres")
+    ('mysql', 'sqlite', None)
+    """
+    name = scheme.partition("+")[0]
+    name = _DIALECTS.get(name, name)
+    return name if Dialect.get(name) is not None else None
+
+
+def read(
+    address: str, query: exp.Query, parameters: Mapping[str, BindParameter], file: str
+) -> dict[str, Cells]:
+    """The columns that a query gives, as cells.
+
+    Args:
+        address: of the database, with its secrets.
+        query: as `tasks.sql.source_query` has checked it.
+        parameters: those that it names.
+        file: what to call the source in errors.
+
+    Raises:
+        InputError: where the database refuses the connection or the query.
+        TransientFault: where it cannot be reached, or breaks off.
+    """
+    from sqlalchemy import text
+
+    names = sorted(parameters)
+    bound = {f"{_PLACE}{place}": parameters[name].bound() for place, name in enumerate(names)}
+    statement = text(_written(query, names, scheme_of(address) or ""))
+    with _connection(address, file) as connection:
+        for begin in _SNAPSHOTS.get(connection.dialect.name, ()):
+            connection.exec_driver_sql(begin)
+        rows = connection.execution_options(stream_results=True).execute(statement, bound)
+        found = list(rows.keys())
+        require_distinct_names(found, file)
+        columns = [CellsMet() for _ in found]
+        for some in rows.partitions(_AT_ONCE):
+            for column, values in zip(columns, zip(*some, strict=True), strict=True):
+                column.add(values)
+    return {name: column.finish() for name, column in zip(found, columns, strict=True)}
+
+
+def convert(values: Cells, type_: ColumnType, file: str, name: str, spelling: Spelling) -> Distinct:
+    """Take cells as values of the declared type.
+
+    Raises:
+        InputError: with the first row whose cell is no such value.
+    """
+    return convert_cells(values, type_, file, name, spelling)
+
+
+def _written(query: exp.Query, names: list[str], scheme: str) -> str:
+    """The query as SQLAlchemy takes it: parameters as `:place`, and no other colon stands so."""
+    mark = "sfumatoparameter"
+    while mark in query.sql():
+        mark += "x"
+
+    def replaced(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Placeholder):
+            return node
+        return exp.Var(this=f"{mark}{names.index(node.name)}q")
+
+    whole = query.transform(replaced)
+    sql = whole.sql(dialect_of(scheme), normalize_functions=False, comments=False)
+    sql = sql.replace(":", "\\:")
+    for place in range(len(names)):
+        sql = sql.replace(f"{mark}{place}q", f":{_PLACE}{place}")
+    return sql
+
+
+@contextmanager
+def _connection(address: str, file: str) -> Iterator[Any]:
+    """A connection whose transaction is undone, and around it the driver's errors as ours."""
+    from sqlalchemy import create_engine, make_url
+    from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+    from sqlalchemy.pool import NullPool
+
+    try:
+        url = make_url(address)
+        url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
+        if url.get_backend_name() == "sqlite":
+            url = _read_only(url, file)
+        engine = create_engine(url, poolclass=NullPool, hide_parameters=True)
+    except (ArgumentError, NoSuchModuleError, ImportError, ValueError):
+        raise input_error(file, "no database is known by such an address, or its driver") from None
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except (SQLAlchemyError, OSError) as error:
+        raise _told(error, file) from None
+    finally:
+        engine.dispose()
+
+
+def _read_only(url: Any, file: str) -> Any:
+    """The address under which SQLite opens a file to read it, and makes none."""
+    from pathlib import Path
+    from urllib.parse import quote
+
+    if not url.database or not Path(url.database).is_file():
+        raise input_error(file, "there is no such database file")
+    return url.set(database=f"file:{quote(url.database)}").update_query_dict(
+        {"mode": "ro", "uri": "true"}
+    )
+
+
+def _told(error: Exception, file: str) -> SfumatoError:
+    """The error as ours, by its code and nothing else of it."""
+    cause = getattr(error, "orig", None) or error
+    code = getattr(cause, "sqlite_errorname", None) or next(iter(cause.args), None)
+    code = "_".join(code.split("_")[:2]) if isinstance(code, str) else code
+    state = getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
+    state = state or (_STATES.get(code) if isinstance(code, int | str) else None)
+    if getattr(error, "connection_invalidated", False) and not state:
+        state = "08006"
+    if isinstance(state, str):
+        fault = fault_of_state(file, state)
+        return input_error(file, REFUSED) if state == "28000" else fault
+    if isinstance(error, OSError):
+        return TransientFault(str(unreachable(file, type(error).__name__)))
+    number = f" (error {code})" if isinstance(code, int) else ""
+    return input_error(file, f"the database refuses the query{number}")

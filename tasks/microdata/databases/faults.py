@@ -1,0 +1,42 @@
+"""What went wrong at a database, told by its codes alone: messages of servers quote rows."""
+
+from collections.abc import Mapping
+
+from sfumato.expectations.errors import SfumatoError, TransientFault
+from sfumato.tasks.microdata.input_error import input_error
+
+_TRANSIENT = ("08", "40", "53", "57")
+_RULES: Mapping[str, str] = {
+    "42P01": "the query names a table that is not there",
+    "42S02": "the query names a table that is not there",
+    "42703": "the query names a column that is not there",
+    "42S22": "the query names a column that is not there",
+    "42501": "the user may not read what the query names",
+    "25006": "the query tries to write",
+    "3D000": "there is no such database",
+}
+_CLASSES: Mapping[str, str] = {
+    "22": "the query fails on a value",
+    "23": "the query tries to write",
+    "25": "the query cannot run in a transaction that reads",
+    "28": "the server refuses the user or the password",
+    "42": "the query is not one that the database understands",
+}
+REFUSED = "the server refuses the connection: check the user, the password and the database's name"
+
+
+def fault_of_state(uri: str, sqlstate: str) -> SfumatoError:
+    """The error of a SQLSTATE: one that another attempt may not meet, or a refusal.
+
+    >>> print(fault_of_state("${DSN}", "42P01"))
+    ${DSN}: the query names a table that is not there (SQLSTATE 42P01)
+    """
+    if sqlstate.startswith(_TRANSIENT):
+        return unreachable(uri, f"SQLSTATE {sqlstate}")
+    rule = _RULES.get(sqlstate) or _CLASSES.get(sqlstate[:2], "the database refuses the query")
+    return input_error(uri, f"{rule} (SQLSTATE {sqlstate})")
+
+
+def unreachable(uri: str, code: object) -> TransientFault:
+    """The error of a server that cannot be reached, or ends what it began."""
+    return TransientFault(f"{uri}: the server cannot be reached, or broke off ({code})")

@@ -1,0 +1,86 @@
+"""Addresses as a spec writes them: `${NAME}` comes from the environment, and so does any secret."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from sfumato.expectations.errors import SpecError
+
+UNSAFE_ADDRESS = (
+    r"^[A-Za-z][A-Za-z0-9+.-]*://"
+    r"([^/?#@]*:(?!\$\{\w+\}@)[^@]*[^@/]@|.*[?&]([A-Za-z_]*(pass(word|wd)?|pwd|secret|token))="
+    r"(?!\$\{\w+\}(&|$)))"
+)
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_USER = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#@]*@")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+
+
+def variables_in(uri: str) -> list[str]:
+    """The variables of the environment that an address names.
+
+    >>> variables_in("postgresql://${DB_USER}:${DB_PASSWORD}@db/clinic")
+    ['DB_USER', 'DB_PASSWORD']
+    """
+    return _VARIABLE.findall(uri)
+
+
+def holds_secret(uri: str) -> bool:
+    """Tell whether a password stands in an address as it is, and not as `${NAME}`.
+
+    >>> holds_secret("postgresql://me:hunter2@db/clinic")
+    True
+    >>> holds_secret("postgresql://me:${DB_PASSWORD}@db/clinic?sslmode=require")
+    False
+    """
+    return re.match(UNSAFE_ADDRESS, uri, re.IGNORECASE) is not None
+
+
+def resolve(uri: str, environ: Mapping[str, str]) -> str:
+    """The address with what its variables stand for; a user's name and password are quoted for it.
+
+    >>> resolve("postgresql://me:${PW}@db/x", {"PW": "a/b@c"})
+    'postgresql://me:a%2Fb%40c@db/x'
+
+    Raises:
+        SpecError: for a variable that is not set.
+    """
+    user = _USER.match(uri)
+    end = user.end() if user else 0
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in environ:
+            raise SpecError(f"{uri}: environment variable {match[1]} is not set")
+        found = environ[match[1]]
+        return quote(found, safe="") if match.start() < end else found
+
+    return _VARIABLE.sub(value, uri)
+
+
+def scheme_of(address: str) -> str | None:
+    """The scheme of an address in lower case, None for a path.
+
+    >>> scheme_of("S3://bucket/key"), scheme_of("people.csv")
+    ('s3', None)
+    """
+    found = _SCHEME.match(address)
+    return found[1].lower() if found else None
+
+
+def local_path(uri: str, base: Path, environ: Mapping[str, str]) -> Path:
+    """The path that an address means on this machine.
+
+    Raises:
+        SpecError: for a variable that is not set, or an address that is no path.
+    """
+    address = resolve(uri, environ)
+    scheme = scheme_of(address)
+    if scheme is None:
+        return base / address
+    if scheme != "file":
+        raise SpecError(f"{uri}: addresses with {scheme}:// are not supported here")
+    path = re.sub(r"^[^:]+://(localhost(?=/))?", "", address)
+    if not path.startswith("/"):
+        raise SpecError(f"{uri}: a file:// address needs an absolute path on this machine")
+    return Path(unquote(path))

@@ -1,0 +1,119 @@
+"""How numbers, dates and times are spelled in a source: as ISO 8601 has them, or as is declared."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+from zoneinfo import available_timezones
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sfumato.tasks.schema.columns import ColumnType
+
+_TOKENS: Mapping[str, str] = {
+    "%Y": "(?P<Y>[0-9]{4})",
+    "%m": "(?P<m>[0-9]{1,2})",
+    "%d": "(?P<d>[0-9]{1,2})",
+    "%H": "(?P<H>[0-9]{1,2})",
+    "%M": "(?P<M>[0-9]{1,2})",
+    "%S": "(?P<S>[0-9]{1,2})",
+}
+_OF_DATE, _OF_TIME = ("Y", "m", "d"), ("H", "M", "S")
+
+
+class Spelling(BaseModel):
+    """How texts of a source are to be read. Nothing of it is guessed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    date_formats: Annotated[
+        dict[str, str],
+        Field(
+            alias="date-formats",
+            description="by column, for dates not written yyyy-mm-dd: %d.%m.%Y, %d/%m/%Y %H:%M",
+        ),
+    ] = {}
+    decimal: Annotated[
+        Literal[".", ","], Field(description="what stands before the decimals of numbers")
+    ] = "."
+    timezone: Annotated[
+        str | None,
+        Field(description="whose local time timestamps with an offset become; otherwise UTC"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _formats_are_whole(self) -> Self:
+        for name, written in self.date_formats.items():
+            if fault := _fault_of(written):
+                raise ValueError(f"date-formats.{name}: {fault}")
+        if self.timezone is not None and self.timezone not in available_timezones():
+            raise ValueError("timezone: must be one of the IANA database, such as Europe/Berlin")
+        return self
+
+
+AS_ISO = Spelling()
+
+
+def has_time(written: str) -> bool:
+    """Tell whether a format of dates has a time of day.
+
+    >>> has_time("%d.%m.%Y %H:%M"), has_time("%d.%m.%Y")
+    (True, False)
+    """
+    return any(f"%{part}" in written for part in _OF_TIME)
+
+
+def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: Spelling) -> pa.Array:
+    """Texts in ISO 8601 and with decimal points; null where they are not as declared.
+
+    >>> comma = Spelling(decimal=",")
+    >>> iso_texts(pa.array(["1,5", "1.5"]), "decimal", "wage", comma).to_pylist()
+    ['1.5', None]
+    """
+    if spelling.decimal == "," and type_ in ("decimal", "float"):
+        points = pc.match_substring(texts, ".")
+        return pc.if_else(points, None, pc.replace_substring(texts, ",", "."))
+    if name in spelling.date_formats and type_ in ("date", "timestamp"):
+        return _moments(texts, spelling.date_formats[name])
+    return texts
+
+
+def rule_of(type_: ColumnType, name: str, spelling: Spelling) -> str:
+    """What a text must be, as the spelling declares it."""
+    if type_ in ("date", "timestamp"):
+        return f"not a {type_} as source.date-formats declares it ({spelling.date_formats[name]})"
+    return "not a number with a decimal comma, as source.decimal declares it"
+
+
+def _moments(texts: pa.Array, written: str) -> pa.Array:
+    """Two digits in all parts but the year, and in the order of ISO 8601."""
+    found = pc.extract_regex(texts, _pattern(written))
+    parts = {field.name: found.field(field.name) for field in found.type}
+    two = {name: pc.utf8_lpad(part, 2, "0") for name, part in parts.items() if name != "Y"}
+    day = pc.binary_join_element_wise(parts["Y"], two["m"], two["d"], "-")
+    if "H" in two:
+        clock = [two.get(part, pa.scalar("00")) for part in _OF_TIME]
+        day = pc.binary_join_element_wise(day, pc.binary_join_element_wise(*clock, ":"), " ")
+    return pc.if_else(pc.is_null(found), None, day)
+
+
+def _pattern(written: str) -> str:
+    pieces = re.split(r"(%[A-Za-z])", written)
+    return rf"\A{''.join(_TOKENS.get(piece) or re.escape(piece) for piece in pieces)}\z"
+
+
+def _fault_of(written: str) -> str | None:
+    """Why a format of dates does not tell which day is meant, None where it does."""
+    used = re.findall(r"%(.?)", written)
+    unknown = [token for token in used if f"%{token}" not in _TOKENS]
+    if unknown:
+        return f"may use %Y, %m, %d, %H, %M and %S, not %{unknown[0]}"
+    if any(used.count(part) != 1 for part in _OF_DATE):
+        return "must name %Y, %m and %d, each once"
+    clock = [part for part in _OF_TIME if part in used]
+    if len(clock) < len([part for part in used if part in _OF_TIME]):
+        return "names a part of the time twice"
+    if clock != list(_OF_TIME[: len(clock)]):
+        return "names a part of the time, and not the one before it"
+    return None

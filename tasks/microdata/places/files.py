@@ -1,0 +1,144 @@
+"""The files of a source: the one that its address names, all of a folder, or those of a pattern."""
+
+import glob
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sfumato.expectations.errors import SpecError
+from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.notation.address import local_path, resolve, scheme_of
+from sfumato.tasks.microdata.places.folders import folder_values
+from sfumato.tasks.microdata.places.store import fetch
+from sfumato.tasks.microdata.readers.declared import QUERY, Source
+from sfumato.tasks.microdata.readers.registry import READERS
+from sfumato.tasks.schema.files import unreadable
+
+
+@dataclass(frozen=True)
+class SourceFiles:
+    """The files of a source in the order of their names, and the directory that they are below.
+
+    `below` is None where the address names one file.
+    """
+
+    paths: tuple[Path, ...]
+    below: Path | None = None
+
+    def folders(self, path: Path) -> dict[str, str | None]:
+        """The columns that the names of a file's folders give, and the text of each."""
+        return {} if self.below is None else folder_values(path.relative_to(self.below))
+
+    def called(self, number: int, uri: str) -> str:
+        """What to call a file in errors, by its number from 0: its name may tell of somebody."""
+        several = len(self.paths) > 1
+        return f"{uri} (file {number + 1} of {len(self.paths)})" if several else uri
+
+    def sha256(self) -> str:
+        """The digest by which a spec pins them.
+
+        Of one file that is named it is its own; of a folder or a pattern, that of the lines that
+        `sha256sum` prints of the files, by their paths below the folder or the fixed part.
+
+        Raises:
+            OSError: where a file cannot be read.
+        """
+        if self.below is None:
+            return _digest(self.paths[0])
+        lines = [f"{_digest(path)}  {path.relative_to(self.below)}\n" for path in self.paths]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def source_files(
+    source: Source, base: Path, environ: Mapping[str, str], scratch: Path | None
+) -> SourceFiles:
+    """The files of a source, those of a store fetched, where they are the ones that are pinned.
+
+    Args:
+        source: as declared.
+        base: the directory that paths are relative to.
+        environ: what `${NAME}` in the address stands for, and a store's keys.
+        scratch: a private directory, where what is fetched stays as long as it is read.
+
+    Raises:
+        SpecError: where the address is none.
+        InputError: where there is no file of the format, or they are not the pinned ones.
+        TransientFault: where a store cannot be reached.
+    """
+    if source.format == QUERY:
+        raise SpecError("source.format: a query's rows are in no files")
+    scheme = scheme_of(resolve(source.uri, environ))
+    if scheme == "s3":
+        found = _found(fetch(source, environ, scratch), source)
+    else:
+        found = _found(local_path(source.uri, base, environ), source)
+    _require_digest(found, source)
+    return found
+
+
+def _found(place: Path, source: Source) -> SourceFiles:
+    if place.is_dir():
+        if any(path.is_symlink() and not path.is_file() for path in place.rglob("*")):
+            raise input_error(source.uri, "has a link in it to a directory or nothing: name files")
+        return _several(place, "**/*", source)
+    if glob.has_magic(str(place)) and not place.exists():
+        fixed = _fixed_part(place)
+        return _several(fixed, str(place.relative_to(fixed)), source, of_pattern=True)
+    if reason := unreadable(place):
+        raise input_error(source.uri, reason)
+    return SourceFiles((place,))
+
+
+def _several(below: Path, pattern: str, source: Source, *, of_pattern: bool = False) -> SourceFiles:
+    """The data files that match, sorted by their paths; of a folder, those of the format."""
+    endings = READERS[source.format].ENDINGS
+    matching = {path for path in below.glob(pattern) if _is_data(path, below)}
+    files = sorted(p for p in matching if of_pattern or p.name.lower().endswith(endings))
+    if not files:
+        kind = f"has no file *{endings[0]} in it"
+        raise input_error(source.uri, "no file is of this pattern" if of_pattern else kind)
+    return SourceFiles(tuple(files), below)
+
+
+def _fixed_part(place: Path) -> Path:
+    """The folder above the first part of a path that is a pattern."""
+    parts = place.parts
+    first = next(number for number, part in enumerate(parts) if glob.has_magic(part))
+    return Path(*parts[:first]) if first else Path()
+
+
+def _is_data(path: Path, below: Path) -> bool:
+    """False for what has a name, or is in a folder, that writers give to what is unfinished."""
+    names = path.relative_to(below).parts
+    aside = any(name[0] == "." or (name[0] == "_" and "=" not in name) for name in names)
+    return path.is_file() and not aside
+
+
+def _require_digest(files: SourceFiles, source: Source) -> None:
+    for number, path in enumerate(files.paths):
+        if reason := unreadable(path):
+            raise input_error(files.called(number, source.uri), reason)
+    try:
+        _touch(files)
+        found = files.sha256() if source.sha256 is not None else None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no path"
+        raise input_error(source.uri, f"cannot be read ({reason})") from None
+    if source.sha256 not in (None, found):
+        raise input_error(source.uri, "its SHA-256 is not the one that the spec pins")
+
+
+def _touch(files: SourceFiles) -> None:
+    """Open each file: whether it may be read is known then.
+
+    Raises:
+        OSError: where one may not.
+    """
+    for path in files.paths:
+        path.open("rb").close()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

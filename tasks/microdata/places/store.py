@@ -1,0 +1,145 @@
+"""Objects of S3-compatible stores, fetched into a private directory to be read there as files."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from sfumato.expectations.errors import SfumatoError, SpecError, TransientFault
+from sfumato.tasks.arrays.at_rest import is_encrypted
+from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.notation.address import resolve
+from sfumato.tasks.microdata.readers.declared import Source
+
+_PIECE = 1 << 22  # bytes
+_PATIENCE = 10.0  # seconds without an answer
+_ATTEMPTS = 3
+_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+_REFUSALS = {
+    "ACCESS_DENIED": "the store refuses these keys (AWS_ACCESS_KEY_ID and the secret one)",
+    "INVALID_ACCESS_KEY_ID": "the store does not know the access key (AWS_ACCESS_KEY_ID)",
+    "SIGNATURE_DOES_NOT_MATCH": "the store refuses the secret key (AWS_SECRET_ACCESS_KEY)",
+    "NO_SUCH_BUCKET": "there is no such bucket",
+    "NO_SUCH_KEY": "there is no such object",
+    "HTTP response code: 403": "the store refuses these keys, or does not show them the object",
+    "HTTP status 403": "the store refuses these keys, or does not show them the object",
+    "HTTP status 404": "there is no such bucket or object",
+}
+
+
+def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> Path:
+    """Fetch the object of an address, or all below it, into a private directory.
+
+    Args:
+        source: its address is s3://bucket/key.
+        environ: what `${NAME}` in the address stands for; AWS_… are the store's endpoint and keys.
+        scratch: the directory; what an earlier attempt left there goes.
+
+    Returns:
+        The file, or the folder of files.
+
+    Raises:
+        SpecError: where the address names no bucket and key.
+        InputError: where there is no such object, it is too large, or the store refuses.
+        TransientFault: where it cannot be reached, or breaks off.
+    """
+    from pyarrow import fs
+
+    if scratch is None or is_encrypted(scratch):
+        rule = "stages: encrypted: an object would lie on disk as it is: fetch it yourself"
+        raise SpecError(f"{source.uri}: {rule}")
+    place = resolve(source.uri, environ)[len("s3://") :]
+    bucket, _, key = unquote(place).partition("/")
+    if not bucket or not key.strip("/") or "@" in bucket or ":" in bucket:
+        raise SpecError(f"{source.uri}: must be s3://bucket/key")
+    store = _store(source, environ)
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(mode=0o700, parents=True)
+    root = f"{bucket}/{key.strip('/')}"
+    try:
+        (about,) = store.get_file_info([root])
+        if about.type == fs.FileType.File and not key.endswith("/"):
+            return _fetched(store, [about], str(PurePosixPath(root).parent), scratch, source)[0]
+        if about.type == fs.FileType.NotFound:
+            raise input_error(source.uri, "there is no such object, or the keys do not show it")
+        listed = store.get_file_info(fs.FileSelector(root, recursive=True))
+        files = [one for one in listed if one.type == fs.FileType.File]
+        _fetched(store, files, root, scratch, source)
+    except OSError as error:
+        raise _told(error, source.uri) from None
+    return scratch
+
+
+def _store(source: Source, environ: Mapping[str, str]) -> Any:
+    from pyarrow import fs
+
+    key, secret = (environ.get(name) for name in _KEYS)
+    if not (key and secret):
+        raise input_error(
+            source.uri,
+            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or each with _BLOCK to the name of "
+            "a Prefect Secret block",
+        )
+    endpoint = source.endpoint or environ.get("AWS_ENDPOINT_URL_S3")
+    endpoint = endpoint or environ.get("AWS_ENDPOINT_URL")
+    scheme, found, host = (endpoint or "").partition("://")
+    try:
+        return fs.S3FileSystem(
+            access_key=key,
+            secret_key=secret,
+            session_token=environ.get("AWS_SESSION_TOKEN") or None,
+            endpoint_override=(host if found else endpoint) or None,
+            scheme=scheme if found else "https",
+            region=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1",
+            connect_timeout=_PATIENCE,
+            request_timeout=_PATIENCE,
+            retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+        )
+    except (OSError, ValueError):
+        raise input_error(source.uri, "the store's endpoint is none (https://host:port)") from None
+
+
+def _fetched(
+    store: Any, objects: list[Any], root: str, scratch: Path, source: Source
+) -> list[Path]:
+    """The objects below a root as files below the scratch directory."""
+    size = sum(one.size for one in objects)
+    if size > source.max_gigabytes * 10**9:
+        raise input_error(source.uri, "is larger than source.max-gigabytes")
+    if size > shutil.disk_usage(scratch).free:
+        raise input_error(source.uri, "is larger than what is free on disk (SFUMATO_WORK)")
+    files = []
+    for one in objects:
+        below = PurePosixPath(one.path).relative_to(root)
+        if ".." in below.parts or below.is_absolute():
+            raise input_error(source.uri, "an object's key leads out of its folder")
+        files.append(scratch / below)
+        files[-1].parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _copy(store, one, files[-1], source)
+    return files
+
+
+def _copy(store: Any, one: Any, file: Path, source: Source) -> None:
+    """Write an object to a file: as many bytes as the store said, or none counts."""
+    left = one.size
+    with store.open_input_stream(one.path) as stream, file.open("wb") as written:
+        while piece := stream.read(_PIECE):
+            left -= len(piece)
+            if left < 0:
+                break
+            written.write(piece)
+    if left:
+        raise TransientFault(f"{source.uri}: changed while it was fetched, or broke off")
+
+
+def _told(error: OSError, uri: str) -> SfumatoError:
+    """The error as ours: PyArrow gives it no code, and its text is searched and never shown."""
+    if error.filename is not None or error.errno in (28, 13, 30):  # of the disk that is written
+        raise error
+    rule = next((rule for word, rule in _REFUSALS.items() if word in str(error)), None)
+    if isinstance(error, FileNotFoundError):
+        rule = "there is no such object"
+    if rule is not None:
+        return input_error(uri, rule)
+    return TransientFault(f"{uri}: the store cannot be reached, or broke off")

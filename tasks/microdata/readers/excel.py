@@ -1,0 +1,80 @@
+"""Sheets of workbooks (xlsx, xls, xlsb, ods), read with calamine: a header, then cells.
+
+A formula has the value that was last computed; a cell that shows an error is a missing one.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from sfumato.tasks.microdata.input_error import (
+    import_extra,
+    input_error,
+    require_distinct_names,
+)
+from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling
+from sfumato.tasks.microdata.readers.cells import Cells, cells, convert_cells
+from sfumato.tasks.microdata.readers.distinct import Distinct
+from sfumato.tasks.schema.columns import ColumnType
+
+ENDINGS: tuple[str, ...] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+IS_TEXT = False
+
+
+def read(path: Path, file: str, dialect: FileDialect) -> dict[str, Cells]:
+    """Read a sheet of a workbook: the one that is declared, or the only one. Blank rows are none.
+
+    Args:
+        path: the workbook.
+        file: what to call it in errors.
+        dialect: names the sheet.
+
+    Raises:
+        InputError: where it is empty or no workbook, or there is no such sheet, header or row.
+    """
+    if path.stat().st_size == 0:
+        raise input_error(file, "is empty")
+    first, *others = _rows(path, file, dialect.sheet) or [[]]
+    if not first:
+        raise input_error(file, "the sheet is empty")
+    for number, name in enumerate(first, start=1):
+        if not (isinstance(name, str) and name):
+            raise input_error(file, f"column {number} has no name, a text in the first row")
+    require_distinct_names(first, file)
+    full = [row for row in others if any(value is not None for value in row)]
+    if not full:
+        raise input_error(file, "has no rows")
+    return {name: cells([row[place] for row in full]) for place, name in enumerate(first)}
+
+
+def convert(
+    values: Cells, type_: ColumnType, file: str, name: str, spelling: Spelling = AS_ISO
+) -> Distinct:
+    """Take cells as values of a type.
+
+    Raises:
+        InputError: with the first row whose cell is no such value.
+    """
+    return convert_cells(values, type_, file, name, spelling)
+
+
+def _rows(path: Path, file: str, sheet: str | None) -> list[list[Any]]:
+    """The rows of the sheet from its first cell that is not empty; None for an empty cell."""
+    calamine = import_extra("python_calamine", "excel", file)
+    try:
+        with calamine.CalamineWorkbook.from_path(str(path)) as workbook:
+            named = _sheet(workbook.sheet_names, file, sheet)
+            rows = workbook.get_sheet_by_name(named).to_python(skip_empty_area=True)
+    except (calamine.CalamineError, OSError, ValueError):
+        raise input_error(file, "cannot be read as a workbook") from None
+    return [[None if value == "" else value for value in row] for row in rows]
+
+
+def _sheet(sheets: list[str], file: str, sheet: str | None) -> str:
+    if sheet is None and len(sheets) == 1:
+        return sheets[0]
+    if sheet is None:
+        raise input_error(file, f"has {len(sheets)} sheets: name one (source.sheet)")
+    if sheet not in sheets:
+        raise input_error(file, f"has no sheet {sheet!r} (source.sheet)")
+    return sheet

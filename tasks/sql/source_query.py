@@ -1,0 +1,99 @@
+"""The query that a source is: one SELECT that reads, with named parameters and no side effect."""
+
+import logging
+from collections.abc import Collection
+
+from sqlglot import Dialect, exp
+from sqlglot.errors import SqlglotError
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.sql.parse import MAX_CHARACTERS, construct, quote_name
+
+_WRITES = (
+    exp.DML,
+    exp.DDL,
+    exp.Command,
+    exp.Into,
+    exp.Lock,
+    exp.Transaction,
+    exp.Commit,
+    exp.Rollback,
+    exp.Set,
+    exp.Pragma,
+    exp.Use,
+    exp.Drop,
+    exp.Alter,
+    exp.TruncateTable,
+    exp.Copy,
+    exp.Parameter,
+    exp.SessionParameter,
+)
+_EFFECTS = (
+    *("pg_", "lo_", "txid_", "dblink", "nextval", "setval", "lastval", "set_config", "notify"),
+    *("current_setting", "query_to_xml", "cursor_to_xml", "database_to_xml", "table_to_xml"),
+    *("sleep", "benchmark", "get_lock", "is_free_lock", "is_used_lock", "release_"),
+    *("last_insert_id", "load_file", "master_", "sys_eval", "sys_exec", "load_extension"),
+    *("readfile", "writefile", "openrowset", "opendatasource", "openquery", "xp_", "sp_"),
+    *("dbms_", "utl_"),
+)
+"""What names of functions begin with that change, lock, wait for or reach something."""
+
+
+def parse_source_query(text: str, dialect: str | None) -> exp.Query:
+    """The SELECT that a text holds, without its comments: what is checked is what will be run.
+
+    Args:
+        text: the query.
+        dialect: sqlglot's name of the database's SQL; None for one that it does not know.
+
+    Raises:
+        QueryError: naming the construct that is not allowed; none of the text is repeated.
+    """
+    tree = _tree(text, dialect)
+    if not isinstance(tree, exp.Query):
+        raise QueryError("must be a SELECT")
+    for node in tree.walk():
+        node.pop_comments()
+        if isinstance(node, _WRITES) and not isinstance(node, exp.Query):
+            raise QueryError(f"only reads: {construct(node)} is not allowed")
+        if isinstance(node, exp.Func) and (name := _function(node)).startswith(_EFFECTS):
+            raise QueryError(f"only reads: the function {quote_name(name)} does, or may do, more")
+        if isinstance(node, exp.Placeholder) and node.name in ("", "?"):
+            raise QueryError("names its parameters: :name, not ?")
+    return tree
+
+
+def parameters_in(query: exp.Query) -> set[str]:
+    """The names of the parameters of a query."""
+    return {node.name for node in query.find_all(exp.Placeholder)}
+
+
+def require_parameters(query: exp.Query, declared: Collection[str]) -> None:
+    """Refuse a query whose parameters are not those that are declared.
+
+    Raises:
+        QueryError: naming one that is declared alone, or asked for alone.
+    """
+    for name in sorted(parameters_in(query) ^ set(declared)):
+        where = "not asked for by the query" if name in declared else "not declared"
+        raise QueryError(f":{name} is {where} (source.parameters)")
+
+
+def _tree(text: str, dialect: str | None) -> exp.Expr:
+    if len(text) > MAX_CHARACTERS:
+        raise QueryError(f"may have at most {MAX_CHARACTERS:,} characters")
+    logger = logging.getLogger("sqlglot")
+    was, logger.disabled = logger.disabled, True  # it would quote the query
+    try:
+        trees = [tree for tree in Dialect.get_or_raise(dialect).parse(text) if tree is not None]
+    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
+        raise QueryError("cannot be parsed as a SELECT") from None
+    finally:
+        logger.disabled = was
+    if len(trees) != 1:
+        raise QueryError("must be one statement")
+    return trees[0]
+
+
+def _function(node: exp.Func) -> str:
+    return (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
