@@ -142,10 +142,8 @@ def _stream(cursor: Any) -> Iterator[pa.RecordBatch]:
     """The rows as they come. ADBC's reader tells a failure's SQLSTATE, PyArrow's does not."""
     from adbc_driver_manager._reader import AdbcRecordBatchReader
 
-    with (
-        cursor.fetch_arrow() as handle,
-        AdbcRecordBatchReader._import_from_c(handle.address) as reader,
-    ):
+    handle = cursor.fetch_arrow()
+    with AdbcRecordBatchReader._import_from_c(handle.address) as reader:
         yield from reader
 
 

@@ -123,7 +123,7 @@ def _fetched(
 def _copy(store: Any, one: Any, file: Path, source: Source) -> None:
     """Write an object to a file: as many bytes as the store said, or none counts."""
     left = one.size
-    with store.open_input_stream(one.path) as stream, file.open("wb") as written:
+    with store.open_input_stream(one.path, compression=None) as stream, file.open("wb") as written:
         while piece := stream.read(_PIECE):
             left -= len(piece)
             if left < 0:

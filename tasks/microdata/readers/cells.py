@@ -105,7 +105,7 @@ def _number(value: Any) -> str | None:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None
-    return f"{Decimal(repr(value)) if isinstance(value, float) else value:f}"
+    return str(value) if isinstance(value, int) else f"{Decimal(str(value)):f}"
 
 
 def _float(value: Any) -> str | None:
