@@ -7,29 +7,18 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import InputError
-from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.plan import Plan, plan_run, require_in_memory
+from sfumato.flows.passphrases import passphrases
+from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.source import ingest_source
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
-from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
-from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.state import read_state
-from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.stages.evaluate import evaluate_release
-from sfumato.tasks.stages.ingest import FETCHED
-
-
-def ingest_source(plan: Plan) -> Ingested:
-    """The source of a plan, read in this process."""
-    spec = require_in_memory(plan).spec
-    with source_secrets(spec.source, environ), scratch_directory(environ) as scratch:
-        place, known = scratch / FETCHED, with_secrets(environ)
-        return ingest(spec.source, spec.columns, spec.nulls, plan.base, known, place)
 
 
 def ingest_again(plan: Plan) -> Microdata:

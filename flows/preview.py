@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import SpecError
-from sfumato.flows.evaluation import ingest_source
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.plan import plan_run, require_in_memory
+from sfumato.flows.source import ingest_source
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.hierarchies import hierarchies
 from sfumato.tasks.microdata.randomness import operating_system

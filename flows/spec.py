@@ -154,6 +154,7 @@ def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
         mode="json", by_alias=True, exclude_unset=True, exclude={"others", "as_of"}
     )
     require_exact_integers(path, document)
+    _require_declared(changes.get("source", {}).get("parameters") or {}, document)
     merged = _merged(document, {k: v for k, v in changes.items() if v not in (None, {})})
     try:
         return ReleaseSpec.model_validate(merged)
@@ -168,6 +169,14 @@ def line_named(path: Path) -> str:
         return _LINE_NAME.validate_python(document["name"])
     except (SpecError, ValidationError, TypeError, KeyError):
         return path.stem
+
+
+def _require_declared(parameters: Mapping[str, Any], document: Any) -> None:
+    source = document.get("source")
+    declared = source.get("parameters") if isinstance(source, dict) else None
+    for name in parameters:
+        if not isinstance(declared, dict) or name not in declared:
+            raise SpecError(f"--set source.parameters.{name}: the spec declares no such parameter")
 
 
 def read_overrides(settings: Mapping[str, str]) -> Overrides:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import Spelling
+from sfumato.tasks.microdata.notation.spelling import ValueSpelling
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnType
@@ -55,7 +55,7 @@ def _require_texts(row: object, first: object, file: str, number: int) -> None:
 
 
 def convert(
-    values: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling
+    values: Distinct, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
 ) -> Distinct:
     """Parse a column of text as values of a type."""
     return parse(values, type_, file, name, spelling)

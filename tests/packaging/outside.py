@@ -9,7 +9,7 @@ import sfumato.flows.cli.main
 import sfumato.flows.release
 import sfumato.tasks
 from sfumato.expectations.errors import Fault
-from sfumato.tasks.microdata import source
+from sfumato.tasks.microdata.notation import address
 from sfumato.tasks.private.failure import sanitised
 
 
@@ -17,7 +17,7 @@ def fault() -> str:
     """What is told of a foreign exception that an installed module raises."""
     try:
         with sanitised("ingest"):
-            source.local_path(None, Path(), {})
+            address.local_path(None, Path(), {})
     except Fault as error:
         return str(error)
     return "nothing was raised"

@@ -137,7 +137,7 @@ def test_modules_have_one_name_and_faults_a_place(run, site):
     told = json.loads(done.stdout)
     assert told["places"] == [str(site / "sfumato" / name) for name in PACKAGES]
     assert told["old_names"] == []
-    assert told["fault"].startswith("ingest: TypeError at tasks/microdata/source.py:")
+    assert told["fault"].startswith("ingest: TypeError at tasks/microdata/notation/address.py:")
 
 
 def test_commands_run_beside_modules_of_the_old_names(command, beside, prefect_api):

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
 from sfumato.tasks.microdata.readers.cells import cells, convert_cells
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest
@@ -219,7 +219,9 @@ def test_a_date_is_the_one_that_was_written(day, written):
     text = written
     for token, part in parts.items():
         text = text.replace(token, part)
-    found = convert_cells(cells([text]), "date", "a", "d", Spelling(date_formats={"d": written}))
+    found = convert_cells(
+        cells([text]), "date", "a", "d", ValueSpelling(date_formats={"d": written})
+    )
     assert found.array().to_pylist() == [day]
 
 
@@ -228,7 +230,7 @@ def test_a_date_is_the_one_that_was_written(day, written):
 )
 def test_formats_that_leave_the_day_open(written):
     with pytest.raises(ValueError, match=r"date-formats\.d: "):
-        Spelling(date_formats={"d": written})
+        ValueSpelling(date_formats={"d": written})
 
 
 CELLS = st.one_of(

@@ -11,8 +11,8 @@ from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, un
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.address import scheme_of
 from sfumato.tasks.microdata.notation.parameters import BindParameter
-from sfumato.tasks.microdata.notation.spelling import Spelling
-from sfumato.tasks.microdata.readers.cells import Cells, CellsMet, convert_cells
+from sfumato.tasks.microdata.notation.spelling import ValueSpelling
+from sfumato.tasks.microdata.readers.cells import CellColumn, CellsMet, convert_cells
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType
 
@@ -63,7 +63,7 @@ def dialect_of(scheme: str) -> str | None:
 
 def read(
     address: str, query: exp.Query, parameters: Mapping[str, BindParameter], file: str
-) -> dict[str, Cells]:
+) -> dict[str, CellColumn]:
     """The columns that a query gives, as cells.
 
     Args:
@@ -94,7 +94,9 @@ def read(
     return {name: column.finish() for name, column in zip(found, columns, strict=True)}
 
 
-def convert(values: Cells, type_: ColumnType, file: str, name: str, spelling: Spelling) -> Distinct:
+def convert(
+    values: CellColumn, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
+) -> Distinct:
     """Take cells as values of the declared type.
 
     Raises:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, unreachable
 from sfumato.tasks.microdata.input_error import import_extra, input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.parameters import BindParameter
-from sfumato.tasks.microdata.notation.spelling import Spelling
+from sfumato.tasks.microdata.notation.spelling import ValueSpelling
 from sfumato.tasks.microdata.readers.distinct import Distinct, distinct
 from sfumato.tasks.microdata.readers.typed import adopt, parse
 from sfumato.tasks.schema.columns import ColumnType
@@ -66,7 +66,7 @@ def read(
 
 
 def convert(
-    values: pa.ChunkedArray, type_: ColumnType, file: str, name: str, spelling: Spelling
+    values: pa.ChunkedArray, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
 ) -> Distinct:
     """Take a column as values of the declared type, where that loses nothing; texts are read.
 

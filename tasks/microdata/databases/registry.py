@@ -9,14 +9,14 @@ from sfumato.expectations.errors import QueryError, SpecError
 from sfumato.tasks.microdata.databases import alchemy, postgres
 from sfumato.tasks.microdata.notation.address import resolve, scheme_of
 from sfumato.tasks.microdata.notation.parameters import BindParameter
-from sfumato.tasks.microdata.notation.spelling import Spelling
+from sfumato.tasks.microdata.notation.spelling import ValueSpelling
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.source_query import parse_source_query, require_parameters
 
 
-class Way(Protocol):
+class DatabaseWay(Protocol):
     """Reads the rows of a query, and then column by column as values of declared types."""
 
     def read(
@@ -35,7 +35,7 @@ class Way(Protocol):
         ...
 
     def convert(
-        self, values: Any, type_: ColumnType, file: str, name: str, spelling: Spelling
+        self, values: Any, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
     ) -> Distinct:
         """Convert a column that was read to values of a type.
 
@@ -45,12 +45,12 @@ class Way(Protocol):
         ...
 
 
-WAYS: Mapping[str, Way] = {"postgresql": postgres, "postgres": postgres}
+WAYS: Mapping[str, DatabaseWay] = {"postgresql": postgres, "postgres": postgres}
 """Those of databases that have one of their own; SQLAlchemy leads to others."""
 _NO_DATABASES = (None, "file", "s3", "http", "https")
 
 
-def way_to(address: str) -> Way:
+def way_to(address: str) -> DatabaseWay:
     """The way to the database of an address."""
     return WAYS.get(scheme_of(address) or "", alchemy)
 
@@ -79,7 +79,7 @@ def dialect_of(scheme: str | None) -> str | None:
     return None if scheme is None else alchemy.dialect_of(scheme)
 
 
-def read_query(source: Source, environ: Mapping[str, str]) -> tuple[dict[str, Any], Way]:
+def read_query(source: Source, environ: Mapping[str, str]) -> tuple[dict[str, Any], DatabaseWay]:
     """The columns that a source's query gives, and what converts them.
 
     Raises:

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from sfumato.tasks.microdata.notation.spelling import Spelling
+from sfumato.tasks.microdata.notation.spelling import ValueSpelling
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 
-class FileDialect(Spelling):
+class FileDialect(ValueSpelling):
     """What a file does not tell of itself: the dialect of CSV, the sheet of a workbook."""
 
     csv: CsvDialect = CsvDialect()

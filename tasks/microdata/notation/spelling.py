@@ -22,7 +22,7 @@ _TOKENS: Mapping[str, str] = {
 _OF_DATE, _OF_TIME = ("Y", "m", "d"), ("H", "M", "S")
 
 
-class Spelling(BaseModel):
+class ValueSpelling(BaseModel):
     """How texts of a source are to be read. Nothing of it is guessed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -52,7 +52,7 @@ class Spelling(BaseModel):
         return self
 
 
-AS_ISO = Spelling()
+AS_ISO = ValueSpelling()
 
 
 def has_time(written: str) -> bool:
@@ -64,10 +64,10 @@ def has_time(written: str) -> bool:
     return any(f"%{part}" in written for part in _OF_TIME)
 
 
-def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: Spelling) -> pa.Array:
+def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: ValueSpelling) -> pa.Array:
     """Texts in ISO 8601 and with decimal points; null where they are not as declared.
 
-    >>> comma = Spelling(decimal=",")
+    >>> comma = ValueSpelling(decimal=",")
     >>> iso_texts(pa.array(["1,5", "1.5"]), "decimal", "wage", comma).to_pylist()
     ['1.5', None]
     """
@@ -79,7 +79,7 @@ def iso_texts(texts: pa.Array, type_: ColumnType, name: str, spelling: Spelling)
     return texts
 
 
-def rule_of(type_: ColumnType, name: str, spelling: Spelling) -> str:
+def rule_of(type_: ColumnType, name: str, spelling: ValueSpelling) -> str:
     """What a text must be, as the spelling declares it."""
     if type_ in ("date", "timestamp"):
         return f"not a {type_} as source.date-formats declares it ({spelling.date_formats[name]})"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling, iso_texts, rule_of
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling, iso_texts, rule_of
 from sfumato.tasks.microdata.readers.distinct import Distinct, refuse
 from sfumato.tasks.microdata.readers.typed import parse
 from sfumato.tasks.schema.columns import ColumnType
@@ -20,7 +20,7 @@ _MIDNIGHT = time()
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellColumn:
     """The distinct cells of a column, first met first, and for each row its cell's position.
 
     A missing one is -1 among the codes (int32). 1 and 1.0 and "1" are different cells.
@@ -42,9 +42,9 @@ class CellsMet:
         """Take the cells of some more rows; None is a missing one."""
         self._codes.append(np.fromiter(map(self._place, values), np.int32, len(values)))
 
-    def finish(self) -> Cells:
+    def finish(self) -> CellColumn:
         """The whole column."""
-        return Cells(self._values, np.concatenate([np.empty(0, np.int32), *self._codes]))
+        return CellColumn(self._values, np.concatenate([np.empty(0, np.int32), *self._codes]))
 
     def _place(self, value: Any) -> int:
         if value is None:
@@ -56,7 +56,7 @@ class CellsMet:
         return place
 
 
-def cells(values: Sequence[Any]) -> Cells:
+def cells(values: Sequence[Any]) -> CellColumn:
     """A column of values; None is a missing one."""
     met = CellsMet()
     met.add(values)
@@ -64,9 +64,9 @@ def cells(values: Sequence[Any]) -> Cells:
 
 
 def convert_cells(
-    column: Cells, type_: ColumnType, file: str, name: str, spelling: Spelling
+    column: CellColumn, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
 ) -> Distinct:
-    """Cells as values of a type, where each of them surely is one.
+    """CellColumn as values of a type, where each of them surely is one.
 
     A text is read as in a CSV file. A number is no text: whether it was 7 or 007 is not known.
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.typed import adopt
 from sfumato.tasks.schema.columns import ColumnType
@@ -44,7 +44,7 @@ def convert(
     type_: ColumnType,
     file: str,
     name: str,
-    spelling: Spelling = AS_ISO,
+    spelling: ValueSpelling = AS_ISO,
 ) -> Distinct:
     """Take a typed column as values of a type, where that loses nothing.
 

@@ -16,7 +16,7 @@ import pyarrow.csv
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.microdata.readers.encoding import PACKED, in_utf8
 from sfumato.tasks.microdata.readers.typed import parse
@@ -59,7 +59,7 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
 
 
 def convert(
-    values: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling = AS_ISO
+    values: Distinct, type_: ColumnType, file: str, name: str, spelling: ValueSpelling = AS_ISO
 ) -> Distinct:
     """Parse a column of text as values of a type.
 

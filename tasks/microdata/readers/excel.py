@@ -12,8 +12,8 @@ from sfumato.tasks.microdata.input_error import (
     require_distinct_names,
 )
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling
-from sfumato.tasks.microdata.readers.cells import Cells, cells, convert_cells
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
+from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType
 
@@ -21,7 +21,7 @@ ENDINGS: tuple[str, ...] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 IS_TEXT = False
 
 
-def read(path: Path, file: str, dialect: FileDialect) -> dict[str, Cells]:
+def read(path: Path, file: str, dialect: FileDialect) -> dict[str, CellColumn]:
     """Read a sheet of a workbook: the one that is declared, or the only one. Blank rows are none.
 
     Args:
@@ -48,7 +48,7 @@ def read(path: Path, file: str, dialect: FileDialect) -> dict[str, Cells]:
 
 
 def convert(
-    values: Cells, type_: ColumnType, file: str, name: str, spelling: Spelling = AS_ISO
+    values: CellColumn, type_: ColumnType, file: str, name: str, spelling: ValueSpelling = AS_ISO
 ) -> Distinct:
     """Take cells as values of a type.
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import Spelling
+from sfumato.tasks.microdata.notation.spelling import ValueSpelling
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType
 
@@ -36,7 +36,7 @@ class Reader(Protocol):
         ...
 
     def convert(
-        self, values: Any, type_: ColumnType, file: str, name: str, spelling: Spelling
+        self, values: Any, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
     ) -> Distinct:
         """Convert a column that was read to values of a type.
 

@@ -15,8 +15,8 @@ from sfumato.tasks.microdata.input_error import (
     require_distinct_names,
 )
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling
-from sfumato.tasks.microdata.readers.cells import Cells, cells, convert_cells
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
+from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.schema.columns import ColumnType
 
@@ -25,7 +25,7 @@ from sfumato.tasks.schema.columns import ColumnType
 class Labelled:
     """A column with the labels of its codes, none where it has no coded values."""
 
-    cells: Cells
+    cells: CellColumn
     labels: Mapping[Any, str]
 
 
@@ -80,7 +80,7 @@ class StatisticalReader:
         type_: ColumnType,
         file: str,
         name: str,
-        spelling: Spelling = AS_ISO,
+        spelling: ValueSpelling = AS_ISO,
     ) -> Distinct:
         """Take a column's values, or its labels where it is declared a string, as of a type.
 
@@ -89,7 +89,7 @@ class StatisticalReader:
         """
         column = values.cells
         if type_ == "string" and values.labels:
-            column = Cells([values.labels.get(v, v) for v in column.values], column.codes)
+            column = CellColumn([values.labels.get(v, v) for v in column.values], column.codes)
         return convert_cells(column, type_, file, name, spelling)
 
     def _function(self, path: Path) -> str:

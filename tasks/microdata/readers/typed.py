@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.tasks.microdata.input_error import input_error
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, Spelling, iso_texts, rule_of
+from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling, iso_texts, rule_of
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.schema.columns import ColumnType
 
@@ -74,7 +74,7 @@ def type_of(values: pa.DataType) -> ColumnType | None:
 
 
 def parse(
-    text: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling = AS_ISO
+    text: Distinct, type_: ColumnType, file: str, name: str, spelling: ValueSpelling = AS_ISO
 ) -> Distinct:
     """Text as values of a type.
 
@@ -97,7 +97,7 @@ def adopt(
     type_: ColumnType,
     file: str,
     name: str,
-    spelling: Spelling = AS_ISO,
+    spelling: ValueSpelling = AS_ISO,
 ) -> Distinct:
     """Typed values as values of the declared type, where that loses nothing.
 
@@ -112,7 +112,7 @@ def adopt(
 
 
 def _in_iso(
-    text: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling
+    text: Distinct, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
 ) -> Distinct:
     """Text that is spelled otherwise, where all of it is as declared."""
     spelled = iso_texts(text.values, type_, name, spelling)
@@ -123,7 +123,7 @@ def _in_iso(
 
 
 def _parser(
-    text: Distinct, type_: ColumnType, file: str, name: str, spelling: Spelling
+    text: Distinct, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
 ) -> Conversion:
     if type_ == "boolean":
         return lambda values: pc.match_substring_regex(values, r"(?i)\A(true|yes|1)\z")
@@ -142,7 +142,7 @@ def _decimals(text: Distinct, file: str, name: str) -> int:
     return int(pc.max(lengths).as_py() or 0)
 
 
-def _timestamps(text: Distinct, file: str, name: str, spelling: Spelling) -> Conversion:
+def _timestamps(text: Distinct, file: str, name: str, spelling: ValueSpelling) -> Conversion:
     has_offset = pc.match_substring_regex(text.values, rf"{_TIME}{_OFFSET}\z")
     with_offset = bool(len(has_offset)) and has_offset[0].as_py()
     differs = pc.not_equal(has_offset, pa.scalar(with_offset))
@@ -153,7 +153,7 @@ def _timestamps(text: Distinct, file: str, name: str, spelling: Spelling) -> Con
     return lambda values: pc.local_timestamp(pc.cast(values, zone))
 
 
-def _adopter(given: pa.DataType, type_: ColumnType, spelling: Spelling) -> Conversion:
+def _adopter(given: pa.DataType, type_: ColumnType, spelling: ValueSpelling) -> Conversion:
     if type_ == "decimal":
         scale = max(given.scale, 0) if pa.types.is_decimal(given) else 0
         target = pa.decimal128(_DIGITS, min(scale, _DIGITS))

@@ -1,0 +1,129 @@
+"""Sources in databases as a worker reads them: secrets from blocks, parameters from the run."""
+
+import re
+
+import psycopg
+import pytest
+
+from sfumato.expectations.errors import Fault, InputError, TransientFault
+from tests.flows.test_worker import deployment, readings
+from tests.query.databases import postgres
+from tests.release.small import Small, people
+
+SECRET, CELL = "hunter2-of-the-clinic", "CANARYcell"
+SOURCE = {
+    "query": "SELECT person, age, town, note, wage FROM clinic WHERE month = :month",
+    "parameters": {"month": {"type": "date", "value": "2026-04-30"}},
+    "where": "age > 18",
+}
+MAY = {"source": {"parameters": {"month": {"value": "2026-05-31"}}}}
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.timeout(900),
+    pytest.mark.postgres,
+]
+
+
+def address():
+    """The server's, with a user who has a password, which stands in a variable."""
+    return re.sub("//tests@", "//clinic:${CLINIC_PASSWORD}@", postgres())
+
+
+@pytest.fixture(scope="module")
+def clinic():
+    with psycopg.connect(postgres(), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE clinic LOGIN PASSWORD '{SECRET}'")
+        connection.execute(
+            "CREATE TABLE clinic (person TEXT, age INTEGER, town TEXT, note TEXT, "
+            "wage NUMERIC(8, 2), month DATE)"
+        )
+        connection.execute("GRANT SELECT ON clinic TO clinic")
+        insert = "INSERT INTO clinic VALUES (%s, %s, nullif(%s, ''), %s, nullif(%s, '')::numeric"
+        for row in people():
+            connection.execute(f"{insert}, '2026-05-31')", list(row.values()))
+        connection.execute("UPDATE clinic SET note = %s", (CELL,))
+
+
+@pytest.fixture(scope="module")
+def ran(clinic, prefect_api, tmp_path_factory):
+    from prefect.blocks.system import Secret
+
+    from tests.prefect_server import Deployed, run_on_worker
+
+    Secret(value=SECRET).save("clinic-password", overwrite=True, _sync=True)
+    folder = tmp_path_factory.mktemp("clinic")
+    right = {"uri": address(), **SOURCE}
+    cast = "SELECT person, age, town, CAST(note AS integer) AS note, wage FROM clinic"
+    sources = {
+        "right": right,
+        "cast": {"uri": address(), "query": cast},
+        "away": {"uri": "postgresql://127.0.0.1:1/x", "query": cast},
+    }
+    lines = {n: Small(folder / n).write(people(), source=s) for n, s in sources.items()}
+    at, environ = deployment()["entrypoint"], {"CLINIC_PASSWORD_BLOCK": "clinic-password"}
+    deployed = {
+        name: Deployed(
+            at,
+            {"spec": str(line.spec), **({"overrides": MAY} if name == "right" else {})},
+            folder / f"private-{name}",
+            environ,
+        )
+        for name, line in lines.items()
+    }
+    return folder, *run_on_worker(prefect_api, folder, deployed)
+
+
+def test_rows_of_a_month_are_published_with_a_secret_in_a_block(ran):
+    folder, states, said = ran
+    assert states["right"] == "COMPLETED", said
+    assert (folder / "right" / "public" / "wages" / "0001" / "datapackage.json").is_file()
+
+
+def test_a_failing_cast_is_one_line_without_the_value(ran):
+    _, states, said = ran
+    assert states["cast"] == "FAILED", said
+    assert "the query fails on a value (SQLSTATE 22P02)" in said
+
+
+def test_neither_secret_nor_cell_is_anywhere(ran, prefect_api):
+    from tests.flows.test_release_flow import stored
+    from tests.prefect_server import database
+
+    folder, _, said = ran
+    home, kept = database().parent, list(folder.glob("private-*/**/*"))
+    kept += [*home.rglob("*"), *(folder / "home").rglob("*")]
+    contents = [said.encode(), stored(prefect_api).encode()]
+    contents += [path.read_bytes() for path in kept if path.is_file()]
+    canaries = (SECRET.encode(), CELL.encode())
+    found = [c for content in contents for r in readings(content) for c in canaries if c in r]
+    assert found == []
+
+
+def test_a_refusal_is_tried_once_and_a_broken_connection_again(ran, prefect_api):
+    import httpx
+
+    found = httpx.post(f"{prefect_api}/flow_runs/filter", json={"limit": 200}).json()
+    messages = {run["id"]: (run.get("state") or {}).get("message") or "" for run in found}
+    attempts = {}
+    for run, message in messages.items():
+        body = {"flow_runs": {"id": {"any_": [run]}}}
+        tasks = httpx.post(f"{prefect_api}/task_runs/filter", json=body).json()
+        counts = [task["run_count"] for task in tasks if task["name"].startswith("ingest")]
+        for kind in ("SQLSTATE 22P02", "127.0.0.1:1/x"):
+            if kind in message:
+                attempts[kind] = counts
+    assert attempts == {"SQLSTATE 22P02": [1], "127.0.0.1:1/x": [3]}
+
+
+@pytest.mark.parametrize(
+    ("error", "again"), [(TransientFault("x"), True), (Fault("x"), False), (InputError("x"), False)]
+)
+def test_only_what_may_be_gone_in_a_while_is_tried_again(error, again):
+    from prefect.states import Failed
+
+    from sfumato.tasks.in_parts import divide
+    from sfumato.tasks.ingest import ingest
+
+    for task in (ingest, divide):
+        assert task.retries == 2
+        assert task.retry_condition_fn(task, None, Failed(data=error)) is again

@@ -1,0 +1,100 @@
+"""What a spec may say of its source, and what a run may change of it."""
+
+import jsonschema
+import pytest
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.spec import ShownOverrides, json_schema, read_overrides
+from tests.spec.test_spec import ABSENT, SPEC, read, refusal  # noqa: F401 - a fixture
+
+QUERY = "SELECT person, age, town, wage FROM people WHERE month = :month"
+MONTH = {"month": {"type": "date", "value": "2026-05-31"}}
+CLINIC = {"uri": "postgresql://me:${DB_PASSWORD}@db/clinic", "query": QUERY, "parameters": MONTH}
+
+
+def with_source(**source):
+    return {**SPEC, "source": source}
+
+
+def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
+    spec = read(with_source(**CLINIC))
+    assert (spec.source.format, spec.source.parameters["month"].value) == ("sql", "2026-05-31")
+    jsonschema.validate(with_source(**CLINIC), json_schema())
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"uri": "postgresql://me:hunter2@db/clinic"}, "source.uri: a password stands in it"),
+        ({"uri": "postgresql://db/c?password=hunter2"}, "source.uri: a password stands in it"),
+        ({"uri": "postgresql://me:hunter${X}@db/c"}, "source.uri: a password stands in it"),
+        ({"format": "csv"}, "source: query: and format: sql need each other"),
+        ({"query": ABSENT}, "source: parameters: are of a query"),
+        ({"sha256": "0" * 64}, "source: sha256: pins files"),
+        ({"sheet": "a"}, "source: sheet: and format: excel need each other"),
+        ({"endpoint": "http://h"}, "source: endpoint: is of a store"),
+        ({"parameters": {}}, "source.query: :month is not declared"),
+        (
+            {"parameters": {**MONTH, "more": {"type": "string", "value": "x"}}},
+            "source.query: :more is not asked for",
+        ),
+        ({"parameters": {"month": {"type": "date", "value": "May"}}}, "value: not of type date"),
+        ({"parameters": {"month": {"value": "2026-05-31"}}}, "source.parameters.month.type: is"),
+        ({"query": "DELETE FROM people WHERE month = :month"}, "source.query: must be a SELECT"),
+        ({"query": f"{QUERY}; {QUERY}"}, "source.query: must be one statement"),
+        ({"query": f"{QUERY} FOR UPDATE"}, "source.query: only reads: LOCK"),
+        ({"query": "SELECT nextval('s'), :month"}, "source.query: only reads: the function"),
+        ({"timezone": "Amsterdam"}, "source: timezone: must be one of the IANA database"),
+        ({"date-formats": {"age": "%d.%m.%Y"}}, "source.date-formats.age: is no column of type"),
+        ({"date-formats": {"age": "%d.%m.%y"}}, "source: date-formats.age: may use"),
+    ],
+)
+def test_what_is_refused(read, changes, place):  # noqa: F811
+    source = {key: value for key, value in {**CLINIC, **changes}.items() if value is not ABSENT}
+    message = refusal(read, with_source(**source))
+    assert place in message
+    assert "hunter2" not in message
+
+
+def test_a_sheet_is_named(read):  # noqa: F811
+    assert "sheet: and format: excel" in refusal(
+        read, with_source(uri="people.xlsx", format="excel")
+    )
+    assert read(with_source(uri="people.xlsx", format="excel", sheet="a")).source.sheet == "a"
+
+
+def test_parameters_may_be_overridden_and_the_query_may_not(read):  # noqa: F811
+    june = read_overrides({"source.parameters.month.value": "2026-06-30"})
+    assert read(with_source(**CLINIC), june).source.parameters["month"].value == "2026-06-30"
+    for name, value in (
+        ("source.query", "SELECT 1"),
+        ("source.parameters.month.type", "string"),
+        ("source.sheet", "b"),
+        ("source.endpoint", "http://elsewhere"),
+    ):
+        assert "only source, publish" in refusal(read_overrides, {name: value})
+    other = read_overrides({"source.parameters.year.value": "2026"})
+    message = refusal(read, with_source(**CLINIC), other)
+    assert message == "--set source.parameters.year: the spec declares no such parameter"
+
+
+def test_no_password_is_a_parameter_of_a_run():
+    """The server refuses it by the schema, and so does the command."""
+    schema = ShownOverrides.model_json_schema(by_alias=True)
+    jsonschema.validate({"source": {"uri": "postgresql://me:${PW}@h/d"}}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"source": {"uri": "postgresql://me:hunter2@h/d"}}, schema)
+    message = refusal(read_overrides, {"source.uri": "postgresql://me:hunter2@h/d"})
+    assert "a password stands in it" in message
+    assert "hunter2" not in message
+
+
+def test_the_terms_do_not_know_the_source(read, tmp_path):  # noqa: F811
+    plain = read(SPEC).terms(tmp_path).digest()
+    assert read(with_source(**CLINIC)).terms(tmp_path).digest() == plain
+
+
+def test_an_address_is_not_quoted_where_it_is_wrong(read):  # noqa: F811
+    with pytest.raises(SpecError) as caught:
+        read(with_source(uri="postgresql://me:hunter2@db/clinic"))
+    assert "hunter2" not in repr(caught.value.args)
