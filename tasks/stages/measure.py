@@ -35,7 +35,7 @@ def measure(
     the table.
 
     Args:
-        place: a CSV or Parquet table: a file, a folder of partitions or a pattern.
+        place: a table in a registered format: a file, a folder of partitions or a pattern.
         quasi_identifiers: columns whose equal values make a group.
         sensitive: the sensitive attributes.
         promises: models with thresholds to decide, each on its own columns where it names some.

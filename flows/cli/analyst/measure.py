@@ -47,7 +47,7 @@ def measure(
     nulls: tuple[str, ...],
     format_: str,
 ) -> None:
-    """Measure every privacy model on a CSV or Parquet table, as it is.
+    """Measure every privacy model on a table (CSV, Parquet, Excel, Stata, SPSS), as it is.
 
     FILE is a file, a folder of partitions, or a pattern in quotes. A --model is written as in a
     spec: '{model: t-closeness, t: 0.2, distance: equal}'; if one does not hold, the exit code is 3.
