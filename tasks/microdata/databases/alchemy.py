@@ -84,13 +84,14 @@ def read(
     with _connection(address, file) as connection:
         for begin in _SNAPSHOTS.get(connection.dialect.name, ()):
             connection.exec_driver_sql(begin)
-        rows = connection.execution_options(stream_results=True).execute(statement, bound)
-        found = list(rows.keys())
-        require_distinct_names(found, file)
-        columns = [CellsMet() for _ in found]
-        for some in rows.partitions(_AT_ONCE):
-            for column, values in zip(columns, zip(*some, strict=True), strict=True):
-                column.add(values)
+        streamed = connection.execution_options(stream_results=True)
+        with streamed.execute(statement, bound) as rows:
+            found = list(rows.keys())
+            require_distinct_names(found, file)
+            columns = [CellsMet() for _ in found]
+            for some in rows.partitions(_AT_ONCE):
+                for column, values in zip(columns, zip(*some, strict=True), strict=True):
+                    column.add(values)
     return {name: column.finish() for name, column in zip(found, columns, strict=True)}
 
 
