@@ -1,15 +1,18 @@
 """The release flow in this process, its tasks as plain functions: no server, no artifacts."""
 
+from collections.abc import Callable
 from importlib import import_module
 from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
+from prefect.client.schemas import State
+
 from sfumato.tasks.private.progress import listening
 
 TASKS = ("ingest", "deidentify", "verify", "anonymize", "validate", "publish", "evaluate")
 IN_PARTS = ("divide", "find_version", "anonymize_parts", "validate_parts")
-_ARTIFACTS = ("create_", "update_")  # what the functions that talk to the server begin with
+_ARTIFACTS = ("create_", "update_", "tell")  # what functions that talk to the server begin with
 
 
 def leave_prefect_out(patch: Any) -> None:
@@ -19,13 +22,27 @@ def leave_prefect_out(patch: Any) -> None:
         patch: has `setattr` as pytest's monkeypatch has.
     """
     flow = import_module("sfumato.flows.release")
-    patch.setattr(flow, "release", unwrap(flow.release.fn))
+    patch.setattr(flow, "release", _result_of(unwrap(flow.release.fn)))
     of_modules = {**dict(zip(TASKS, TASKS, strict=True)), **dict.fromkeys(IN_PARTS, "in_parts")}
     for name, place in of_modules.items():
         module = import_module(f"sfumato.tasks.{place}")
-        patch.setattr(flow, name, getattr(module, name).fn)
+        patch.setattr(flow, name, _result_of(getattr(module, name).fn))
         for function in [f for f in vars(module) if f.startswith(_ARTIFACTS)]:
             patch.setattr(module, function, lambda *_arguments, **_named: None)
+
+
+def _result_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose states are their results, or raised where they are errors."""
+
+    def run(*arguments: Any, **named: Any) -> Any:
+        found = function(*arguments, **named)
+        if not isinstance(found, State):
+            return found
+        if isinstance(found.data, Exception):
+            raise found.data
+        return found.data
+
+    return run
 
 
 def release_here(spec: Path, events: list[tuple[str, str]] | None = None) -> Path:

@@ -79,7 +79,7 @@ def _of_work(work: Path) -> Iterator[tuple[str, Path | None]]:
 
 def _of_spec(path: Path) -> Path:
     from sfumato.flows.spec import read_spec
-    from sfumato.tasks.microdata.source import local_path
+    from sfumato.tasks.microdata.notation.address import local_path
 
     spec = read_spec(path, None)
     return local_path(spec.publish.uri, path.absolute().parent, os.environ) / spec.name

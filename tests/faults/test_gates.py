@@ -87,8 +87,8 @@ def test_a_candidate_that_was_changed_on_its_way_is_not_published(run_until, mon
 
     validated = flow.validate
 
-    def changed(candidate, withheld, name):
-        validated(candidate, withheld, name)
+    def changed(candidate, *given):
+        validated(candidate, *given)
         page = candidate / "release" / "index.html"
         page.write_bytes(page.read_bytes() + b" ")
         return candidate
