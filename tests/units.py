@@ -17,6 +17,7 @@ SHARED = {
         "tests/flows/test_worker.py",
         "tests/faults/test_kill.py",
         "tests/flows/test_release_flow.py",
+        "tests/flows/test_outcomes.py",
         "tests/packaging/test_wheel.py",
     ],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],

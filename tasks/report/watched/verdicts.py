@@ -5,7 +5,8 @@ from typing import Any
 
 from sfumato.expectations.verdicts import GROUPS, Finding
 
-_COLUMNS = ("column", "sensitive", "model")
+_COLUMNS = ("column", "column_A", "column_B", "sensitive", "model")
+_OF_VALUES = ("value_set", "regex")  # the owner's: what they name may be somebody's
 
 
 def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
@@ -15,25 +16,21 @@ def finding_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     seen beside them.
     """
     ordered = sorted(findings, key=lambda one: (one.table != GROUPS, one.passed))
-    return [
-        {
-            "expectation": one.type,
-            "required": _in_words(_thresholds(one.parameters)),
-            "observed": _in_words(one.observed),
-            "holds": one.passed,
-            "table": one.table,
-            "about": _in_words(_subject(one.parameters)),
-        }
-        for one in ordered
-    ]
+    return [_row(one) for one in ordered]
 
 
-def _thresholds(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if not _names_columns(name, value)}
-
-
-def _subject(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in parameters.items() if _names_columns(name, value)}
+def _row(finding: Finding) -> dict[str, Any]:
+    shown = {name: of for name, of in finding.parameters.items() if name not in _OF_VALUES}
+    about = {name: of for name, of in shown.items() if _names_columns(name, of)}
+    required = {name: of for name, of in shown.items() if name not in about}
+    return {
+        "expectation": finding.type,
+        "required": _in_words(required),
+        "observed": _in_words(finding.observed),
+        "holds": finding.passed,
+        "table": finding.table,
+        "about": _in_words(about),
+    }
 
 
 def _names_columns(name: str, value: object) -> bool:

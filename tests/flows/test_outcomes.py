@@ -1,0 +1,76 @@
+"""The states in which tasks and runs end, and what is left out of their logs."""
+
+import logging
+import sys
+
+import pytest
+from prefect.exceptions import FailedRun
+
+from sfumato.expectations.errors import Fault, PromiseError, SpecError, TransientFault
+from sfumato.tasks.outcomes import failed_state, published_state, standing_state
+from sfumato.tasks.policy import WithoutRepetition, private_task
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (PromiseError("k"), "Refused"),
+        (SpecError("k"), "Refused"),
+        (Fault("k"), "Faulted"),
+        (TransientFault("k"), "Faulted"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_refusal_is_no_fault(error, name):
+    state = failed_state(error)
+    assert (state.type.value, state.name, state.message) == ("FAILED", name, "k")
+
+
+def test_a_version_is_named_by_number_and_digest(small):
+    release = small.publish("one").directory
+    ends = {"Published": published_state(release), "Stands": standing_state(release)}
+    for name, state in ends.items():
+        assert (state.type.value, state.name, state.data) == ("COMPLETED", name, str(release))
+        assert state.message.startswith("version 0001, digest ")
+
+
+def record(exc_info):
+    return logging.LogRecord("prefect.flow_runs", logging.ERROR, "", 0, "text", (), exc_info)
+
+
+def test_what_a_state_says_is_not_said_again():
+    """Prefect logs `NoneType: None` for a failed task, and its engine's traceback for a flow."""
+    kept = WithoutRepetition().filter
+    assert not kept(record((None, None, None)))
+    try:
+        raise FailedRun("refused")
+    except FailedRun:
+        assert not kept(record(sys.exc_info()))
+
+
+def test_whatever_else_is_logged_stays():
+    kept = WithoutRepetition().filter
+    assert kept(record(None))
+    try:
+        raise ValueError("of Prefect's own")
+    except ValueError:
+        assert kept(record(sys.exc_info()))
+    names = ("prefect.flow_runs", "prefect.task_runs")
+    for name in names:
+        filters = logging.getLogger(name).filters
+        assert any(isinstance(one, WithoutRepetition) for one in filters)
+
+
+def test_a_task_hands_its_error_to_who_called_it(prefect_api):
+    tried = []
+
+    @private_task(retries=2)
+    def refuses():
+        tried.append(1)
+        raise PromiseError("cannot be kept")
+
+    with pytest.raises(PromiseError, match="cannot be kept"):
+        refuses()
+    assert tried == [1]  # what is refused stays refused
