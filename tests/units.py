@@ -18,6 +18,7 @@ SHARED = {
         "tests/faults/test_kill.py",
         "tests/flows/test_release_flow.py",
         "tests/flows/test_outcomes.py",
+        "tests/flows/test_sources.py",
         "tests/packaging/test_wheel.py",
     ],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],
@@ -25,6 +26,7 @@ SHARED = {
 """One server of each kind, and loops that are compiled once."""
 
 LONG = [
+    "tests/harness/test_operation.py",
     *(file for files in SHARED.values() for file in files),
     "tests/query/test_having.py",
     "tests/query/test_aggregates.py",

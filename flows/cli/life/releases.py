@@ -48,11 +48,12 @@ def _tell(lines: Sequence["ListedLine"]) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in _HEADER:
-        table.add_column(name, no_wrap=name != "state")
-    for line in lines:
-        for version in line.versions:
-            table.add_row(*(Text(visible(cell)) for cell in _cells(line, version)))
+    rows = [_cells(line, version) for line in lines for version in line.versions]
+    used = [place for place in range(len(_HEADER)) if any(row[place] for row in rows)]
+    for place in used:
+        table.add_column(_HEADER[place], no_wrap=_HEADER[place] != "state")
+    for row in rows:
+        table.add_row(*(Text(visible(row[place])) for place in used))
     Console().print(table)
     for line in lines:
         title = f" ({one_line(line.title)})" if line.title else ""
