@@ -12,12 +12,14 @@ from typing import Any
 from prefect.client.schemas import State
 from prefect.client.schemas.objects import StateType
 from prefect.events import emit_event
+from prefect.events.worker import EventsWorker
 
 from sfumato.expectations.errors import Fault, SfumatoError
 from sfumato.tasks.declaration.opened import open_release
 
 PUBLISHED, STANDS, REFUSED, FAULTED = "Published", "Stands", "Refused", "Faulted"
 _SHOWN = 12  # digits of a digest
+_PATIENCE = 10.0  # seconds
 
 
 def published_state(release: Path) -> State:
@@ -47,6 +49,11 @@ def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
     resource = {"prefect.resource.id": f"sfumato.line.{line}", "prefect.resource.name": line}
     with suppress(Exception):  # a version stands whether or not somebody hears of it
         emit_event(f"sfumato.release.{happened}", resource=resource, payload=dict(facts))
+
+
+def send_events() -> None:
+    """Send the events that wait: a command that ends does not wait for threads of Prefect's."""
+    EventsWorker.drain_all(timeout=_PATIENCE, at_exit=False)
 
 
 def identify(release: Path) -> dict[str, str]:

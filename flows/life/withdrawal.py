@@ -60,10 +60,11 @@ class WithdrawalPlan:
 
 def _tell_server(tombstone: Tombstone) -> None:
     """Emit the event of a withdrawal, where a server is named that could act on it."""
-    from sfumato.tasks.outcomes import tell  # imports Prefect: a second
+    from sfumato.tasks.outcomes import send_events, tell  # imports Prefect: a second
 
     facts = {"version": tombstone.version, "digest": tombstone.digest, "reason": tombstone.reason}
     tell("withdrawn", tombstone.line, facts)
+    send_events()
 
 
 def plan_withdrawal(

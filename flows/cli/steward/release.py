@@ -68,6 +68,7 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
         from sfumato.flows.hidden import hide
         from sfumato.flows.operation.deployments import tags_of
         from sfumato.flows.release import release as flow
+        from sfumato.tasks.outcomes import send_events
         from sfumato.tasks.private.failure import caught_failures
         from sfumato.tasks.private.progress import listening
 
@@ -82,6 +83,8 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
                 return str(flow(str(spec), shown))
             except FailedRun:
                 raise failures[-1] from None
+            finally:
+                send_events()
 
 
 @contextmanager
