@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SfumatoError, SpecError
+from sfumato.flows.environment import quiet
 from sfumato.flows.life.places import own_line
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.authorship.keys import PublicKey
@@ -60,6 +61,8 @@ class WithdrawalPlan:
 
 def _tell_server(tombstone: Tombstone) -> None:
     """Emit the event of a withdrawal, where a server is named that could act on it."""
+    quiet()
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
     from sfumato.tasks.outcomes import send_events, tell  # imports Prefect: a second
 
     facts = {"version": tombstone.version, "digest": tombstone.digest, "reason": tombstone.reason}

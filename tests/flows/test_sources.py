@@ -38,6 +38,8 @@ def clinic():
             "wage NUMERIC(8, 2), month DATE)"
         )
         connection.execute("GRANT SELECT ON clinic TO clinic")
+        # Tests of other modules make this schema anew, without what everybody has of the first one.
+        connection.execute("GRANT USAGE ON SCHEMA public TO clinic")
         insert = "INSERT INTO clinic VALUES (%s, %s, nullif(%s, ''), %s, nullif(%s, '')::numeric"
         for row in people():
             connection.execute(f"{insert}, '2026-05-31')", list(row.values()))

@@ -10,7 +10,10 @@ from tests.forked import Ran, in_child
 from tests.fuzz.kinds import CORPUS, KINDS, SPECS, Case
 
 CPU_SECONDS, MEGABYTES = 5.0, 512
-_PROGRESS = re.compile(r"\w+: (finished|failed) after \d+\.\d s|not verified.*|(unit|remember): .*")
+_PROGRESS = re.compile(
+    r"\w+: (finished|failed) after \d+\.\d s|not verified.*|(unit|remember): .*"
+    r"|(ingest|anonymize|validate|evaluate): [\d,]+ \w+ [a-z0-9, ]+"
+)
 _CANARY = re.compile(r"CANARY\w*")
 
 
