@@ -44,6 +44,7 @@ def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Li
         if is_tombstone(release):
             tell("withdrawn", line.name, {"version": release.name})
         raise
-    say_in_run(f"evaluate: {asked:,} queries, each truth within its bounds")
+    if asked:
+        say_in_run(f"evaluate: {asked:,} queries, each truth within its bounds")
     create_markdown_artifact(summary(open_release(release), widths), key=f"{line.name}-summary")
     return release
