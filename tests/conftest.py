@@ -98,6 +98,19 @@ def small(tmp_path, monkeypatch):
     return Small(tmp_path / "line").write(people())
 
 
+@pytest.fixture
+def call(capsys):
+    """Runs a command in this process; its exit code, and what it prints and says."""
+    from sfumato.flows.cli.main import run
+
+    def called(*arguments):
+        code = run([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return called
+
+
 @pytest.fixture(scope="session")
 def prefect_api():
     """The address of the run's one Prefect server."""

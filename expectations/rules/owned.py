@@ -29,6 +29,13 @@ def _compiles(regex: str) -> str:
     return regex
 
 
+def _require_limits(low: float | None, high: float | None) -> None:
+    if low is None and high is None:
+        raise ValueError("min_value or max_value must be there")
+    if low is not None and high is not None and low > high:
+        raise ValueError("min_value: is larger than max_value")
+
+
 class OwnedParameters(BaseModel):
     """What an expectation is asked with: of which columns, and of which types these must be."""
 
@@ -58,11 +65,7 @@ class _Between(OwnedParameters):
 
     @model_validator(mode="after")
     def _limits(self) -> Self:
-        low, high = self.min_value, self.max_value
-        if low is None and high is None:
-            raise ValueError("min_value or max_value must be there")
-        if low is not None and high is not None and low > high:
-            raise ValueError("min_value: is larger than max_value")
+        _require_limits(self.min_value, self.max_value)
         return self
 
 
@@ -97,11 +100,7 @@ class ValuesBetween(OfValues):
 
     @model_validator(mode="after")
     def _some_limit(self) -> Self:
-        low, high = self.min_value, self.max_value
-        if low is None and high is None:
-            raise ValueError("min_value or max_value must be there")
-        if low is not None and high is not None and low > high:
-            raise ValueError("min_value: is larger than max_value")
+        _require_limits(self.min_value, self.max_value)
         return self
 
 

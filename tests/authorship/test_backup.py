@@ -7,20 +7,9 @@ import tarfile
 
 import pytest
 
-from sfumato.flows.cli.main import run
 from sfumato.tasks.authorship.backup import backup_keys
 from sfumato.tasks.authorship.secret import PASSPHRASE, open_signer
 from sfumato.tasks.private.backup import pack
-
-
-@pytest.fixture
-def call(capsys):
-    def called(*arguments):
-        code = run([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return called
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from sfumato.expectations.errors import Fault, InputError, SpecError
-from sfumato.flows.cli.main import run
 from sfumato.tasks.authorship.keys import fingerprint
 from sfumato.tasks.authorship.secret import PASSPHRASE, open_signer
 from sfumato.tasks.authorship.signature import sign_release
@@ -20,18 +19,6 @@ from tests.release.small import SPEC, people
 
 AVERAGE = "SELECT AVG(wage) FROM microdata"
 SIGNED = {"publish": {**SPEC["publish"], "signed-by": "town"}}
-
-
-@pytest.fixture
-def call(capsys):
-    """The exit code of a command, and what it prints and says."""
-
-    def called(*arguments):
-        code = run([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return called
 
 
 @pytest.fixture(autouse=True)

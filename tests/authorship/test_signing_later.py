@@ -6,22 +6,11 @@ import shutil
 
 import pytest
 
-from sfumato.flows.cli.main import run
 from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.declaration.opened import SIGNATURE
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from tests.corpus.lines import frozen_lines
 from tests.release.small import SPEC, people
-
-
-@pytest.fixture
-def call(capsys):
-    def called(*arguments):
-        code = run([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return called
 
 
 @pytest.fixture(autouse=True)

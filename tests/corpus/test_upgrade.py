@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.flows.cli.main import run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.versions import read_record
@@ -23,13 +22,9 @@ def line(request, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def call(line, capsys):
-    def called(*arguments):
-        code = run([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return called
+def call(line, call):
+    """Commands about the line's own work directory."""
+    return call
 
 
 @pytest.fixture

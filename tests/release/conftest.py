@@ -2,11 +2,21 @@ import shutil
 
 import pytest
 
+from tests.release.small import people
+
 
 @pytest.fixture
 def release(small):
     """A published version of the small line."""
     return small.publish("one").directory
+
+
+@pytest.fixture
+def two(small):
+    """The small line, with two versions about different people."""
+    small.publish("one")
+    small.write(people(first=1000, seed=2)).publish("two")
+    return small.plan().line
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from sfumato.expectations.errors import Fault, PromiseError
-from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.lines.words import WORDS, read_words
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication import publish as publication
@@ -18,23 +17,6 @@ from sfumato.tasks.publication.versions import RECORD, read_record
 from tests.release.small import Small, people
 
 FILES = ("index.html", "feed.atom", "dcat.jsonld")
-
-
-@pytest.fixture
-def call(capsys):
-    def called(*arguments):
-        code = run([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return called
-
-
-@pytest.fixture
-def two(small):
-    small.publish("one")
-    small.write(people(first=1000, seed=2)).publish("two")
-    return small.plan().line
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.flows.cli.main import run
 from sfumato.flows.lines import back_up, restore
 from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
@@ -30,25 +29,11 @@ REASON = "the wrong table"
 TIME = "2026-02-03T04:05:06+00:00"
 
 
-@pytest.fixture
-def call(capsys, monkeypatch, tmp_path):
+@pytest.fixture(autouse=True)
+def reader(monkeypatch, tmp_path):
+    """A reader who knows no release and trusts nobody yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-    def called(*arguments):
-        code = run([str(argument) for argument in arguments])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return called
-
-
-@pytest.fixture
-def two(small):
-    """A line with two versions."""
-    small.publish("one")
-    small.write(people(first=1000, seed=2)).publish("two")
-    return small.plan().line
 
 
 def names(directory):

@@ -78,7 +78,10 @@ class TestPacked:
     def test_the_digest_is_that_of_the_packed_file(self, ending, tmp_path):
         packed = PACKERS[ending](WHOLE)
         (tmp_path / f"b.csv{ending}").write_bytes(packed)
-        read(tmp_path, f"b.csv{ending}", sha256=hashlib.sha256(packed).hexdigest())
+        found = read(tmp_path, f"b.csv{ending}", sha256=hashlib.sha256(packed).hexdigest())
+        assert found == read(tmp_path, f"b.csv{ending}")
+        unpacked = hashlib.sha256(WHOLE).hexdigest()
+        assert "SHA-256" in told(tmp_path, f"b.csv{ending}", sha256=unpacked)
 
 
 @pytest.fixture

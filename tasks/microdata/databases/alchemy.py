@@ -11,10 +11,7 @@ from sfumato.tasks.microdata.databases.faults import REFUSED, fault_of_state, un
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.address import scheme_of
 from sfumato.tasks.microdata.notation.parameters import BindParameter
-from sfumato.tasks.microdata.notation.spelling import ValueSpelling
 from sfumato.tasks.microdata.readers.cells import CellColumn, CellsMet, convert_cells
-from sfumato.tasks.microdata.readers.distinct import Distinct
-from sfumato.tasks.schema.columns import ColumnType
 
 _AT_ONCE = 10_000  # rows
 _PLACE = "sfumato_parameter_"
@@ -95,15 +92,7 @@ def read(
     return {name: column.finish() for name, column in zip(found, columns, strict=True)}
 
 
-def convert(
-    values: CellColumn, type_: ColumnType, file: str, name: str, spelling: ValueSpelling
-) -> Distinct:
-    """Take cells as values of the declared type.
-
-    Raises:
-        InputError: with the first row whose cell is no such value.
-    """
-    return convert_cells(values, type_, file, name, spelling)
+convert = convert_cells
 
 
 def _written(query: exp.Query, names: list[str], scheme: str) -> str:

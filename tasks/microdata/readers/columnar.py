@@ -7,10 +7,7 @@ import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
-from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.typed import adopt
-from sfumato.tasks.schema.columns import ColumnType
 
 ENDINGS: tuple[str, ...] = (".parquet",)
 IS_TEXT = False
@@ -39,16 +36,4 @@ def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, pa.ChunkedAr
     return dict(zip(table.column_names, table.columns, strict=True))
 
 
-def convert(
-    values: pa.ChunkedArray,
-    type_: ColumnType,
-    file: str,
-    name: str,
-    spelling: ValueSpelling = AS_ISO,
-) -> Distinct:
-    """Take a typed column as values of a type, where that loses nothing.
-
-    Raises:
-        InputError: where the types do not fit, or with the first row whose value does not.
-    """
-    return adopt(values, type_, file, name, spelling)
+convert = adopt

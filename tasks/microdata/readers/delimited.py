@@ -16,11 +16,9 @@ import pyarrow.csv
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.microdata.readers.encoding import PACKED, in_utf8
 from sfumato.tasks.microdata.readers.typed import parse
-from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 ENDINGS: tuple[str, ...] = (".csv", *(f".csv{ending}" for ending in PACKED))
@@ -58,15 +56,7 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
     }
 
 
-def convert(
-    values: Distinct, type_: ColumnType, file: str, name: str, spelling: ValueSpelling = AS_ISO
-) -> Distinct:
-    """Parse a column of text as values of a type.
-
-    Raises:
-        InputError: with the first row whose text is no such value.
-    """
-    return parse(values, type_, file, name, spelling)
+convert = parse
 
 
 def _opened(content: Path | bytes) -> pa.NativeFile:

@@ -12,10 +12,7 @@ from sfumato.tasks.microdata.input_error import (
     require_distinct_names,
 )
 from sfumato.tasks.microdata.notation.dialect import FileDialect
-from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling
 from sfumato.tasks.microdata.readers.cells import CellColumn, cells, convert_cells
-from sfumato.tasks.microdata.readers.distinct import Distinct
-from sfumato.tasks.schema.columns import ColumnType
 
 ENDINGS: tuple[str, ...] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 IS_TEXT = False
@@ -47,15 +44,7 @@ def read(path: Path, file: str, dialect: FileDialect) -> dict[str, CellColumn]:
     return {name: cells([row[place] for row in full]) for place, name in enumerate(first)}
 
 
-def convert(
-    values: CellColumn, type_: ColumnType, file: str, name: str, spelling: ValueSpelling = AS_ISO
-) -> Distinct:
-    """Take cells as values of a type.
-
-    Raises:
-        InputError: with the first row whose cell is no such value.
-    """
-    return convert_cells(values, type_, file, name, spelling)
+convert = convert_cells
 
 
 def _rows(path: Path, file: str, sheet: str | None) -> list[list[Any]]:
