@@ -1,7 +1,7 @@
 """The parts of a release spec as it writes them, before any of them is held against another."""
 
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -61,6 +61,7 @@ class Publish(StrictPart):
 
 
 Watched = Literal["published", "refused", "faulted", "withdrawn", "late", "crashed"]
+WATCHED: tuple[Watched, ...] = get_args(Watched)
 
 
 class Schedule(StrictPart):

@@ -39,7 +39,7 @@ def failed_state(error: SfumatoError) -> State:
 
 
 def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
-    """Emit the event `sfumato.release.<happened>` about a line, for automations.
+    """Emit the event of what happened to a line, for automations.
 
     Args:
         happened: `published`, `refused`, `faulted`, `pending` or `withdrawn`.
@@ -48,7 +48,16 @@ def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
     """
     resource = {"prefect.resource.id": f"sfumato.line.{line}", "prefect.resource.name": line}
     with suppress(Exception):  # a version stands whether or not somebody hears of it
-        emit_event(f"sfumato.release.{happened}", resource=resource, payload=dict(facts))
+        emit_event(event_name(happened), resource=resource, payload=dict(facts))
+
+
+def event_name(happened: str) -> str:
+    """The name of the event.
+
+    >>> event_name("withdrawn")
+    'sfumato.release.withdrawn'
+    """
+    return f"sfumato.release.{happened}"
 
 
 def send_events() -> None:

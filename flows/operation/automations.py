@@ -4,7 +4,9 @@ Events of flow runs are named after their states, and ours have names of their o
 for the end of a run waits for these, too.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient
@@ -15,7 +17,8 @@ from prefect.server.schemas.states import StateType
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.operation.deployments import FLOW, HEARTBEAT, DeployedLine
-from sfumato.tasks.outcomes import FAULTED, PUBLISHED, REFUSED, STANDS
+from sfumato.flows.spec_parts import WATCHED
+from sfumato.tasks.outcomes import FAULTED, PUBLISHED, REFUSED, STANDS, event_name
 
 SILENCE = 3 * HEARTBEAT  # seconds without a sign of life after which a run's process is gone
 _BEGINNINGS = ("Pending", "Running")  # a process may be gone before its first heartbeat
@@ -49,7 +52,7 @@ def zombie_automation() -> AutomationCore:
 
 
 def notifications(client: SyncPrefectClient, line: DeployedLine) -> list[AutomationCore]:
-    """Tell the block that the spec names of what happens to the line.
+    """The automations that tell the block of a spec what happens to its line.
 
     Raises:
         SpecError: where there is no such block.
@@ -61,42 +64,50 @@ def notifications(client: SyncPrefectClient, line: DeployedLine) -> list[Automat
     return [_notification(line.spec.name, happened, block) for happened in wanted.on]
 
 
-def save_automation(client: SyncPrefectClient, automation: AutomationCore) -> None:
-    """Create an automation, or put it in the place of that of the same name.
+def replace_automations(
+    client: SyncPrefectClient, lines: Sequence[DeployedLine], wanted: Sequence[AutomationCore]
+) -> None:
+    """Save automations, and delete those about the same lines that no spec asks for any more.
 
     One that is there already is left alone: replaced, it would forget the runs that it watches.
     """
-    wanted = automation.model_dump()
-    for present in client.read_automations_by_name(automation.name):
-        if present.model_dump(exclude={"id"}) != wanted:
-            client.update_automation(present.id, automation)
-        return
-    client.create_automation(automation)
+    names = {_name(line.spec.name, happened) for line in lines for happened in WATCHED}
+    present = {one.name: one for one in client.read_automations()}
+    for automation in wanted:
+        found = present.get(automation.name)
+        if found is None:
+            client.create_automation(automation)
+        elif found.model_dump(exclude={"id"}) != automation.model_dump():
+            client.update_automation(found.id, automation)
+    for name in (names & present.keys()) - {one.name for one in wanted}:
+        client.delete_automation(present[name].id)
+
+
+def _name(line: str, happened: str) -> str:
+    return f"sfumato: {line} {happened}"
 
 
 def _notification(line: str, happened: str, block: UUID) -> AutomationCore:
-    if happened in _OF_RUNS:
-        expect, match = _OF_RUNS[happened], {}
-        related = {"prefect.resource.id": f"prefect.tag.line:{line}"}
-        body = "{{ event.resource['prefect.resource.name'] }}"
-    else:
-        expect, related = f"sfumato.release.{happened}", {}
-        match = {"prefect.resource.id": f"sfumato.line.{line}"}
-        body = "{{ event.payload }}"
-    return AutomationCore(
-        name=f"sfumato: {line} {happened}",
-        trigger=EventTrigger(
-            expect={expect},
-            match=match,
-            match_related=related,
-            posture=Posture.Reactive,
-            threshold=1,
-            within=timedelta(0),
-        ),
-        actions=[
-            SendNotification(block_document_id=block, subject=f"{line}: {happened}", body=body)
-        ],
-    )
+    trigger, body = _of_run(line, happened) if happened in _OF_RUNS else _of_line(line, happened)
+    told = SendNotification(block_document_id=block, subject=f"{line}: {happened}", body=body)
+    return AutomationCore(name=_name(line, happened), trigger=trigger, actions=[told])
+
+
+def _of_run(line: str, happened: str) -> tuple[EventTrigger, str]:
+    """Prefect's own event of a run of the line, and what to say of it."""
+    related = {"prefect.resource.id": f"prefect.tag.line:{line}"}
+    name = "{{ event.resource['prefect.resource.name'] }}"
+    return _at_once(expect={_OF_RUNS[happened]}, match_related=related), name
+
+
+def _of_line(line: str, happened: str) -> tuple[EventTrigger, str]:
+    """Our event about the line, and what to say of it."""
+    resource = {"prefect.resource.id": f"sfumato.line.{line}"}
+    return _at_once(expect={event_name(happened)}, match=resource), "{{ event.payload }}"
+
+
+def _at_once(**what: Any) -> EventTrigger:
+    return EventTrigger(posture=Posture.Reactive, threshold=1, within=timedelta(0), **what)
 
 
 def _block(client: SyncPrefectClient, line: DeployedLine, address: str) -> UUID:

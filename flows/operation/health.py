@@ -50,6 +50,14 @@ def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
     return [one for about, ask in questions for one in _answered(about, ask)]
 
 
+def listed_lines() -> list[ListedLine]:
+    """The lines of the work directory; none where they cannot be listed, which is said apart."""
+    try:
+        return list_lines(())
+    except SfumatoError:
+        return []
+
+
 def write_metrics(file: Path, found: Sequence[Examined], lines: Sequence[ListedLine]) -> None:
     """Write what was found for Prometheus' node exporter to collect, atomically.
 
@@ -95,9 +103,10 @@ def _work(work: Path) -> Iterator[Examined]:
         return
     mode = work.stat().st_mode & 0o777
     mine = not mode & 0o077 and os.access(work, os.W_OK)
-    yield Examined("work directory", mine, f"{work}: mode {mode:04o}, want 0700 and writable")
+    wanted = "" if mine else f", mode {mode:04o}: is to be writable, and the owner's alone (0700)"
+    yield Examined("work directory", mine, f"{work}{wanted}")
     free = shutil.disk_usage(work).free
-    yield Examined("disk", free >= _ROOM, f"{free / _ROOM:.1f} GiB free, want 1 at least")
+    yield Examined("disk", free >= _ROOM, f"{free / _ROOM:.1f} GiB free (at least 1 is to be)")
 
 
 def _home(environ: Mapping[str, str]) -> Iterator[Examined]:
@@ -129,8 +138,8 @@ def _server(address: str) -> Iterator[Examined]:
         yield Examined("worker", status == "READY", f"pool {POOL}: {status.lower()}")
         late = _runs(ask, {"name": {"any_": ["Late"]}})
         yield Examined("late runs", not late, ", ".join(late) or "none")
-        stuck = _runs(ask, {"type": {"any_": ["RUNNING", "PENDING"]}})
-        yield Examined("runs going", True, ", ".join(stuck) or "none")
+        going = _runs(ask, {"type": {"any_": ["RUNNING", "PENDING"]}})
+        yield Examined("runs going", True, ", ".join(going) or "none")
         watch = [one for one in ask("automations/filter", {}) if one["name"].startswith("sfumato:")]
         enabled = bool(watch) and all(one["enabled"] for one in watch)
         yield Examined("watch", enabled, "enabled" if enabled else "missing: sfumato deploy")
@@ -138,9 +147,9 @@ def _server(address: str) -> Iterator[Examined]:
 
 def _runs(ask: Callable[[str, Mapping[str, Any]], Any], state: Mapping[str, Any]) -> list[str]:
     body = {"flows": {"name": {"any_": [FLOW]}}, "flow_runs": {"state": state}, "limit": 50}
-    return [f"{run['name']} since {_day(run)}" for run in ask("flow_runs/filter", body)]
+    return [f"{run['name']} since {_moment(run)}" for run in ask("flow_runs/filter", body)]
 
 
-def _day(run: Mapping[str, Any]) -> str:
+def _moment(run: Mapping[str, Any]) -> str:
     time = run["start_time"] or run["expected_start_time"]
     return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

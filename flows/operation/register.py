@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.operation.automations import (
     notifications,
-    save_automation,
+    replace_automations,
     zombie_automation,
 )
 from sfumato.flows.operation.deployments import FLOW, POOL, DeployedLine, document
@@ -41,8 +41,7 @@ def register(lines: Sequence[DeployedLine], root: Path, environment: Mapping[str
         flow = client.create_flow_from_name(FLOW)
         for one, times in zip(documents, schedules, strict=True):
             _deploy(client, flow, one, times, root, environment)
-        for automation in (zombie_automation(), *told):
-            save_automation(client, automation)
+        replace_automations(client, lines, [zombie_automation(), *told])
 
 
 def _make_pool(client: SyncPrefectClient) -> None:

@@ -41,7 +41,6 @@ class Machine:
     database: str | None = None
     port: int = field(default_factory=free_port)
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    said_of_refusal: str = ""
 
     @property
     def api(self) -> str:

@@ -28,7 +28,7 @@ LINES = {
     "timed": {"schedule": EVERY_MINUTE},
     "manual": {},
     "hard": {"promises": HARD, "notifications": {"block": "custom-webhook/on-call"}},
-    "lost": {},
+    "lost": {"notifications": {"block": "custom-webhook/on-call", "on": ["crashed"]}},
     "stopped": {},
     "kept": {},
 }
@@ -82,7 +82,7 @@ def machine(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ran(machine, receiver):
-    """The state in which each run ended, by what it was about, and the runs."""
+    """Runs, and states in which they ended, by what they were about; what a refusal's log said."""
     missing = machine.sfumato("deploy", "hard")
     assert missing.returncode == 2
     assert "the server has no block custom-webhook/on-call" in missing.stderr
@@ -113,7 +113,7 @@ def ran(machine, receiver):
     before = len(machine.log("worker"))
     begin("refused", "hard")
     ended["refused"] = machine.wait(runs["refused"], "Refused", "Crashed")
-    machine.said_of_refusal = machine.log("worker")[before:]
+    said_of_refusal = machine.log("worker")[before:]
     runs |= {name: machine.run("manual") for name in ("first", "second")}
     for name in ("first", "second"):
         ended[name] = machine.wait(runs[name], "Published", "Stands", "Crashed")
@@ -124,7 +124,7 @@ def ran(machine, receiver):
     machine.stop("server")
     machine.start()
     ended["outlasting"] = machine.wait(runs["outlasting"], "Published", "Crashed")
-    return runs, ended
+    return runs, ended, said_of_refusal
 
 
 def names(ended):
@@ -132,7 +132,7 @@ def names(ended):
 
 
 def test_runs_end_as_they_should(ran):
-    _, ended = ran
+    _, ended, _ = ran
     both = {ended.pop("first")[1], ended.pop("second")[1]}
     assert both == {"Published", "Stands"}
     assert names(ended) == {
@@ -154,18 +154,17 @@ def test_what_was_not_killed_is_published_once(machine, ran):
 
 
 def test_a_state_says_which_version_there_is(machine, ran):
-    _, ended = ran
+    _, ended, _ = ran
     (version,) = released(machine, "lost")
     assert ended["found"][0] == "COMPLETED"
     assert ended["found"][2].startswith(f"version {version.name}, digest ")
 
 
 def test_a_refusal_is_one_line_without_a_traceback(machine, ran):
-    _, ended = ran
+    _, ended, said = ran
     type_, _, message = ended["refused"]
     assert type_ == "FAILED"
     assert message.startswith("ke-anonymity cannot be kept: required k=3, e=100000")
-    said = machine.said_of_refusal
     assert "Finished in state Refused('ke-anonymity cannot be kept" in said
     assert "Traceback" not in said
     assert "NoneType: None" not in said
@@ -182,7 +181,7 @@ def test_a_scheduled_run_comes_due(machine, ran):
 
 
 def test_runs_are_named_by_line_and_month(machine, ran):
-    runs, _ = ran
+    runs, *_ = ran
     found = machine.get(f"flow_runs/{runs['found']}")
     assert found["name"].startswith("lost 20")
     assert {"line:lost", "form:permuted", "release"} <= set(found["tags"])
@@ -244,9 +243,26 @@ def test_a_withdrawal_is_an_event(machine, ran):
 
 
 def test_who_is_to_be_told_is_told(machine, ran):
-    said = wait_for(lambda: next(iter(Receiver.said), None), "a notification")
-    assert "hard: refused" in said
-    assert "ke-anonymity cannot be kept: required k=3, e=100000" in said
+    def told(subject):
+        return wait_for(lambda: next((s for s in Receiver.said if subject in s), None), subject)
+
+    assert "ke-anonymity cannot be kept: required k=3, e=100000" in told("hard: refused")
+    assert "lost 20" in told("lost: crashed")
+
+
+def test_who_is_no_longer_to_be_told_is_not(machine, ran):
+    def watches():
+        found = {one["name"] for one in machine.post("automations/filter")}
+        return {name for name in found if name.startswith("sfumato: stopped ")}
+
+    spec = machine.specs / "stopped" / "wages.yaml"
+    before = spec.read_text(encoding="utf-8")
+    spec.write_text(f"{before}notifications: {{block: custom-webhook/on-call}}\n", encoding="utf-8")
+    assert machine.sfumato("deploy", "stopped").returncode == 0
+    assert "sfumato: stopped refused" in watches()
+    spec.write_text(before, encoding="utf-8")
+    assert machine.sfumato("deploy", "stopped").returncode == 0
+    assert watches() == set()
 
 
 def test_promises_come_first_in_their_table(machine, ran):
@@ -273,7 +289,7 @@ def test_nothing_about_people_is_in_the_servers_database_or_logs(machine, ran):
 
 
 def test_pages_of_the_server_can_be_looked_at(machine, ran, tmp_path):
-    runs, _ = ran
+    runs, *_ = ran
     found = machine.post("artifacts/filter", {"limit": 200})
     (promises,) = [a["id"] for a in found if a["key"] == "lost-promises"]
     folder = picture_folder(tmp_path)

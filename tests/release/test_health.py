@@ -66,7 +66,7 @@ def test_a_disk_that_is_full(machine, capsys, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5))
     code, found = told(capsys)
     assert code == 1
-    assert found["disk"] == (False, "0.0 GiB free, want 1 at least")
+    assert found["disk"] == (False, "0.0 GiB free (at least 1 is to be)")
 
 
 def test_a_server_that_is_gone(machine, capsys, monkeypatch):

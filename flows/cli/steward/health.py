@@ -1,16 +1,11 @@
 """`sfumato health`: whether something is to be done on a machine that releases lines."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from sfumato.expectations.errors import InputError
 from sfumato.flows.cli.terminal import echo, echo_json, one_line
-
-if TYPE_CHECKING:
-    from sfumato.flows.operation.health import Examined
 
 
 @click.command()
@@ -25,13 +20,12 @@ def health(as_json: bool, metrics: Path | None) -> None:
 
     The server is that of PREFECT_API_URL, where it is set. Exits 1 where something is to be done.
     """
-    from sfumato.flows.life.releases import list_lines
-    from sfumato.flows.operation.health import examine_machine, write_metrics
+    from sfumato.flows.operation.health import examine_machine, listed_lines, write_metrics
 
     found = examine_machine()
     if metrics is not None:
         try:
-            write_metrics(metrics, found, list_lines(()) if _lists(found) else [])
+            write_metrics(metrics, found, listed_lines())
         except OSError as error:
             raise InputError(f"{metrics}: cannot be written ({error.strerror})") from None
     if as_json:
@@ -41,8 +35,3 @@ def health(as_json: bool, metrics: Path | None) -> None:
             echo(f"{'ok  ' if one.well else 'NOT '} {one.about}: {one_line(one.said)}")
     if not all(one.well for one in found):
         raise click.exceptions.Exit(1)
-
-
-def _lists(found: Sequence["Examined"]) -> bool:
-    """Whether lines can be listed, which was tried."""
-    return any(one.about.startswith("line ") for one in found)
