@@ -26,9 +26,9 @@ test: $(STAMP)
 services: $(STAMP)
 	$(RUN)/python -m pytest -n 2 -m "browser or postgres or packaging"
 
-# Both in one run, which sets up what they share once.
+# Both in one run, which sets up what they share once. Servers are waited for: three share two cores.
 all-tests: $(STAMP)
-	$(RUN)/python -m pytest -n 2
+	$(RUN)/python -m pytest -n 3
 
 lint: $(STAMP)
 	$(RUN)/ruff check
