@@ -58,6 +58,13 @@ def write_deidentified(
     return stage
 
 
+def keep_identity(deidentified: Path, place: Path) -> None:
+    """Move what tells of whom a stage is to another place, without its table."""
+    for name in ("identity.json", UNITS, STREAMED, _ROWS):
+        if (deidentified / name).exists():
+            (deidentified / name).rename(place / name)
+
+
 def identity(deidentified: Path) -> Identity:
     """What a de-identified stage is of."""
     units = deidentified / UNITS
