@@ -14,12 +14,12 @@ from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.approval.request import Digest
 from sfumato.tasks.authorship.keys import Strict
 from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.private.backup import REVIEWS
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-REVIEWS = "reviews.json"
 _FORMAT = 1
 End = Literal["approved", "returned", "rejected", "withdrawn", "superseded", "expired", "void"]
 _FINAL: frozenset[End] = frozenset({"returned", "rejected", "withdrawn", "superseded"})
@@ -94,6 +94,16 @@ def read_history(line: Path) -> History:
         raise
     except (ValidationError, ValueError, OSError):
         raise Fault(f"{place}: cannot be read as a line's past reviews") from None
+
+
+def with_past(files: Mapping[str, bytes], line: Path) -> dict[str, bytes]:
+    """A backup's files, with what has become of candidates since: a backup forgets no decision."""
+    saved = History.model_validate_json(files[REVIEWS]) if REVIEWS in files else History()
+    for past in read_history(line).past:
+        saved = saved.with_end(past)
+    if not saved.past:
+        return dict(files)
+    return {**files, REVIEWS: canonical_json(saved.model_dump(mode="json"))}
 
 
 def write_history(line: Path, history: History) -> None:

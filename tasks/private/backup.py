@@ -23,17 +23,20 @@ from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-_FORMAT = 2
+_FORMAT = 3
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
 WITHDRAWN = "withdrawn"
 """The folder of what is kept of a withdrawn version, which backups have since format 2."""
+REVIEWS = "reviews.json"
+"""What became of candidates that waited for approval, which backups have since format 3."""
 _FOLDERS = ("units", "left-out", MAP, ROWS, WITHDRAWN)
 _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
     "cuts.json",
     "releases.format-*.json",
+    REVIEWS,
 )
 
 
@@ -94,7 +97,7 @@ def take_people_key(place: Path, line: Path, files: dict[str, bytes]) -> None:
 def pack(name: str, files: Mapping[str, bytes]) -> bytes:
     """A backup of these files."""
     contents = {
-        "format": _FORMAT if any(path.startswith(f"{WITHDRAWN}/") for path in files) else 1,
+        "format": _lowest_format(files),
         "line": name,
         "sha256": {path: hashlib.sha256(content).hexdigest() for path, content in files.items()},
     }
@@ -105,6 +108,12 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
             member.size, member.mode = len(content), 0o600
             tar.addfile(member, io.BytesIO(content))
     return archive.getvalue()
+
+
+def _lowest_format(files: Mapping[str, bytes]) -> int:
+    if REVIEWS in files:
+        return 3
+    return 2 if any(path.startswith(f"{WITHDRAWN}/") for path in files) else 1
 
 
 def unpack(place: Path, content: bytes, name: str) -> dict[str, bytes]:

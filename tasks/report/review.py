@@ -93,11 +93,11 @@ def _table(caption: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _changes(found: Mapping[str, Any]) -> dict[str, Any]:
     rows = [
-        {"": f"rows {name}", "before": pair["before"], "now": pair["now"]}
+        {"": f"rows {name}".replace("_", " "), "before": pair["before"], "now": pair["now"]}
         for name, pair in found["rows"].items()
     ]
     rows += [
-        {"": f"groups {name}", "before": "", "now": number}
+        {"": f"groups {name}".replace("_", " "), "before": "", "now": number}
         for name, number in (found["groups"] or {}).items()
     ]
     rows += [

@@ -189,6 +189,24 @@ def test_a_candidate_of_newer_software_is_told(waiting):
         waiting.release()
 
 
+def test_a_backup_put_back_forgets_no_decision(waiting, call):
+    waiting.decide("ann")
+    waiting.decide("ben")
+    waiting.publish()
+    old, new = waiting.folder / "old.backup", waiting.folder / "new.backup"
+    assert call("line", "backup", waiting.spec, old)[0] == 0
+    waiting.write(OTHERS).release()
+    waiting.decide("ann", "reject")
+    assert call("line", "backup", waiting.spec, new)[0] == 0
+    for file in (old, new):
+        assert call("line", "restore", waiting.spec, file)[0] == 0
+        assert waiting.past == ["approved", "rejected"]
+    (waiting.line.private / "reviews.json").unlink()
+    assert call("line", "restore", waiting.spec, new)[0] == 0
+    with pytest.raises(PromiseError, match=r"was rejected"):
+        waiting.release()
+
+
 def test_the_list_of_what_became_of_candidates(waiting, call):
     waiting.decide("ann", "reject", reason="too risky")
     code, said, _ = call("review", "list", waiting.spec, "--past")
