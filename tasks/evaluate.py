@@ -71,4 +71,5 @@ class ShownProgress:
     def say(self) -> None:
         """Say that all were answered as they should."""
         if self._asked:
-            say_in_run(f"evaluate: {self._asked:,} queries, each truth within its bounds")
+            said = f"evaluate: {self._asked:,} queries, each truth within its bounds"
+            say_in_run(said, {"queries": self._asked})

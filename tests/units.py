@@ -20,6 +20,7 @@ SHARED = {
         "tests/flows/test_outcomes.py",
         "tests/flows/test_sources.py",
         "tests/flows/test_retention.py",
+        "tests/flows/test_log_lines.py",
         "tests/guide/test_operations.py",
         "tests/packaging/test_wheel.py",
     ],

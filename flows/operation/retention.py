@@ -1,4 +1,4 @@
-"""How long Prefect's database keeps the runs of lines: their states, logs and artifacts have counts.
+"""How long Prefect's database keeps the runs of lines, whose logs and artifacts have counts.
 
 A server deletes old runs by itself where its settings say so, those of all flows. This deletes ours
 alone, also from the database of commands that ran without a server.
