@@ -11,6 +11,7 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 
+from sfumato.flows.life.lines import back_up
 from sfumato.tasks.approval.reviewers import trust_reviewer
 from sfumato.tasks.authorship.secret import PASSPHRASE, generate
 from tests.fork_server import ROOT, ForkServer
@@ -84,18 +85,24 @@ class GuideMachine:
         second = first[5:] + newcomers
         last = [row for row in second[:-3] if row["person"] != ERASED]
         generate(self.work, "publisher-2026")
-        composed = {"versions": "composed", "people": "town"}
+        composed = {"versions": "composed", "people": "town", "evaluate": {}}
         line = Small(specs).write(
             first, **composed, publish={"uri": public, "signed-by": "publisher-2026"}
         )
         line.publish("one")
+        back_up(line.spec, self.places["SAFE"] / "wages-2026-05.backup")
         months = {"2026-05": first, "2026-06": second, "2026-06-corrected": second[:-3]}
         for month, rows in (months | {"2026-07": last}).items():
             Small(specs).write(rows, **composed)
             (specs / "people.csv").rename(specs / f"{month}.csv")
         line.write(first, **composed, publish={"uri": public, "signed-by": "publisher-2026"})
         other = people(first=5000)
-        claims = {"name": "claims", "people": "insured", "approval": {"reviewers": 1}}
+        claims = {
+            "name": "claims",
+            "people": "insured",
+            "approval": {"reviewers": 1},
+            "evaluate": {},
+        }
         kept = line.spec.read_bytes()
         source = {"uri": "claims.csv", "where": "age > 18"}
         line.write(other, **claims, source=source, publish={"uri": public})

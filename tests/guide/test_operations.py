@@ -85,7 +85,6 @@ def after(machine, ran, monkeypatch):
     """The machine after the last page."""
     for name, value in machine.variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("SFUMATO_KEY_PASSPHRASE", "a new one")
     return machine
 
 
