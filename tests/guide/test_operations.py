@@ -2,6 +2,7 @@
 
 import re
 
+import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import InputError
@@ -95,7 +96,7 @@ def hashes(machine):
 
 
 def test_what_stays_of_a_person(after):
-    """As the table of the page says it: two keyed hashes, and no link to a slot."""
+    """As the table of the page says it: keyed hashes, and a slot without a name."""
     name, unit = hashes(after)
     state = after.work / "wages"
     found = {
@@ -106,6 +107,8 @@ def test_what_stays_of_a_person(after):
     assert {path for path, content in found.items() if name in content} == {"map/erased"}
     having = {path for path, content in found.items() if unit in content}
     assert having == {f"units/{number}" for number in ("0001", "0002", "0003")}
+    maps = [pq.read_table(path) for path in sorted((state / "map").glob("[0-9]*"))]
+    assert [slots["key"].null_count for slots in maps] == [1, 1]
     backup = after.places["SAFE"] / "wages.backup"
     kept = unpack(backup, backup.read_bytes(), "wages")
     assert {path for path, content in kept.items() if name in content} == {"map/erased"}
