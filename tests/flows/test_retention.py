@@ -98,8 +98,8 @@ def test_old_runs_of_lines_are_deleted_and_nothing_else(runs, call):
     assert said == "0 runs of lines ended more than 90 days ago\n"
 
 
-def test_more_runs_than_are_asked_for_at_once(client, call, monkeypatch):
-    monkeypatch.setattr(retention, "_PAGE", 2)
+def test_runs_that_are_asked_for_one_by_one(client, call, monkeypatch):
+    monkeypatch.setattr(retention, "_PAGE", 1)
     foreign = [make_run(client, "release", [], OLD) for _ in range(3)]
     ours = [make_run(client, "release", ["line:wages"], OLD) for _ in range(3)]
     assert call("sweep", "--runs-older-than", "90")[0] == 0
