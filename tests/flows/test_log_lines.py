@@ -54,12 +54,13 @@ def test_a_refusal_is_one_line_of_json(small, in_json, capsys, call):
     assert "nowhere" in said["message"]
 
 
-def test_a_run_that_fails_says_so(small, in_json, capsys, call, monkeypatch):
+def test_a_run_that_fails_says_so_on_a_terminal_too(small, in_json, capsys, monkeypatch):
     from importlib import import_module
 
     from sfumato.flows.cli import show
     from sfumato.tasks.private.progress import listening
 
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     leave_prefect_out(monkeypatch)
     broken = import_module("sfumato.tasks.validate")
 
