@@ -209,6 +209,14 @@ def test_a_line_that_asks_for_none_has_no_publication_of_its_own(reviewed):
         reviewed.publish(digest="0" * 64)
 
 
+def test_nobody_asks_for_fewer_reviewers_afterwards(waiting):
+    waiting.decide("ann")
+    waiting.write(reviewers=1)
+    waiting.edit("request.json", lambda document: document.update(reviewers=1))
+    with pytest.raises(PromiseError, match=r"0 of 1 .*about another candidate"):
+        waiting.publish()
+
+
 @pytest.mark.parametrize("part", ["reason", "digest", "line", "expires"])
 def test_a_decision_is_signed_whole(waiting, part):
     decision = read_text(waiting.decide("ann", place=waiting.copy()))
