@@ -77,6 +77,16 @@ def test_wrong_operation_is_refused(lines, change, said):
         read_lines([root / "one"], root)
 
 
+def test_keys_are_texts_as_they_are_written(lines):
+    """YAML takes a bare `on` for true, and nobody writes it in quotes."""
+    root = lines(one={})
+    spec = root / "one" / "wages.yaml"
+    asked = "notifications: {block: slack-webhook/on-call, on: [refused, late]}\n"
+    spec.write_text(spec.read_text(encoding="utf-8") + asked, encoding="utf-8")
+    (line,) = read_lines([spec], root)
+    assert line.spec.notifications.on == ("refused", "late")
+
+
 def test_specs_of_the_same_line_are_refused(lines):
     root = lines(one={}, two={"name": "one"})
     with pytest.raises(SpecError, match=r"two/wages.yaml: name: one is the line of one/wages"):
