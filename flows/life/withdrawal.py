@@ -12,7 +12,7 @@ from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.offers import read_offers, require_next_signer
 from sfumato.tasks.authorship.secret import Signer, open_signer, own_keys, signing_key
 from sfumato.tasks.authorship.signature import signer_of
-from sfumato.tasks.declaration.lines.tombstone import Tombstone, is_tombstone
+from sfumato.tasks.declaration.lines.tombstone import Tombstone, has_replaced
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.withdrawal import Withdrawn, require_reason, withdraw
@@ -93,7 +93,7 @@ def plan_withdrawal(
     if number not in record.versions:
         raise InputError(f"{directory}: is no version of the line {line.name}")
     require_reason(reason)
-    done, version = is_tombstone(place), record.versions[number]
+    done, version = has_replaced(place), record.versions[number]
     with passphrases(os.environ):
         signer = None if done or unsigned else _signer(line, place, version.digest, signed_by)
     known = read_state(line.private).versions.get(number)

@@ -16,7 +16,7 @@ from sfumato.tasks.schema.nesting import parse_json
 
 WITHDRAWAL = "withdrawal.json"
 WITHDRAWAL_SIGNATURE = "withdrawal.json.sig"
-_RECORD = "releases.json"
+_RECORD, _MANIFEST = "releases.json", "datapackage.json"
 _MOST = 1 << 16  # bytes that are read: somebody else may have made it
 _TIME = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$")
 
@@ -56,6 +56,11 @@ def is_tombstone(directory: Path) -> bool:
         return (directory / WITHDRAWAL).is_file()
     except OSError:
         return False
+
+
+def has_replaced(directory: Path) -> bool:
+    """True for a tombstone that stands alone: beside the files of a version it is nobody's word."""
+    return is_tombstone(directory) and not os.path.lexists(directory / _MANIFEST)
 
 
 def read_tombstone(directory: Path) -> Tombstone | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
+from sfumato.tasks.declaration.lines.tombstone import has_replaced
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.public_record import read_line_entry
 from sfumato.tasks.report.lines.entries import VersionEntry
@@ -92,7 +92,7 @@ def listed_line(name: str, public: Path | None, private: Path | None) -> ListedL
 
 def _public(line: Path, entry: VersionEntry) -> ListedVersion:
     place, state = line / entry.number, entry.state
-    if state == "withdrawn" and place.exists() and not is_tombstone(place):
+    if state == "withdrawn" and place.exists() and not has_replaced(place):
         state = "withdrawn, in place"
     elif state != "withdrawn" and not place.is_dir():
         state = "gone"
