@@ -80,7 +80,7 @@ class GroupsOfTable(TableMetricProvider):
     def _get_evaluation_dependencies(
         cls, metric: Any, *_: Any, execution_engine: Any = None, **__: Any
     ) -> dict[str, Any]:
-        """The declared types where moments are texts; elsewhere one that is not known is no fault."""
+        """The declared types where moments are texts; elsewhere one may be unknown."""
         if not isinstance(execution_engine, SqlAlchemyExecutionEngine):
             return {}
         if execution_engine.dialect_name != "sqlite":
