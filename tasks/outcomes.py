@@ -4,6 +4,7 @@ A refusal is the pipeline at work and not a crash: it has a state of its own and
 is never tried again. Messages are those of our errors alone, so nothing in them is of the data.
 """
 
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ PUBLISHED, STANDS, REFUSED, FAULTED = "Published", "Stands", "Refused", "Faulted
 PENDING = "Pending approval"
 _SHOWN = 12  # digits of a digest
 _PATIENCE = 10.0  # seconds
+_SENDERS = ("EventsWorker", "prefect._internal.concurrency", "prefect.events.clients")
 
 
 def published_state(release: Path) -> State:
@@ -58,6 +60,33 @@ def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
     resource = {"prefect.resource.id": f"sfumato.line.{line}", "prefect.resource.name": line}
     with suppress(Exception):  # a version stands whether or not somebody hears of it
         emit_event(event_name(happened), resource=resource, payload=dict(facts))
+
+
+def tell_at_once(happened: str, line: str, facts: Mapping[str, Any]) -> bool:
+    """Emit the event, and send it, in a process that has no run.
+
+    Prefect says of it what tells of its own parts: that is not repeated.
+
+    Returns:
+        False where no server took it.
+    """
+    failed: list[logging.LogRecord] = []
+
+    def hear(record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.ERROR:
+            failed.append(record)
+        return False
+
+    loggers = [logging.getLogger(name) for name in _SENDERS]
+    for logger in loggers:
+        logger.addFilter(hear)
+    try:
+        tell(happened, line, facts)
+        send_events()
+    finally:
+        for logger in loggers:
+            logger.removeFilter(hear)
+    return not failed
 
 
 def event_name(happened: str) -> str:

@@ -1,11 +1,12 @@
 """Withdrawing a version: what it means is told first, and then it is done."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SfumatoError, SpecError
-from sfumato.flows.environment import quiet
+from sfumato.flows.environment import quiet, without_login
 from sfumato.flows.life.places import own_line
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.authorship.keys import PublicKey
@@ -54,20 +55,20 @@ class WithdrawalPlan:
         """
         with passphrases(os.environ), sanitised("withdraw"):
             done = withdraw(self.line, self.number, self.reason, signer=self.signer)
-        if not done.existed and os.environ.get("PREFECT_API_URL"):
-            _tell_server(done.tombstone)
+        if not done.existed and (server := os.environ.get("PREFECT_API_URL")):
+            return replace(done, notices=(*done.notices, *_tell_server(done.tombstone, server)))
         return done
 
 
-def _tell_server(tombstone: Tombstone) -> None:
-    """Emit the event of a withdrawal, where a server is named that could act on it."""
+def _tell_server(tombstone: Tombstone, server: str) -> Iterator[str]:
+    """Emit the event of a withdrawal for a server that could act on it; or say that none did."""
     quiet()
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
-    from sfumato.tasks.outcomes import send_events, tell  # imports Prefect: a second
+    from sfumato.tasks.outcomes import tell_at_once  # imports Prefect: a second
 
     facts = {"version": tombstone.version, "digest": tombstone.digest, "reason": tombstone.reason}
-    tell("withdrawn", tombstone.line, facts)
-    send_events()
+    if not tell_at_once("withdrawn", tombstone.line, facts):
+        yield f"{without_login(server)}: no answer from a server: nobody was notified by it"
 
 
 def plan_withdrawal(
