@@ -16,6 +16,7 @@ from sfumato.tasks.schema.nesting import parse_json
 
 RECORD = "releases.json"
 _NEWEST = 3
+_Number = Annotated[str, Field(pattern="^[0-9]+$")]  # and so a name that leads nowhere else
 
 
 class Approval(BaseModel):
@@ -59,8 +60,8 @@ class Record(BaseModel):
     name: str
     counter: int = 0
     owner: str | None = None
-    current: str | None = None
-    versions: dict[str, Version] = {}
+    current: _Number | None = None
+    versions: dict[_Number, Version] = {}
 
     @property
     def lowest_format(self) -> int:
