@@ -36,7 +36,7 @@ from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.deidentify import STREAMED, UNITS
-from sfumato.tasks.stages.ingest import FETCHED
+from sfumato.tasks.stages.ingest import place_of_objects
 from sfumato.tasks.stages.stage import new_stage, write_note
 
 JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
@@ -80,15 +80,16 @@ def write_divided(
         PromiseError: where no row is left, or what is declared of the source is broken.
     """
     parts = terms.parts or PartsOfTable()
-    files = source_files(rows.source, rows.base, with_secrets(os.environ), run / FETCHED)
-    require_room(files.paths, run, line.public, terms.formats)
     shutil.rmtree(run / "deidentified", ignore_errors=True)  # of an attempt that failed
-    stage = new_stage(run, "deidentified")
-    passing = _Passing(rows, terms, line, stage)
-    for chunk, called in read_chunks(files, rows.source, rows.columns):
-        passing.add(chunk, called, judge)
-        del chunk
-        gc.collect()  # what refers to itself would hold chunk after chunk
+    with place_of_objects(run) as fetched:
+        files = source_files(rows.source, rows.base, with_secrets(os.environ), fetched)
+        require_room(files.paths, run, line.public, terms.formats)
+        stage = new_stage(run, "deidentified")
+        passing = _Passing(rows, terms, line, stage)
+        for chunk, called in read_chunks(files, rows.source, rows.columns):
+            passing.add(chunk, called, judge)
+            del chunk
+            gc.collect()  # what refers to itself would hold chunk after chunk
     if not passing.rows:
         raise input_error(rows.source.uri, "has no rows")
     strata = passing.finish()
