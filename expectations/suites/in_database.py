@@ -69,7 +69,7 @@ def count_groups(
 def column_names(connection: sa.Connection, rows: Any) -> list[str]:
     """The names of the columns of a table or a query, of whatever types they are."""
     of = rows if isinstance(rows, sa.FromClause) else rows.subquery()
-    asked = sa.select(sa.literal_column("*")).select_from(of).limit(0)
+    asked: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(of).limit(0)
     with connection.execute(asked) as nothing:
         return list(nothing.keys())
 

@@ -133,8 +133,8 @@ def _server(environ: Mapping[str, str]) -> Iterator[Examined]:
     import httpx
 
     address = environ["PREFECT_API_URL"]
-    asked = {"base_url": f"{address.rstrip('/')}/", "headers": _login(environ)}
-    with httpx.Client(**asked, timeout=_SECONDS) as client:
+    base = f"{address.rstrip('/')}/"
+    with httpx.Client(base_url=base, headers=_login(environ), timeout=_SECONDS) as client:
 
         def ask(path: str, body: Mapping[str, Any] | None = None) -> Any:
             answer = client.get(path) if body is None else client.post(path, json=dict(body))
