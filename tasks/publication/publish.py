@@ -20,6 +20,7 @@ from sfumato.tasks.authorship.secret import Signer, open_signer
 from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.private.coded.frozen import freeze
 from sfumato.tasks.private.durable import sync_directory, sync_tree
 from sfumato.tasks.private.line import (
     Identity,
@@ -174,6 +175,8 @@ def _digest(release: Path) -> str:
 def _intend(
     line: Line, number: str, staging: Path, identity: Identity, candidate: Candidate
 ) -> PublishedVersion:
+    if identity.codings is not None:
+        freeze(line.private, identity.codings)
     if identity.units is not None:
         write_units(line.private, number, identity.units)
     elif identity.hashed is not None:
