@@ -53,7 +53,8 @@ def evaluate_release(
     except InputError:
         withdraw_after_evaluation(line, release.name, "it does not cover the rows it represents")
         raise Fault(f"{release}: withdrawn: it does not cover the rows it represents") from None
-    write_accuracy_report(measured, reports, opened.declared.title, exposed)
+    declared = opened.declared
+    write_accuracy_report(measured, reports, declared.title, exposed, sorted(declared.coded))
     if outside := sum(not query.inside for query in measured):
         withdraw_after_evaluation(line, release.name, "bounds do not contain the truth")
         raise Fault(

@@ -1,0 +1,133 @@
+"""What was coded before anything else, in words: how, and what it tells all the same."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.schema.codings.declared import DateShift, RareFold, Rounding, TailShare
+
+_TIES = {
+    "even": "the even multiple",
+    "up": "the larger multiple",
+    "down": "the smaller multiple",
+}
+
+
+@dataclass(frozen=True)
+class CodingLine:
+    """A coding of a column.
+
+    Attributes:
+        column: its name.
+        title: what the coding is called.
+        rule: what was done.
+        tells: what it does not hide.
+    """
+
+    column: str
+    title: str
+    rule: str
+    tells: str
+
+
+def coding_lines(declared: Declared) -> list[CodingLine]:
+    """Every coding of every column, columns by name, codings in the order in which they acted."""
+    return [
+        CodingLine(name, *_WORDS[key](wish, declared))
+        for name, column in sorted(declared.columns.items())
+        for key, wish in column.codings.items()
+    ]
+
+
+def unmoved_dates(declared: Declared) -> list[str]:
+    """The columns of dates that were not moved, where others were."""
+    dates = {n: c for n, c in declared.columns.items() if c.type in ("date", "timestamp")}
+    if all(column.shift is None for column in dates.values()):
+        return []
+    return sorted(name for name, column in dates.items() if column.shift is None)
+
+
+def _shift(wish: DateShift, _: Declared) -> tuple[str, str, str]:
+    days = f"{wish.days:,}"
+    return (
+        "Dates moved",
+        f"Moved by a number of days from {days} earlier to {days} later, each as likely as "
+        "another, 0 among them. A secret key chooses it for each person: it is the same for all "
+        "moved dates of the person, and in all versions.",
+        "The time between two moved dates of a person. Whoever recognises a person and knows one "
+        "of these dates knows all of them. Other releases move dates by other days: whoever holds "
+        "several has fewer days left to guess.",
+    )
+
+
+def _top(wish: str | TailShare, declared: Declared) -> tuple[str, str, str]:
+    return _end("Top-coded", "larger", "largest", "or more", wish, declared)
+
+
+def _bottom(wish: str | TailShare, declared: Declared) -> tuple[str, str, str]:
+    return _end("Bottom-coded", "smaller", "smallest", "or less", wish, declared)
+
+
+def _end(
+    title: str, beyond: str, outermost: str, so: str, wish: str | TailShare, declared: Declared
+) -> tuple[str, str, str]:
+    if isinstance(wish, str):
+        return (
+            title,
+            f"Every {beyond} value is shown as {wish}.",
+            f"Whoever is shown with {wish} has that {so}.",
+        )
+    return (
+        title,
+        f"The {outermost} values are shown as one threshold, which was computed once: of the first "
+        f"version's {_counted(declared)}, a share of {wish.share} stood at it, or somewhat more. "
+        "It is the same in all versions, and not stated here: it was somebody's value.",
+        f"Whoever stands at the threshold has that {so}. Where values of the column are "
+        f"published, the {outermost} of them tells the threshold.",
+    )
+
+
+def _round(wish: Rounding, _: Declared) -> tuple[str, str, str]:
+    half = format((Decimal(wish.to) / 2).normalize(), "f")
+    return (
+        "Rounded",
+        f"Every number is shown as the nearest multiple of {wish.to}; one halfway between two as "
+        f"{_TIES[wish.ties]}.",
+        f"The number itself, up to {half} less or more.",
+    )
+
+
+def _prefix(wish: int, _: Declared) -> tuple[str, str, str]:
+    return (
+        "Cut short",
+        "Only the first character is kept." if wish == 1 else f"Only {wish} characters are kept.",
+        "The characters that are kept are the true ones.",
+    )
+
+
+def _fold(wish: RareFold, declared: Declared) -> tuple[str, str, str]:
+    return (
+        "Rare values folded",
+        f"Values that fewer than {wish.below:,} {_counted(declared)} of the first version had are "
+        f"shown as “{wish.into}”, and so is every value that none of them had. Which values stay "
+        "was decided once, for all versions.",
+        f"Whoever is shown with “{wish.into}” has a rare value, and whoever is known to have one "
+        "is shown so. All of them together may still be few: only a promise says how few.",
+    )
+
+
+def _counted(declared: Declared) -> str:
+    return "people" if declared.unit == "identifier" else "rows"
+
+
+_WORDS: Mapping[str, Callable[[Any, Declared], tuple[str, str, str]]] = {
+    "shift": _shift,
+    "bottom": _bottom,
+    "top": _top,
+    "round": _round,
+    "prefix": _prefix,
+    "fold": _fold,
+}
+"""The title, the rule and what it tells, by the key of a coding."""
