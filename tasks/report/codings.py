@@ -17,28 +17,28 @@ _TIES = {
 
 @dataclass(frozen=True)
 class CodingLine:
-    """A coding of a column.
+    """A coding of columns.
 
     Attributes:
-        column: its name.
+        columns: that were coded alike, by name.
         title: what the coding is called.
         rule: what was done.
         tells: what it does not hide.
     """
 
-    column: str
+    columns: tuple[str, ...]
     title: str
     rule: str
     tells: str
 
 
 def coding_lines(declared: Declared) -> list[CodingLine]:
-    """Every coding of every column, columns by name, codings in the order in which they acted."""
-    return [
-        CodingLine(name, *_WORDS[key](wish, declared))
-        for name, column in sorted(declared.columns.items())
-        for key, wish in column.codings.items()
-    ]
+    """Every coding: columns by name, and those of a column in the order in which they acted."""
+    coded: dict[tuple[str, str, str], list[str]] = {}
+    for name, column in sorted(declared.columns.items()):
+        for key, wish in column.codings.items():
+            coded.setdefault(_WORDS[key](wish, declared), []).append(name)
+    return [CodingLine(tuple(names), *words) for words, names in coded.items()]
 
 
 def unmoved_dates(declared: Declared) -> list[str]:
@@ -100,9 +100,10 @@ def _round(wish: Rounding, _: Declared) -> tuple[str, str, str]:
 
 
 def _prefix(wish: int, _: Declared) -> tuple[str, str, str]:
+    kept = "character is" if wish == 1 else f"{wish} characters are"
     return (
         "Cut short",
-        "Only the first character is kept." if wish == 1 else f"Only {wish} characters are kept.",
+        f"Only the first {kept} kept.",
         "The characters that are kept are the true ones.",
     )
 
