@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from sfumato.tasks.microdata.codings.recode import rows_of_values
 from sfumato.tasks.microdata.table import Column
 
-_WORDS, _CHARACTERS = 5, 60
+_WORD, _WORDS, _CHARACTERS = r"[^\s\pZ]+", 5, 60
 _ROWS_PER_TEXT = 10
 
 
@@ -20,7 +20,7 @@ def is_free_text(column: Column) -> bool:
     if not pa.types.is_string(column.values.type):
         return False
     rows, texts = rows_of_values(column), column.values
-    words = pc.greater_equal(pc.count_substring_regex(texts, r"\S+"), _WORDS)
+    words = pc.greater_equal(pc.count_substring_regex(texts, _WORD), _WORDS)
     size = pc.greater_equal(pc.utf8_length(texts), _CHARACTERS)
     lines = pc.match_substring(texts, "\n")
     long = np.asarray(pc.or_(pc.or_(words, size), lines))
