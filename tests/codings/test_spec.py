@@ -176,7 +176,7 @@ def test_a_population_is_not_coded(read, monkeypatch):
     of = {"model": "delta-presence", "min": 0, "max": 0.5, "population": "all.csv"}
     promises = [*SPEC["promises"], {**of, "quasi-identifiers": ["age"]}]
     assert read({"town": {"prefix": 1}}, promises=promises)
-    with pytest.raises(SpecError, match="promises.2: delta-presence compares 'age' with a pop"):
+    with pytest.raises(SpecError, match=r"promises\.2: delta-presence compares 'age' with a pop"):
         read({"age": {"top": 90}}, promises=promises)
 
 
