@@ -7,6 +7,7 @@ from typing import Any
 
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.codings.declared import DateShift, RareFold, Rounding, TailShare
+from sfumato.tasks.schema.published import DeclaredColumn
 
 _TIES = {
     "even": "the even multiple",
@@ -33,12 +34,13 @@ class CodingLine:
 
 
 def coding_lines(declared: Declared) -> list[CodingLine]:
-    """Every coding: columns by name, and those of a column in the order in which they acted."""
+    """Every coding in the order in which they acted, with its columns by name."""
     coded: dict[tuple[str, str, str], list[str]] = {}
-    for name, column in sorted(declared.columns.items()):
-        for key, wish in column.codings.items():
-            coded.setdefault(_WORDS[key](wish, declared), []).append(name)
-    return [CodingLine(tuple(names), *words) for words, names in coded.items()]
+    for key, words in _WORDS.items():
+        for name, column in sorted(declared.columns.items()):
+            if (wish := column.codings.get(key)) is not None:
+                coded.setdefault(words(wish, column, declared), []).append(name)
+    return [CodingLine(tuple(names), *told) for told, names in coded.items()]
 
 
 def unmoved_dates(declared: Declared) -> list[str]:
@@ -49,25 +51,34 @@ def unmoved_dates(declared: Declared) -> list[str]:
     return sorted(name for name, column in dates.items() if column.shift is None)
 
 
-def _shift(wish: DateShift, _: Declared) -> tuple[str, str, str]:
+def _shift(wish: DateShift, column: DeclaredColumn, _: Declared) -> tuple[str, str, str]:
     days = f"{wish.days:,}"
+    times = "Times of day are as they were. " if column.type == "timestamp" else ""
     return (
         "Dates moved",
         f"Moved by a number of days from {days} earlier to {days} later, each as likely as "
         "another, 0 among them. A secret key chooses it for each person: it is the same for all "
         "moved dates of the person, and in all versions.",
-        "The time between two moved dates of a person. Whoever recognises a person and knows one "
-        "of these dates knows all of them. Other releases move dates by other days: whoever holds "
-        "several has fewer days left to guess.",
+        f"The time between two moved dates of a person. {times}"
+        "Whoever recognises a person and knows one of these dates knows all of them. Other "
+        "releases move dates by other days: whoever holds several has fewer days left to guess.",
     )
 
 
-def _top(wish: str | TailShare, declared: Declared) -> tuple[str, str, str]:
-    return _end("Top-coded", "larger", "largest", "or more", wish, declared)
+def _top(wish: str | TailShare, column: DeclaredColumn, declared: Declared) -> tuple[str, str, str]:
+    so = f"or more{_or_rounded(column)}"
+    return _end("Top-coded", "larger", "largest", so, wish, declared)
 
 
-def _bottom(wish: str | TailShare, declared: Declared) -> tuple[str, str, str]:
-    return _end("Bottom-coded", "smaller", "smallest", "or less", wish, declared)
+def _bottom(
+    wish: str | TailShare, column: DeclaredColumn, declared: Declared
+) -> tuple[str, str, str]:
+    so = f"or less{_or_rounded(column)}"
+    return _end("Bottom-coded", "smaller", "smallest", so, wish, declared)
+
+
+def _or_rounded(column: DeclaredColumn) -> str:
+    return "" if column.round is None else ", or was rounded to it"
 
 
 def _end(
@@ -89,7 +100,7 @@ def _end(
     )
 
 
-def _round(wish: Rounding, _: Declared) -> tuple[str, str, str]:
+def _round(wish: Rounding, *_: object) -> tuple[str, str, str]:
     half = format((Decimal(wish.to) / 2).normalize(), "f")
     return (
         "Rounded",
@@ -99,7 +110,7 @@ def _round(wish: Rounding, _: Declared) -> tuple[str, str, str]:
     )
 
 
-def _prefix(wish: int, _: Declared) -> tuple[str, str, str]:
+def _prefix(wish: int, *_: object) -> tuple[str, str, str]:
     kept = "character is" if wish == 1 else f"{wish} characters are"
     return (
         "Cut short",
@@ -108,7 +119,7 @@ def _prefix(wish: int, _: Declared) -> tuple[str, str, str]:
     )
 
 
-def _fold(wish: RareFold, declared: Declared) -> tuple[str, str, str]:
+def _fold(wish: RareFold, _: DeclaredColumn, declared: Declared) -> tuple[str, str, str]:
     return (
         "Rare values folded",
         f"Values that fewer than {wish.below:,} {_counted(declared)} of the first version had are "
@@ -123,7 +134,7 @@ def _counted(declared: Declared) -> str:
     return "people" if declared.unit == "identifier" else "rows"
 
 
-_WORDS: Mapping[str, Callable[[Any, Declared], tuple[str, str, str]]] = {
+_WORDS: Mapping[str, Callable[[Any, DeclaredColumn, Declared], tuple[str, str, str]]] = {
     "shift": _shift,
     "bottom": _bottom,
     "top": _top,
@@ -131,4 +142,4 @@ _WORDS: Mapping[str, Callable[[Any, Declared], tuple[str, str, str]]] = {
     "prefix": _prefix,
     "fold": _fold,
 }
-"""The title, the rule and what it tells, by the key of a coding."""
+"""The title, the rule and what it tells, by the key of a coding, in the order of acting."""
