@@ -155,7 +155,7 @@ class ReadableLabels(CountingRule):
 
 
 @dataclass(frozen=True)
-class CodedValues(CountingRule):
+class ValuesAsCoded(CountingRule):
     """Every value of a column is one that its codings give; `uncoded` counts those that are not."""
 
     type: ClassVar[str] = "expect_coded_values"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.rules.structure import CodedValues
+from sfumato.expectations.rules.structure import ValuesAsCoded
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.codings.registry import CODINGS
 from sfumato.tasks.microdata.table import encode
@@ -19,7 +19,7 @@ from sfumato.tasks.schema.published import DeclaredColumn
 _SEEN = ("bottom", "top", "round", "prefix")
 
 
-def coding_rules(terms: Terms, schema: pa.Schema) -> Iterator[CodedValues]:
+def coding_rules(terms: Terms, schema: pa.Schema) -> Iterator[ValuesAsCoded]:
     """A rule for each column of a published table that shows coded values as they are."""
     for name in schema.names:
         column = terms.columns.get(name)
@@ -27,7 +27,7 @@ def coding_rules(terms: Terms, schema: pa.Schema) -> Iterator[CodedValues]:
             continue
         keys = visible_codings(column)
         if keys:
-            yield CodedValues(name, keys, partial(count_uncoded, name=name, column=column))
+            yield ValuesAsCoded(name, keys, partial(count_uncoded, name=name, column=column))
 
 
 def visible_codings(column: DeclaredColumn) -> tuple[str, ...]:

@@ -21,12 +21,14 @@ def test_every_coding_has_words_in_the_order_in_which_it_acts():
 
 def test_columns_that_are_coded_alike_stand_together():
     found = lines(
-        b={"round": {"to": 5}}, a={"top": "90", "bottom": "5", "round": {"to": 5}}, c={"top": 90}
+        b={"round": {"to": 5}},
+        a={"top": "90", "bottom": "5", "round": {"to": 5}},
+        c={"top": 90, "round": {"to": 5}},
     )
     assert [(line.columns, line.title) for line in found] == [
         (("a",), "Bottom-coded"),
         (("a", "c"), "Top-coded"),
-        (("a", "b"), "Rounded"),
+        (("a", "b", "c"), "Rounded"),
     ]
 
 

@@ -4,12 +4,14 @@ import json
 from collections import Counter
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import partial
 from math import ceil
 
 import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.suites.gate import judge
 from sfumato.tasks.declaration.coded import count_uncoded
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.table import load
@@ -19,6 +21,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer, document
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.validate import assess_candidate
 from tests.codings.stays import COLUMNS, EXACT, SPEC, jobs_of, stays, table_of
 from tests.codings.test_offsets import days_of
 from tests.codings.test_oracles import nearest
@@ -267,3 +270,27 @@ def test_rows_are_compared_with_other_lines_as_they_were_read(line, tmp_path):
     assert coded.hashed.equals(other.hashed)
     assert coded.rows != other.rows
     assert SPEC["columns"] == COLUMNS
+
+
+def test_the_gate_expects_the_same_of_a_candidate(line):
+    """Great Expectations finds what is found without it, of every coding that can be seen."""
+    plan, run = line.write(stays(), **EXACT).prepared("one")
+    gate = partial(judge, plan.line.name, documents=run / "documents")
+    found = assess_candidate(run / "candidate", plan.withheld, gate).findings
+    assert found == assess_candidate(run / "candidate", plan.withheld).findings
+    codings = {f.parameters["column"]: f.parameters["codings"] for f in found if _is_of_codings(f)}
+    assert codings == {
+        "age": ["bottom", "top", "round"],
+        "code": ["prefix"],
+        "cost": ["round"],
+    }
+
+
+def test_labels_are_not_held_to_codings(line):
+    plan, run = line.prepared("one")
+    found = assess_candidate(run / "candidate", plan.withheld).findings
+    assert {f.parameters["column"] for f in found if _is_of_codings(f)} == {"code", "cost"}
+
+
+def _is_of_codings(finding):
+    return finding.type == "expect_coded_values"

@@ -12,6 +12,7 @@ from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import backup, unpack_files
 from sfumato.tasks.private.coded.frozen import CODINGS, read_frozen
 from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.private.state import read_state, write_state
 from tests.codings.stays import COLUMNS, jobs_of, stays
 from tests.codings.test_release import expected, shift_key, shown, threshold
 from tests.lines import publish_prepared
@@ -191,3 +192,13 @@ def test_a_passphrase_does_not_change_the_days(line, published, monkeypatch, cal
     assert call("line", "passphrase", line.spec)[0] == 0
     monkeypatch.setenv("SFUMATO_KEY_PASSPHRASE", "secret")
     assert line.publish("again").existed
+
+
+def test_a_version_that_may_have_appeared_counts_as_one(line, published):
+    """Of a run that was killed between its two steps."""
+    state = read_state(published)
+    number, known = next(iter(state.versions.items()))
+    write_state(published, state.model_copy(update={"versions": {}, "pending": (number, known)}))
+    (published / CODINGS).unlink()
+    with pytest.raises(PromiseError, match="lacks what column"):
+        line.write(LATER).prepared("two")

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.private.coded.purposes import shift_key
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.people.lines import state_of
+from sfumato.tasks.private.state import read_state
 from sfumato.tasks.schema.codings.declared import CodedColumn, document_of
 from sfumato.tasks.schema.nesting import parse_json
 
@@ -90,7 +90,7 @@ def require_kept(line: Path, terms: str, columns: Mapping[str, CodedColumn]) -> 
     kept, place = read_frozen(line), line / CODINGS
     shifts = any(column.shift is not None for column in columns.values())
     lacks = [name for name, c in columns.items() if c.computed and not kept.found_of(name, c)]
-    if any(known.spec == terms for known in state_of(line).versions.values()):
+    if terms in _published_terms(line):
         if lacks:
             raise PromiseError(f"{place}: lacks what column {lacks[0]!r} is coded by: {_RESTORE}")
         if shifts and kept.shift is None:
@@ -100,6 +100,13 @@ def require_kept(line: Path, terms: str, columns: Mapping[str, CodedColumn]) -> 
             f"{place}: dates were moved by another key than the work directory's: {_RESTORE}"
         )
     return kept
+
+
+def _published_terms(line: Path) -> set[str]:
+    """The digests of the terms of all versions, and of one that may have appeared."""
+    state = read_state(line)
+    pending = [] if state.pending is None else [state.pending[1]]
+    return {known.spec for known in (*state.versions.values(), *pending)}
 
 
 def freeze(line: Path, used: FrozenCodings) -> None:
