@@ -202,3 +202,19 @@ def test_a_version_that_may_have_appeared_counts_as_one(line, published):
     (published / CODINGS).unlink()
     with pytest.raises(PromiseError, match="lacks what column"):
         line.write(LATER).prepared("two")
+
+
+def test_days_are_remembered_through_versions_without_dates(line, published):
+    plain = {name: {k: v for k, v in c.items() if k != "shift"} for name, c in COLUMNS.items()}
+    line.write(LATER, columns=plain).publish("two")
+    assert read_frozen(published).shift is not None
+    shutil.rmtree(published.parent / PEOPLE)
+    with pytest.raises(PromiseError, match="dates were moved by another key"):
+        line.write(stays(first=2000)).prepared("three")
+
+
+def test_a_backup_has_the_key_of_days_also_where_nobody_is_mapped(line):
+    line.write(stays(), remember="units").publish("one")
+    private = line.plan().line.private
+    assert not (private / "map").exists()
+    assert b"people-key" in backup(private)
