@@ -10,7 +10,9 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.parts.sources import source as reading
 from sfumato.tasks.private.coded.frozen import read_frozen
 from sfumato.tasks.private.coded.purposes import shift_key
+from sfumato.tasks.private.source_rows import rows_in_common
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.stages.deidentify import identity
 from tests.codings.test_offsets import days_of
 from tests.codings.test_oracles import nearest
 from tests.parts.divided import SPEC, Divided, visits
@@ -95,3 +97,13 @@ def test_free_text_is_refused_as_it_passes_by(divided):
     divided.write(rows.append_column("note", notes), columns=columns)
     with pytest.raises(InputError, match=r"columns\.note: holds free text"):
         divided.publish("one")
+
+
+def test_rows_are_compared_with_other_lines_as_they_were_read(divided):
+    seen = []
+    for name, columns in (("coded", CODED), ("plain", SPEC["columns"])):
+        _, stage = divided.write(visits(), columns=columns).divide(name)
+        hashed = identity(stage).hashed
+        seen.append(pa.concat_tables(hashed.batches(hashed.column_names)))
+    assert seen[0].num_rows == 600
+    assert rows_in_common(*seen) == 600

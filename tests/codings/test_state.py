@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from sfumato.expectations.errors import Fault, PromiseError
+from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import backup, unpack_files
 from sfumato.tasks.private.coded.frozen import CODINGS, read_frozen
@@ -139,6 +139,12 @@ def test_another_key_moves_no_dates(line, published):
 def test_what_cannot_be_read_is_a_fault(line, published, content):
     (published / CODINGS).write_bytes(content)
     with pytest.raises(Fault, match=r"codings\.json: cannot be read"):
+        line.write(LATER).publish("two")
+
+
+def test_what_newer_software_wrote_is_refused(line, published):
+    (published / CODINGS).write_text('{"format": 2, "columns": [], "more": 1}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"codings\.json: format 2 was made by newer software"):
         line.write(LATER).publish("two")
 
 

@@ -19,9 +19,11 @@ from sfumato.tasks.private.coded.purposes import shift_key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.schema.codings.declared import CodedColumn, document_of
+from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
 CODINGS = "codings.json"
+_FORMAT = 1
 _RESTORE = "put it back (sfumato line restore)"
 
 
@@ -60,11 +62,15 @@ def read_frozen(line: Path) -> FrozenCodings:
     """What a line keeps.
 
     Raises:
+        InputError: where newer software wrote it.
         Fault: where it cannot be read.
     """
     place = line / CODINGS
     try:
-        return FrozenCodings.model_validate(parse_json(place.read_bytes()))
+        document = parse_json(place.read_bytes())
+        if isinstance(document, dict):
+            require_readable(place, document, _FORMAT)
+        return FrozenCodings.model_validate(document)
     except FileNotFoundError:
         return FrozenCodings()
     except (ValidationError, ValueError, OSError):
