@@ -19,12 +19,14 @@ from sfumato.tasks.private.coded.frozen import CODINGS
 from sfumato.tasks.private.coded.purposes import shift_key
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer, document
+from sfumato.tasks.report.watched.summary import summary
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate
 from tests.codings.stays import COLUMNS, EXACT, SPEC, jobs_of, stays, table_of
 from tests.codings.test_offsets import days_of
 from tests.codings.test_oracles import nearest
+from tests.release.small import people
 from tests.report.html import Read
 
 RARE = "farrier"
@@ -294,3 +296,11 @@ def test_labels_are_not_held_to_codings(line):
 
 def _is_of_codings(finding):
     return finding.type == "expect_coded_values"
+
+
+def test_the_summary_of_a_run_says_it(line, small):
+    line.write(stays())
+    told = summary(open_release(line.publish("one").directory), [])
+    assert "Everything is about coded values: of `age`, `came`, `code`, `cost`, `job`" in told
+    small.write(people(first=5000))
+    assert "coded" not in summary(open_release(small.publish("plain").directory), [])

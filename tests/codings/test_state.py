@@ -8,12 +8,13 @@ from decimal import Decimal
 import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import backup, unpack_files
 from sfumato.tasks.private.coded.frozen import CODINGS, read_frozen
 from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.private.state import read_state, write_state
-from tests.codings.stays import COLUMNS, jobs_of, stays
+from tests.codings.stays import COLUMNS, EXACT, jobs_of, stays
 from tests.codings.test_release import expected, shift_key, shown, threshold
 from tests.lines import publish_prepared
 from tests.release.small import people
@@ -224,3 +225,28 @@ def test_a_backup_has_the_key_of_days_also_where_nobody_is_mapped(line):
     private = line.plan().line.private
     assert not (private / "map").exists()
     assert b"people-key" in backup(private)
+
+
+COMPOSED = [
+    {},
+    {
+        "columns": EXACT["columns"],
+        "promises": [{"model": "l-diversity", "variant": "distinct", "l": 3}],
+        "partition": {"method": "anatomy"},
+        "form": {"method": "permuted"},
+    },
+]
+
+
+@pytest.mark.parametrize("changes", COMPOSED, ids=["generalized", "permuted"])
+def test_composed_versions_go_on_with_coded_values(line, changes, call):
+    """Who is the same below the codings has not changed."""
+    composed = {"versions": {"rule": "composed"}, **changes}
+    first = line.write(stays(), **composed).publish("one").directory
+    going = stays()[6:]
+    going[0]["code"] = f"{going[0]['code'][:4]}-moved-within"
+    second = line.write([*going, *stays(12, first=1000, seed=5)], **composed).publish("two")
+    rows = open_release(second.directory).declared.rows
+    assert rows.read == 246
+    assert rows.published > 230
+    assert call("check", second.directory, "--previous", first)[0] == 0
