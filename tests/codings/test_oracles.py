@@ -101,12 +101,19 @@ def test_decimals_are_rounded_exactly_also_to_more_digits(values, step, ties):
     assert coded("decimal", values, round={"to": str(step), "ties": ties}) == expected
 
 
-def test_a_decimal_with_too_many_digits_is_refused_without_its_value():
-    whole = Decimal(10**35)
-    for codings in ({"top": "0.0005"}, {"round": {"to": "0.0005"}}):
-        with pytest.raises(InputError, match="too many digits") as failed:
-            coded("decimal", [whole], **codings)
-        assert "1000" not in str(failed.value)
+@pytest.mark.parametrize(
+    "codings", [{"top": "0.0005"}, {"bottom": "-0.0005"}, {"round": {"to": "0.0005"}}]
+)
+def test_a_decimal_with_too_many_digits_is_refused_without_its_value(codings):
+    with pytest.raises(InputError, match="too many digits") as failed:
+        coded("decimal", [Decimal(10**35)], **codings)
+    assert "1000" not in str(failed.value)
+
+
+def test_a_threshold_that_the_type_cannot_hold_is_refused():
+    for kind, text in (("decimal", "1e40"), ("integer", "1e30")):
+        with pytest.raises(InputError, match="column 'x': has too many digits"):
+            coded(kind, [Decimal(1) if kind == "decimal" else 1], top=text)
 
 
 @given(values=rows_of("string"), length=st.integers(1, 5))

@@ -11,9 +11,8 @@ from sfumato.expectations.errors import InputError
 from sfumato.tasks.microdata.codings.recode import (
     recode,
     rows_of_values,
-    scalar_of,
     text_of_scalar,
-    with_room_for,
+    with_parameter,
 )
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.schema.codings.declared import TailShare, Threshold
@@ -22,16 +21,14 @@ from sfumato.tasks.schema.codings.declared import TailShare, Threshold
 def code_top(column: Column, declared: Threshold, found: str | None) -> Column:
     """Every larger value becomes the threshold: the declared one, or the one that was found."""
     text = declared if isinstance(declared, str) else str(found)
-    values = with_room_for(column, text)
-    limit = scalar_of(text, values.type)
+    values, limit = with_parameter(column, text)
     return recode(column, _instead(pc.greater(values, limit), limit, values))
 
 
 def code_bottom(column: Column, declared: Threshold, found: str | None) -> Column:
     """Every smaller value becomes the threshold."""
     text = declared if isinstance(declared, str) else str(found)
-    values = with_room_for(column, text)
-    limit = scalar_of(text, values.type)
+    values, limit = with_parameter(column, text)
     return recode(column, _instead(pc.less(values, limit), limit, values))
 
 

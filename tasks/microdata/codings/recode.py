@@ -46,20 +46,26 @@ def text_of_scalar(value: Any) -> str:
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
-def with_room_for(column: Column, text: str) -> pa.Array:
-    """The column's values; decimals with at least as many digits behind the point as a text.
+def with_parameter(column: Column, text: str) -> tuple[pa.Array, pa.Scalar]:
+    """The column's values, and a parameter among them.
+
+    Decimals get as many digits behind the point as the parameter has.
 
     Raises:
-        InputError: where they have too many before it.
+        InputError: where the column's type cannot hold both.
     """
-    type_ = column.values.type
-    if not pa.types.is_decimal(type_):
-        return column.values
-    digits = max(-int(Decimal(text).normalize().as_tuple().exponent), type_.scale)
     try:
-        return column.values.cast(pa.decimal128(type_.precision, digits))
-    except pa.ArrowInvalid:
+        values = _with_digits(column.values, text)
+        return values, scalar_of(text, values.type)
+    except (pa.ArrowInvalid, OverflowError):
         raise InputError(
-            f"column {column.name!r}: has too many digits for one more behind the point: declare "
-            "thresholds and steps with fewer decimals"
+            f"column {column.name!r}: has too many digits for those of a threshold or step: "
+            "declare one with fewer"
         ) from None
+
+
+def _with_digits(values: pa.Array, text: str) -> pa.Array:
+    if not pa.types.is_decimal(values.type):
+        return values
+    digits = max(-int(Decimal(text).normalize().as_tuple().exponent), values.type.scale)
+    return values.cast(pa.decimal128(values.type.precision, digits))

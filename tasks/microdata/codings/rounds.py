@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.microdata.codings.recode import recode, scalar_of, with_room_for
+from sfumato.tasks.microdata.codings.recode import recode, with_parameter
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.schema.codings.declared import Rounding
 
@@ -23,8 +23,7 @@ def code_round(column: Column, declared: Rounding, _found: None = None) -> Colum
     Raises:
         InputError: where that is larger than the column's type holds.
     """
-    values = with_room_for(column, declared.to)
-    step = scalar_of(declared.to, values.type)
+    values, step = with_parameter(column, declared.to)
     try:
         rounded = pc.round_to_multiple(values, multiple=step, round_mode=_MODES[declared.ties])
     except pa.ArrowInvalid:

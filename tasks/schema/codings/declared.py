@@ -1,10 +1,11 @@
 """Codings as a spec declares them and as a release says them, in the order in which they act."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from sfumato.expectations.texts import Value
 from sfumato.tasks.schema.formats import since
@@ -13,6 +14,20 @@ KEYS = ("shift", "bottom", "top", "round", "prefix", "fold")
 """The keys of codings, in the order in which they act on a column."""
 
 _FORMAT = 4
+_LARGEST = 400  # digits: more than a floating-point number has
+
+
+def _short(text: str) -> str:
+    """A number that is written in few letters may have more digits than a machine has room for."""
+    with suppress(ArithmeticError):
+        number = Decimal(text)
+        if number.is_finite() and abs(number.adjusted()) > _LARGEST:
+            raise ValueError("has too many digits")
+    return text
+
+
+Parameter = Annotated[Value, Field(min_length=1, max_length=64), AfterValidator(_short)]
+"""A number or a date as a coding names it."""
 
 
 class _Coding(BaseModel):
@@ -34,7 +49,7 @@ class TailShare(_Coding):
 class Rounding(_Coding):
     """Numbers replaced by the nearest multiple of one."""
 
-    to: Annotated[Value, Field(description="values become multiples of it")]
+    to: Annotated[Parameter, Field(description="values become multiples of it")]
     ties: Annotated[
         Literal["even", "up", "down"],
         Field(description="where two are as near: the even multiple, the larger, the smaller"),
@@ -48,7 +63,7 @@ class RareFold(_Coding):
     into: Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
-Threshold = Value | TailShare
+Threshold = Parameter | TailShare
 
 
 class CodedColumn(BaseModel):

@@ -19,7 +19,7 @@ TYPES: Mapping[str, frozenset[str]] = {
 }
 """The types of column that each coding is for."""
 
-_DIGITS = 18  # of decimals behind the point
+_DIGITS, _ALL_DIGITS = 18, 38  # of decimals, behind the point and in all
 
 
 def fault_of_codings(column: CodedColumn, type_: str) -> str | None:
@@ -52,6 +52,8 @@ def _fault_of_numbers(column: CodedColumn, type_: str) -> str | None:
             return f"{key}: is no integer of 64 bits"
         if type_ == "decimal" and -int(number.as_tuple().exponent) > _DIGITS:
             return f"{key}: has more than {_DIGITS} decimals"
+        if type_ == "decimal" and number.adjusted() >= _ALL_DIGITS - _DIGITS:
+            return f"{key}: has more than {_ALL_DIGITS - _DIGITS} digits before the point"
     return None
 
 
