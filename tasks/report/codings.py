@@ -93,7 +93,7 @@ def _end(
     return (
         title,
         f"The {outermost} values are shown as one threshold, which was computed once: of the first "
-        f"version's {_counted(declared)}, a share of {wish.share} stood at it, or somewhat more. "
+        f"version's {_counted(declared)}, a share of {wish.share:f} stood at it, or somewhat more. "
         "It is the same in all versions, and not stated here: it was somebody's value.",
         f"Whoever stands at the threshold has that {so}. Where values of the column are "
         f"published, the {outermost} of them tells the threshold.",

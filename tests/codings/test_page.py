@@ -38,6 +38,7 @@ def test_columns_that_are_coded_alike_stand_together():
         ({"top": "90"}, "Every larger value is shown as 90.", "has that or more"),
         ({"bottom": "9"}, "Every smaller value is shown as 9.", "has that or less"),
         ({"bottom": {"share": "0.01"}}, "The smallest values are", "the smallest of them tells"),
+        ({"top": {"share": "0.00000001"}}, "a share of 0.00000001 stood", "or more"),
         ({"round": {"to": 5}}, "multiple of 5; one halfway between two as the even", "up to 2.5"),
         ({"round": {"to": 10, "ties": "up"}}, "as the larger multiple", "up to 5 less"),
         ({"round": {"to": 10, "ties": "down"}}, "as the smaller multiple", "up to 5 less"),

@@ -75,14 +75,18 @@ class CodedColumn(BaseModel):
         _FORMAT, None, "dates moved by days that are the unit's own, in labels alone"
     )
     bottom: Threshold | None = since(
-        _FORMAT, None, "smaller values become this, or what a share of the rows is below"
+        _FORMAT,
+        None,
+        "smaller values become this, or a threshold that a share of rows reaches",
     )
     top: Threshold | None = since(
-        _FORMAT, None, "larger values become this, or what a share of the rows is above"
+        _FORMAT,
+        None,
+        "larger values become this, or a threshold that a share of rows reaches",
     )
     round: Rounding | None = since(_FORMAT, None, "exact numbers become multiples")
     prefix: Annotated[int, Field(ge=1, le=1_000)] | None = since(
-        _FORMAT, None, "characters that are kept of a text"
+        _FORMAT, None, "how many characters of a text are kept"
     )
     fold: RareFold | None = since(_FORMAT, None, "values that few rows have become one")
     free_text: Annotated[str, Field(min_length=1)] | None = since(
