@@ -6,9 +6,9 @@ from sfumato.flows.passphrases import source_secrets
 from sfumato.flows.plan import Plan, require_in_memory
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.private.coded.coder import code_published
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.wrapping import with_secrets
-from sfumato.tasks.stages.coded import code_published
 from sfumato.tasks.stages.ingest import FETCHED
 
 
@@ -33,5 +33,6 @@ def coded_source(plan: Plan, microdata: Microdata) -> Microdata:
         InputError: where a value cannot be coded, or a column holds free text.
         PromiseError: where the line has lost what its published versions were coded by.
     """
-    coded = code_published(microdata, plan.terms, plan.unit, plan.line.private).microdata
+    terms, private = plan.terms, plan.line.private
+    coded = code_published(microdata, terms.columns, terms.digest(), plan.unit, private).microdata
     return microdata.keep(coded[c.name] if coded.has(c.name) else c for c in microdata.columns)

@@ -15,9 +15,11 @@ from prefect.events import emit_event
 from prefect.events.worker import EventsWorker
 
 from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.declaration.opened import open_release
 
 PUBLISHED, STANDS, REFUSED, FAULTED = "Published", "Stands", "Refused", "Faulted"
+PENDING = "Pending approval"
 _SHOWN = 12  # digits of a digest
 _PATIENCE = 10.0  # seconds
 
@@ -30,6 +32,13 @@ def published_state(release: Path) -> State:
 def standing_state(release: Path) -> State:
     """The end of a run whose source and spec have a version already, which is its result."""
     return _ended_well(STANDS, release)
+
+
+def pending_state(held: HeldCandidate) -> State:
+    """The end of a run whose candidate waits for approval; its result is where it waits."""
+    asked = held.request
+    message = f"digest {asked.digest}, {asked.reviewers} to approve it until {asked.expires:%F %R}"
+    return State(type=StateType.COMPLETED, name=PENDING, message=message, data=str(held.place))
 
 
 def failed_state(error: SfumatoError) -> State:

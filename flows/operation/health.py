@@ -14,8 +14,8 @@ from typing import Any
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import open_home
 from sfumato.flows.life.releases import list_lines
-from sfumato.flows.operation.deployments import FLOW, POOL
-from sfumato.tasks.private.workdir import work_directory
+from sfumato.flows.operation.deployments import FLOWS, RELEASE
+from sfumato.tasks.private.workdir import is_private, work_directory
 from sfumato.tasks.publication.life.listing import ListedLine
 
 _ROOM = 1 << 30  # bytes that should be free
@@ -102,7 +102,7 @@ def _work(work: Path) -> Iterator[Examined]:
         yield Examined("work directory", False, f"{work}: is not there: no line has its state here")
         return
     mode = work.stat().st_mode & 0o777
-    mine = not mode & 0o077 and os.access(work, os.W_OK)
+    mine = is_private(work) and os.access(work, os.W_OK)
     wanted = "" if mine else f", mode {mode:04o}: is to be writable, and the owner's alone (0700)"
     yield Examined("work directory", mine, f"{work}{wanted}")
     free = shutil.disk_usage(work).free
@@ -134,8 +134,7 @@ def _server(address: str) -> Iterator[Examined]:
             return answer.raise_for_status().json()
 
         yield Examined("server", bool(ask("health")), address)
-        status = ask(f"work_pools/{POOL}")["status"]
-        yield Examined("worker", status == "READY", f"pool {POOL}: {status.lower()}")
+        yield from _pools(ask)
         late = _runs(ask, {"name": {"any_": ["Late"]}})
         yield Examined("late runs", not late, ", ".join(late) or "none")
         going = _runs(ask, {"type": {"any_": ["RUNNING", "PENDING"]}})
@@ -145,8 +144,20 @@ def _server(address: str) -> Iterator[Examined]:
         yield Examined("watch", enabled, "enabled" if enabled else "missing: sfumato deploy")
 
 
+def _pools(ask: Callable[[str, Mapping[str, Any]], Any]) -> Iterator[Examined]:
+    """The pools, that of publications only where something is deployed that needs it."""
+    named = {"work_pools": {"name": {"any_": [flow.pool for flow in FLOWS]}}}
+    found = {pool["name"]: pool["status"] for pool in ask("work_pools/filter", named)}
+    for pool, status in ({RELEASE.pool: "missing"} | found).items():
+        yield Examined("worker", status == "READY", f"pool {pool}: {status.lower()}")
+
+
 def _runs(ask: Callable[[str, Mapping[str, Any]], Any], state: Mapping[str, Any]) -> list[str]:
-    body = {"flows": {"name": {"any_": [FLOW]}}, "flow_runs": {"state": state}, "limit": 50}
+    body = {
+        "flows": {"name": {"any_": [flow.flow for flow in FLOWS]}},
+        "flow_runs": {"state": state},
+        "limit": 50,
+    }
     return [f"{run['name']} since {_moment(run)}" for run in ask("flow_runs/filter", body)]
 
 

@@ -189,13 +189,8 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     return None
 
 
-def _not_yet(spec: SpecParts) -> None:
-    if spec.approval == "required":
-        raise ValueError("approval: this version has no step at which a release is approved")
-
-
 def _stages(spec: SpecParts) -> None:
-    if spec.stages == "encrypted" and (spec.retain or spec.approval == "required"):
+    if spec.stages == "encrypted" and (spec.retain or spec.reviewed):
         which = "retain" if spec.retain else "approval"
         raise ValueError(
             f"{which}: needs stages that a later run can read, and those of stages: encrypted "
@@ -215,5 +210,4 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _form,
     _workloads,
     _stages,
-    _not_yet,
 )

@@ -28,6 +28,7 @@ from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
 from sfumato.tasks.parts.sources.room import require_room
 from sfumato.tasks.parts.sources.source import read_chunks
 from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
+from sfumato.tasks.private.coded.coder import Coder
 from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import people_key
@@ -36,7 +37,6 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.stages.coded import Coder
 from sfumato.tasks.stages.deidentify import STREAMED, UNITS, write_codings
 from sfumato.tasks.stages.ingest import FETCHED
 from sfumato.tasks.stages.stage import new_stage, write_note
@@ -116,7 +116,7 @@ class _Passing:
         self._rows, self._terms, self._stage = rows, terms, stage
         self._seen = RowsSeen(secret, people, kept)
         self._units = UnitsSeen(stage, line.private, secret, people) if rows.unit else None
-        self._coder = Coder(terms, rows.unit, line.private)
+        self._coder = Coder(terms.columns, terms.digest(), rows.unit, line.private)
         self._used = FrozenCodings()
         self._strata = StrataOnDisk(private_directory(stage / "strata"), terms.strata)
         self._counts = Counter[str]()

@@ -24,18 +24,21 @@ from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-_FORMAT = 3
+_FORMAT = 4
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
 WITHDRAWN = "withdrawn"
 """The folder of what is kept of a withdrawn version, which backups have since format 2."""
+REVIEWS = "reviews.json"
+"""What became of candidates that waited for approval, which backups have since format 3."""
 _FOLDERS = ("units", "left-out", MAP, ROWS, WITHDRAWN)
 _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
     "cuts.json",
-    CODINGS,  # since format 3
+    CODINGS,  # since format 4
     "releases.format-*.json",
+    REVIEWS,
 )
 
 
@@ -112,7 +115,9 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
 def _format_of(files: Mapping[str, bytes]) -> int:
     """The lowest format that has these files."""
     if CODINGS in files:
-        return _FORMAT
+        return 4
+    if REVIEWS in files:
+        return 3
     return 2 if any(path.startswith(f"{WITHDRAWN}/") for path in files) else 1
 
 

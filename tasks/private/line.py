@@ -142,4 +142,9 @@ def represented_part(line: Path, version: str, microdata: Microdata) -> Microdat
     if not path.exists():
         return microdata
     bits = np.unpackbits(np.frombuffer(path.read_bytes(), np.uint8), count=microdata.rows)
-    return microdata.take(np.sort(canonical_row_order(microdata)[bits == 0]))
+    return without_suppressed(microdata, bits.astype(bool))
+
+
+def without_suppressed(microdata: Microdata, suppressed: np.ndarray) -> Microdata:
+    """The other rows, in their order; which are suppressed (bool) is told in canonical order."""
+    return microdata.take(np.sort(canonical_row_order(microdata)[~suppressed]))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.workdir import private_directory, state_lock
@@ -29,6 +30,7 @@ class Line:
         pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
         accepts_lines: whether what it tells together with other lines is accepted.
         as_of: the day of which its next version tells, where that is said.
+        reviewers: how many have to approve a version before it appears.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Line:
     groups: str | None = None
     same_as: Mapping[str, str] = field(default_factory=dict)
     pinned: str | None = None
+    reviewers: int = 0
 
     @property
     def work(self) -> Path:
@@ -65,6 +68,7 @@ class Candidate:
         made_after: the digest of the line's last version when the map was made, where it goes on.
         followed: the SHA-256 of the map whose groups it shows, None where they are its own.
         counts: of people and groups that go on, or do not.
+        digest: of the manifest that was approved, None where nobody was asked.
     """
 
     release: Path
@@ -75,6 +79,7 @@ class Candidate:
     made_after: str | None = None
     followed: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    digest: str | None = None
 
 
 @contextmanager
@@ -83,8 +88,28 @@ def hold(line: Line) -> Iterator[None]:
 
     Always in this order: no two lines of a work directory are compared at once.
     """
-    if not line.public.is_dir():
-        line.public.mkdir(parents=True, exist_ok=True)
-        sync_directory(line.public.parent)
+    _make_public(line.public)
     with lock_of_lines(line.work), state_lock(line.private), locked(line.public / ".lock"):
+        yield
+
+
+def _make_public(place: Path) -> None:
+    """Make the directory of a line's versions where it is missing.
+
+    Raises:
+        Fault: where this user cannot.
+    """
+    if place.is_dir():
+        return
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Fault(f"{place}: cannot be made ({error.strerror})") from None
+    sync_directory(place.parent)
+
+
+@contextmanager
+def hold_privately(line: Line) -> Iterator[None]:
+    """Hold the same locks but that of the public directory, where nothing is written meanwhile."""
+    with lock_of_lines(line.work), state_lock(line.private):
         yield

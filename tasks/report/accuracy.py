@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.expectations.numbers import plain
+from sfumato.tasks.private.sharing import private_mode
 from sfumato.tasks.report.accuracy_plots import draw_scores
 from sfumato.tasks.report.accuracy_summary import MeasuredWorkload, Workload, summarize
 
@@ -107,6 +108,7 @@ def _html(
 
 def _write(path: Path, text: str) -> None:
     path.touch(mode=0o600)
+    path.chmod(private_mode(path))
     path.write_text(text, encoding="utf-8")
 
 

@@ -13,13 +13,13 @@ from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import load, save
+from sfumato.tasks.private.coded.coder import code_published
 from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.people.lines import units_met
 from sfumato.tasks.private.source_rows import RowsInFile, hashed_rows
-from sfumato.tasks.stages.coded import code_published
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
 UNITS, STREAMED = "units.npy", "rows-in-parts.parquet"
@@ -51,7 +51,7 @@ def write_deidentified(
     """
     secret = line_key(line)
     microdata = load(ingested)
-    coded = code_published(microdata, terms, unit, line)
+    coded = code_published(microdata, terms.columns, terms.digest(), unit, line)
     shown = coded.microdata
     stage = new_stage(run, "deidentified")
     save(shown, stage)
@@ -74,6 +74,13 @@ def write_deidentified(
 def write_codings(stage: Path, used: FrozenCodings) -> None:
     """Leave in a stage what its columns were coded by, for the line to keep."""
     write_note(stage, _CODINGS, used.model_dump(mode="json"))
+
+
+def keep_identity(deidentified: Path, place: Path) -> None:
+    """Move what tells of whom a stage is to another place, without its table."""
+    for name in ("identity.json", f"{_CODINGS}.json", UNITS, STREAMED, _ROWS):
+        if (deidentified / name).exists():
+            (deidentified / name).rename(place / name)
 
 
 def identity(deidentified: Path) -> Identity:

@@ -22,7 +22,7 @@ DATES = st.dates(date(1800, 1, 1), date(2200, 12, 31))
 VALUES = {
     "integer": st.integers(-(2**63), 2**63 - 1) | st.integers(-30, 30),
     "decimal": st.decimals(-(10**12), 10**12, places=2) | st.decimals(-30, 30, places=2),
-    "float": st.floats(allow_nan=False),
+    "float": st.floats(allow_nan=False).map(lambda number: number + 0.0),  # one zero
     "date": DATES,
     "timestamp": st.datetimes(datetime(1800, 1, 1), datetime(2200, 12, 31)),  # noqa: DTZ001
     "string": st.text(st.sampled_from("aé😀 b"), max_size=6),

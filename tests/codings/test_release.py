@@ -194,7 +194,7 @@ def test_values_that_no_coding_gives_are_counted(name, keys, values, wrong):
 
 def test_a_value_that_was_not_coded_is_not_published(line, monkeypatch):
     """The gate sees it in the files, whatever went wrong before."""
-    from sfumato.tasks.stages import coded
+    from sfumato.tasks.private.coded import coder as coded
 
     asked = coded.code_column
     monkeypatch.setattr(

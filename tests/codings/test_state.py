@@ -162,7 +162,7 @@ def test_a_backup_brings_back_thresholds_and_days(line, published, tmp_path, cal
 
 
 def test_older_software_is_told_that_a_backup_is_newer(published, small):
-    assert b'"format": 3' in backup(published)
+    assert b'"format": 4' in backup(published)
     small.write(people(first=5000)).publish("plain")
     assert b'"format": 1' in backup(small.plan().line.private)
 

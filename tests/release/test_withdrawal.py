@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.flows.lines import back_up, restore
+from sfumato.flows.life.lines import back_up, restore
 from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
 from sfumato.tasks.declaration.opened import open_release

@@ -65,3 +65,5 @@ def _register(lines: list["DeployedLine"], root: Path) -> None:
         times = line.spec.schedule
         when = f"{times.cron} {times.timezone}" if times else "by hand"
         show.say(f"release/{line.spec.name}: {when}")
+        for flow in line.flows[1:]:
+            show.say(f"{flow.flow}/{line.spec.name}: by hand, in pool {flow.pool}")

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.codings.free_text import is_free_text
 from sfumato.tasks.microdata.codings.registry import code_column
 from sfumato.tasks.microdata.hierarchies import hierarchy_of
@@ -24,6 +23,7 @@ from sfumato.tasks.private.coded.offsets import offsets_of
 from sfumato.tasks.private.coded.purposes import shift_key
 from sfumato.tasks.schema.codings.declared import document_of
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
+from sfumato.tasks.schema.published import Schema
 
 _INSTEAD = "drop it, or say free-text: <why it may be published>"
 
@@ -44,16 +44,16 @@ class CodedRows:
 class Coder:
     """Codes rows of one line under the same terms, whole tables or some rows at a time."""
 
-    def __init__(self, terms: Terms, unit: str | None, line: Path) -> None:
-        """Read what the line keeps.
+    def __init__(self, columns: Schema, terms: str, unit: str | None, line: Path) -> None:
+        """Read what the line keeps; see `code_published`.
 
         Raises:
             PromiseError: where it has lost what its published versions were coded by.
         """
-        self._terms, self._unit, self._line = terms, unit, line
-        self._coded = {name: c for name, c in terms.columns.items() if c.codings}
+        self._columns, self._unit, self._line = columns, unit, line
+        self._coded = {name: c for name, c in columns.items() if c.codings}
         kept = any(c.shift or c.computed for c in self._coded.values())
-        self._kept = require_kept(line, terms.digest(), self._coded) if kept else FrozenCodings()
+        self._kept = require_kept(line, terms, self._coded) if kept else FrozenCodings()
         self._shift = next((c.shift for c in self._coded.values() if c.shift), None)
 
     def code(self, microdata: Microdata) -> CodedRows:
@@ -65,7 +65,7 @@ class Coder:
         """
         days = self._days(microdata)
         columns, found = [], []
-        for name, declared in self._terms.columns.items():
+        for name, declared in self._columns.items():
             known = {**self._kept.found_of(name, declared), **days}
             column, computed = code_column(microdata[name], declared, known)
             if computed:
@@ -82,7 +82,7 @@ class Coder:
         return {"shift": offsets_of(microdata[self._unit], key, self._shift.days)}
 
     def _fit(self, column: Column) -> Column:
-        declared = self._terms.columns[column.name]
+        declared = self._columns[column.name]
         if declared.free_text is None and is_free_text(column):
             raise InputError(
                 f"columns.{column.name}: holds free text, long texts that are one row's alone: "
@@ -93,12 +93,15 @@ class Coder:
         return column
 
 
-def code_published(microdata: Microdata, terms: Terms, unit: str | None, line: Path) -> CodedRows:
+def code_published(
+    microdata: Microdata, columns: Schema, terms: str, unit: str | None, line: Path
+) -> CodedRows:
     """The columns of a whole table that are published, coded.
 
     Args:
         microdata: the represented rows with all columns.
-        terms: what will be declared.
+        columns: those that are published, as they will be declared.
+        terms: the digest of what will be declared.
         unit: the identifier that is the unit, None where rows are.
         line: the line's private directory.
 
@@ -107,7 +110,7 @@ def code_published(microdata: Microdata, terms: Terms, unit: str | None, line: P
             free text.
         PromiseError: where the line has lost what its published versions were coded by.
     """
-    return Coder(terms, unit, line).code(microdata)
+    return Coder(columns, terms, unit, line).code(microdata)
 
 
 def _require_coded_leaves(column: Column, declared: HierarchyRule) -> None:

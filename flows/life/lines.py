@@ -10,6 +10,7 @@ from sfumato.flows.evaluation import ingest_again, names_in_source
 from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
 from sfumato.flows.plan import plan_run
 from sfumato.flows.spec import Overrides, SourceOverrides
+from sfumato.tasks.approval.history import with_past
 from sfumato.tasks.authorship.backup import backup_keys, restore_keys
 from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.secret import open_signer, signing_key
@@ -110,7 +111,7 @@ def restore(spec: Path, file: Path) -> None:
                 "know would be forgotten"
             )
         take_people_key(file, line.private, files)
-        files = {**kept_files(line.private), **files}
+        files = with_past({**kept_files(line.private), **files}, line.private)
         replace_state(line.private, with_forgotten(files, erased_names(line.private)))
 
 
