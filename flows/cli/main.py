@@ -28,6 +28,7 @@ from sfumato.flows.cli.steward.health import health
 from sfumato.flows.cli.steward.hierarchy import hierarchy
 from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
+from sfumato.flows.cli.steward.pseudonyms import pseudonyms
 from sfumato.flows.cli.steward.publish import publish
 from sfumato.flows.cli.steward.release import release
 from sfumato.flows.cli.steward.schema import schema
@@ -47,6 +48,7 @@ _COMMANDS = (
     deploy,
     health,
     hierarchy,
+    pseudonyms,
     schema,
     review,
     releases,
