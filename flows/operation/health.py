@@ -16,6 +16,7 @@ from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import open_home, without_login
 from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
+from sfumato.flows.review.candidates import list_candidates
 from sfumato.tasks.private.workdir import is_private, work_directory
 from sfumato.tasks.publication.life.listing import ListedLine
 from sfumato.tasks.report.lines.entries import rfc3339
@@ -46,6 +47,7 @@ def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
         ("work directory", lambda: _work(work_directory(environ))),
         ("Prefect's home", lambda: _home(environ)),
         ("lines", _lines),
+        ("candidates", _candidates),
     ]
     if environ.get("PREFECT_API_URL"):
         questions.append(("server", lambda: _server(environ)))
@@ -127,6 +129,12 @@ def _lines() -> Iterator[Examined]:
         yield Examined(
             f"line {line.name}", not bad, said or f"current {current[0] if current else 'none'}"
         )
+
+
+def _candidates() -> Iterator[Examined]:
+    """Those that wait: one that is approved is to be published, one that expired made again."""
+    for one in list_candidates(()):
+        yield Examined(f"candidate of {one.held.request.line}", one.status == "pending", one.words)
 
 
 def _server(environ: Mapping[str, str]) -> Iterator[Examined]:

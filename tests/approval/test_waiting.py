@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.flows.operation.health import examine_machine
 from sfumato.tasks.approval.held import seal_digest
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.life.withdrawal import withdraw
@@ -211,6 +212,17 @@ def test_a_backup_put_back_forgets_no_decision(waiting, call):
     assert call("line", "restore", waiting.spec, new)[0] == 0
     with pytest.raises(PromiseError, match=r"was rejected"):
         waiting.release()
+
+
+def test_health_tells_of_candidates(waiting):
+    def told():
+        found = {one.about: one for one in examine_machine()}["candidate of wages"]
+        return found.well, found.said.split(",")[0]
+
+    assert told() == (True, "pending")
+    waiting.decide("ann")
+    waiting.decide("ben")
+    assert told() == (False, "approved")
 
 
 def test_the_list_of_what_became_of_candidates(waiting, call):
