@@ -12,18 +12,20 @@ from prefect.runtime import flow_run
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import imports_apart, open_home, quiet
 from sfumato.flows.hidden import whole
-from sfumato.flows.passphrases import passphrases, source_secrets
+from sfumato.flows.passphrases import destination_secrets, passphrases, source_secrets
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import ShownOverrides, line_named
 from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.deidentify import deidentify
+from sfumato.tasks.deliver import deliver
 from sfumato.tasks.evaluate import evaluate
 from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts
 from sfumato.tasks.ingest import ingest
 from sfumato.tasks.outcomes import published_state, standing_state
 from sfumato.tasks.parts.divide import DeclaredRows
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
+from sfumato.tasks.private.destinations import knows_destinations
 from sfumato.tasks.private.scratch import run_directory, sweep
 from sfumato.tasks.publication.versions import is_measured
 from sfumato.tasks.publish import publish
@@ -62,6 +64,18 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
     plan = plan_run(Path(spec), whole(overrides))
     for notice in plan.notices:
         say_in_run(notice)
+    try:
+        version, stood = _made(plan)
+    except SfumatoError:
+        with suppress(SfumatoError):  # an evaluation may have withdrawn a version
+            _deliver(plan)
+        raise
+    behind = _deliver(plan)
+    return (standing_state if stood else published_state)(version.resolve(), behind)
+
+
+def _made(plan: Plan) -> tuple[Path, bool]:
+    """The version of this source and spec, and whether it stood before."""
     with (
         imports_apart(),
         passphrases(environ),
@@ -69,9 +83,15 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
         run_directory(plan.line.private, plan.spec.retain) as run,
         encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
     ):
-        made = _publish if plan.terms.parts is None else _publish_in_parts
-        version, stood = made(plan, run)
-    return (standing_state if stood else published_state)(version.resolve())
+        return (_publish if plan.terms.parts is None else _publish_in_parts)(plan, run)
+
+
+def _deliver(plan: Plan) -> tuple[str, ...]:
+    """The destinations that are behind, once all were tried; no stage of a run is left by then."""
+    copies = plan.spec.publish.copies
+    if not (copies or knows_destinations(plan.line.private)):
+        return ()
+    return deliver(plan.line, copies, destination_secrets)
 
 
 def _publish(plan: Plan, run: Path) -> tuple[Path, bool]:

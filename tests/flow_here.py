@@ -10,7 +10,16 @@ from prefect.client.schemas import State
 
 from sfumato.tasks.private.progress import listening
 
-TASKS = ("ingest", "deidentify", "verify", "anonymize", "validate", "publish", "evaluate")
+TASKS = (
+    "ingest",
+    "deidentify",
+    "verify",
+    "anonymize",
+    "validate",
+    "publish",
+    "evaluate",
+    "deliver",
+)
 IN_PARTS = ("divide", "find_version", "anonymize_parts", "validate_parts")
 _ARTIFACTS = ("create_", "update_", "tell")  # what functions that talk to the server begin with
 
