@@ -1,11 +1,12 @@
 """Withdrawing a version: what it means is told first, and then it is done."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.environment import quiet
+from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.places import own_line
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.authorship.keys import PublicKey
@@ -47,7 +48,7 @@ class WithdrawalPlan:
     done: bool
 
     def carry_out(self) -> Withdrawn:
-        """Withdraw the version.
+        """Withdraw the version, here and then in the destinations of its line.
 
         Raises:
             PromiseError: where the line's private state does not know it.
@@ -56,7 +57,10 @@ class WithdrawalPlan:
             done = withdraw(self.line, self.number, self.reason, signer=self.signer)
         if not done.existed and os.environ.get("PREFECT_API_URL"):
             _tell_server(done.tombstone)
-        return done
+        found = deliver_known(self.line)
+        notices = (said for one in found if one.behind is None for said in one.said)
+        behind = tuple(one.said[-1] for one in found if one.behind is not None)
+        return replace(done, notices=(*done.notices, *notices), behind=behind)
 
 
 def _tell_server(tombstone: Tombstone) -> None:

@@ -53,7 +53,7 @@ def grant(right: str, kind: str | None, on: exp.Table, roles: Sequence[str]) -> 
     )
 
 
-def setting(name: str, value: str) -> exp.Select:
+def set_locally(name: str, value: str) -> exp.Select:
     """Have a setting until the transaction ends."""
     texts = [exp.Literal.string(text) for text in (name, value)]
     return exp.select(exp.func("set_config", *texts, exp.true()))

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.publication.destinations.bucket_errors import CONDITIONS, code_of, translated
+from sfumato.tasks.publication.destinations.bucket_errors import (
+    CONDITIONS,
+    code_of,
+    translate_errors,
+)
 from sfumato.tasks.publication.destinations.declared import StoreDestination
 
 T = TypeVar("T")
@@ -158,4 +162,4 @@ class Bucket:
                 return None
 
     def _told(self, right: str) -> AbstractContextManager[None]:
-        return translated(self._declared, right)
+        return translate_errors(self._declared, right)

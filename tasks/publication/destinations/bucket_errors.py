@@ -34,7 +34,7 @@ _BUSY = {"SlowDown", "InternalError", "ServiceUnavailable", "RequestTimeout", "5
 
 
 @contextmanager
-def translated(declared: StoreDestination, right: str) -> Iterator[None]:
+def translate_errors(declared: StoreDestination, right: str) -> Iterator[None]:
     """Say what failed in a rule of ours.
 
     Args:

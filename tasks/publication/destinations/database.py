@@ -20,12 +20,12 @@ from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.destinations.declared import DatabaseDestination
 from sfumato.tasks.publication.destinations.destination import another_release, require_same_line
-from sfumato.tasks.publication.destinations.refusals import translated
+from sfumato.tasks.publication.destinations.refusals import translate_errors
 from sfumato.tasks.publication.destinations.views import Marked, PublishedSchema
 from sfumato.tasks.publication.life.snapshot import LineSnapshot, VersionSnapshot
 from sfumato.tasks.publication.versions import Record
 from sfumato.tasks.query.load import functions_of, load_within
-from sfumato.tasks.sql.schemas import setting
+from sfumato.tasks.sql.schemas import set_locally
 from sfumato.tasks.sql.target import TargetDatabase, target
 from sfumato.tasks.verification.integrity import require_intact
 
@@ -46,7 +46,10 @@ def open_database(
         InputError: where it cannot be reached, or refuses.
         PromiseError: where another line is there.
     """
-    with target(declared.uri, environ) as database, translated(declared.uri, database.dialect):
+    with (
+        target(declared.uri, environ) as database,
+        translate_errors(declared.uri, database.dialect),
+    ):
         schemas = SchemasOfLine(declared, line, database)
         yield schemas
         database.end(well=True)
@@ -108,7 +111,7 @@ class SchemasOfLine:
     def _load(self, version: VersionSnapshot, name: str) -> None:
         release = open_release(version.directory)
         require_intact(release)
-        self._database.run(setting("search_path", f'"{name}"'))
+        self._database.run(set_locally("search_path", f'"{name}"'))
         load_within(release, self._database)
         schema = PublishedSchema(self._database, name)
         mark = {"version": version.number, "digest": version.digest}
@@ -124,7 +127,7 @@ class SchemasOfLine:
         text = self._text({"version": current, "digest": version.digest})
         base.show(source, Marked(text, self._declared.uri), cascade=withdrawing)
         functions = functions_of(open_release(version.directory).declared, self._database.dialect)
-        self._database.run(setting("search_path", f'"{self._base}"'))
+        self._database.run(set_locally("search_path", f'"{self._base}"'))
         base.replace_functions(functions, Marked(text, self._declared.uri), cascade=withdrawing)
         counter = self._line.record.counter
         base.mark(self._text({"current": current, "counter": counter}))
@@ -140,7 +143,7 @@ class SchemasOfLine:
 
     def _lock(self) -> None:
         """Wait for others that write the same line."""
-        self._database.run(setting("lock_timeout", _PATIENCE))
+        self._database.run(set_locally("lock_timeout", _PATIENCE))
         number = exp.func("hashtext", exp.Literal.string(f"sfumato {self._base}"))
         self._database.run(exp.select(exp.func("pg_advisory_xact_lock", number)))
 

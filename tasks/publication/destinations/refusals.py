@@ -19,7 +19,7 @@ _BROKEN = ("08", "40", "57")
 
 
 @contextmanager
-def translated(place: str, dialect: Dialect) -> Iterator[None]:
+def translate_errors(place: str, dialect: Dialect) -> Iterator[None]:
     """Say what failed in a rule of ours, with the SQLSTATE alone.
 
     Raises:
