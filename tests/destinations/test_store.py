@@ -302,7 +302,7 @@ def test_each_destination_may_have_keys_of_its_own(with_versions, store):
     line = with_versions(1)
     told = {name.replace("AWS_", "OPEN_DATA_"): text for name, text in store.environ.items()}
     store.environ = {**told, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
-    assert bring(line, elsewhere(store, keys="OPEN_DATA")).behind is None
+    assert bring(line, elsewhere(store, prefix="OPEN_DATA")).behind is None
     assert store.declared.variables[0] == "OPEN_DATA_ACCESS_KEY_ID"
 
 

@@ -23,7 +23,7 @@ def test_they_are_read(read):  # noqa: F811
     spec = read(document)
     jsonschema.validate(document, json_schema())
     store, database = spec.publish.copies
-    assert (store.uri, store.keys) == (STORE["uri"], "OPEN")
+    assert (store.uri, store.prefix) == (STORE["uri"], "OPEN")
     assert (database.schema_of("x"), database.readers) == ("wages", ("analysts",))
     assert "OPEN_SECRET_ACCESS_KEY" in store.variables
     assert database.variables == ["OPEN_PASSWORD"]

@@ -26,9 +26,9 @@ def open_bucket(
     boto3 = import_extra("boto3", "s3", declared.uri)
     key, secret = (environ.get(name) for name in declared.variables[-3:-1])
     if not (key and secret):
+        names = " and ".join(declared.variables[-3:-1])
         raise InputError(
-            f"{declared.uri}: set {declared.keys}_ACCESS_KEY_ID and {declared.keys}_SECRET_ACCESS_"
-            "KEY, or each with _BLOCK to the name of a Prefect Secret block"
+            f"{declared.uri}: set {names}, or each with _BLOCK to the name of a Prefect Secret block"
         )
     session = boto3.Session(
         botocore_session=_session_without_files(),
@@ -51,7 +51,7 @@ def open_bucket(
 
 def _first(environ: Mapping[str, str], declared: StoreDestination, *names: str) -> str | None:
     """The first of the destination's variables that is set."""
-    found = (environ.get(f"{declared.keys}_{name}") for name in names)
+    found = (environ.get(f"{declared.prefix}_{name}") for name in names)
     return next(filter(None, found), None)
 
 

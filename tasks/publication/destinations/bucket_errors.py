@@ -74,4 +74,4 @@ def _ours(error: Exception, declared: StoreDestination, right: str) -> SfumatoEr
     if rule is None:
         known = code if code.isalnum() and len(code) < _LONGEST else "an unknown code"
         return Fault(f"{declared.uri}: the store refuses ({known})")
-    return InputError(f"{declared.uri}: {rule.format(right=right, keys=declared.keys)}")
+    return InputError(f"{declared.uri}: {rule.format(right=right, keys=declared.prefix)}")

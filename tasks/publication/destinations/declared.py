@@ -23,7 +23,7 @@ def _without_secret(uri: str) -> str:
 class StoreDestination(BaseModel):
     """A store of objects where the line's directory is copied to."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     uri: Annotated[
         str,
@@ -39,9 +39,10 @@ class StoreDestination(BaseModel):
             description="of an S3-compatible store; otherwise AWS_ENDPOINT_URL",
         ),
     ] = None
-    keys: Annotated[
+    prefix: Annotated[
         str,
         Field(
+            alias="keys",  # no name of ours: what has `keys` is taken for a mapping
             pattern=r"^[A-Z][A-Z0-9_]{0,63}$",
             description="what the variables of its keys begin with: <keys>_ACCESS_KEY_ID, …",
         ),
@@ -50,7 +51,7 @@ class StoreDestination(BaseModel):
     @property
     def variables(self) -> list[str]:
         """The variables of the environment that may hold its secrets."""
-        return [*variables_in(self.uri), *(f"{self.keys}_{name}" for name in _OF_STORES)]
+        return [*variables_in(self.uri), *(f"{self.prefix}_{name}" for name in _OF_STORES)]
 
 
 class DatabaseDestination(BaseModel):
