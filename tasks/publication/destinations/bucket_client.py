@@ -27,9 +27,8 @@ def open_bucket(
     key, secret = (environ.get(name) for name in declared.variables[-3:-1])
     if not (key and secret):
         names = " and ".join(declared.variables[-3:-1])
-        raise InputError(
-            f"{declared.uri}: set {names}, or each with _BLOCK to the name of a Prefect Secret block"
-        )
+        otherwise = "or each with _BLOCK to the name of a Prefect Secret block"
+        raise InputError(f"{declared.uri}: set {names}, {otherwise}")
     session = boto3.Session(
         botocore_session=_session_without_files(),
         aws_access_key_id=key,
