@@ -67,7 +67,7 @@ class TestRun:
         version = release_here(line.spec, events)
         assert call("check", version)[0] == 0
         (said,) = [text for text, event in events if event == "said" and "is behind" in text]
-        assert said.startswith(f"{store.declared.uri} is behind: {store.declared.uri}: the store")
+        assert said.startswith(f"{store.declared.uri} is behind: the store")
         assert known(line).behind is not None
         declared(line, store)
         assert release_here(line.spec) == version  # it stands, and the copy is completed
@@ -245,7 +245,7 @@ class TestListed:
         monkeypatch.setenv("AWS_ENDPOINT_URL", AWAY)
         call("deliver", published.spec)
         assert (
-            f"  {store.declared.uri}: behind: {store.declared.uri}: the store cannot"
+            f"  {store.declared.uri}: behind: the store cannot"
             in (call("releases", published.spec)[1])
         )
         code, out, _ = call("health")

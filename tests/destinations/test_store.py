@@ -263,7 +263,6 @@ def test_each_refusal_is_a_line_of_ours(
     line = with_versions(1)
     answering(monkeypatch, operation, code)
     found = bring(line, store)
-    assert found.behind.startswith(f"{store.declared.uri}: ")
     assert rule in found.behind
     noted = (line.private / DESTINATIONS).read_text()
     for place in (found.behind, noted, caplog.text):
@@ -277,7 +276,7 @@ def elsewhere(store, **changes):
 
 def test_there_is_no_such_bucket(with_versions, store):
     found = bring(with_versions(1), elsewhere(store, uri="s3://nobody-has-this/x"))
-    assert found.behind == "s3://nobody-has-this/x: there is no such bucket: make it first"
+    assert found.behind == "there is no such bucket: make it first"
 
 
 def test_nobody_answers(with_versions, store):

@@ -114,8 +114,9 @@ def _deliver(
             found = _bring(whole, known, environ, secrets)
             delivered = whole.sha256
     except SfumatoError as error:
-        _note(line, known, behind=str(error))
-        return Delivered(known.place, behind=str(error))
+        reason = str(error).removeprefix(f"{known.place}: ")
+        _note(line, known, behind=reason)
+        return Delivered(known.place, behind=reason)
     _note(line, known, delivered=delivered)
     return found
 
