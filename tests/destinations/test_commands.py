@@ -130,6 +130,24 @@ class TestRun:
         said = f"{store.declared.uri} is no destination any more: what is there stays, withdrawn"
         assert [text for text, event in events if event == "said" and text.startswith(said)]
 
+    @pytest.mark.parametrize("content", [b"{", b'{"format": 9}'])
+    def test_a_note_that_cannot_be_read_fails_no_release(self, line, store, content):
+        release_here(line.spec)
+        note = line.plan().line.private / DESTINATIONS
+        note.write_bytes(content)
+        line.write(
+            people(first=1000, seed=2),
+            publish=line.plan().spec.publish.model_dump(
+                mode="json", by_alias=True, exclude_unset=True
+            ),
+        )
+        events = []
+        assert release_here(line.spec, events).name == "0002"
+        assert [text for text, event in events if event == "said" and "is behind" in text]
+        note.unlink()
+        release_here(line.spec)
+        store.require_as(line.plan().line)
+
     def test_a_block_that_is_missing_leaves_it_behind(self, line, monkeypatch):
         from sfumato.flows import passphrases
 
