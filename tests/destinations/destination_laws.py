@@ -1,9 +1,13 @@
 """What every destination keeps to: once a delivery has ended well, it is as the line is."""
 
+import shutil
+from dataclasses import replace
+
 import pytest
 
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from tests.destinations.places import bring
+from tests.release.small import Small, people
 
 
 class DestinationLaws:
@@ -47,11 +51,21 @@ class DestinationLaws:
         assert (found.behind, found.copied) == (None, ("0001",))
         place.require_as(line)
 
+    def test_what_was_withdrawn_there_does_not_come_back(self, with_versions, place, tmp_path):
+        """From a copy of the line that was made before."""
+        line = with_versions(2)
+        shutil.copytree(line.work.parent, tmp_path / "copy", symlinks=True)
+        bring(line, place)
+        withdraw(line, "0002", "the wrong table")
+        bring(line, place)
+        public = tmp_path / "copy" / "line" / "public" / "wages"
+        copy = replace(line, public=public, private=tmp_path / "copy" / "work" / "wages")
+        assert "version 0002 was withdrawn there" in bring(copy, place).behind
+        place.require_as(line)
+
     def test_another_line_of_that_name_is_refused_and_nothing_overwritten(
         self, with_versions, place, tmp_path, monkeypatch
     ):
-        from tests.release.small import Small, people
-
         line = with_versions(1)
         bring(line, place)
         monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "other" / "work"))
@@ -63,8 +77,6 @@ class DestinationLaws:
         place.require_as(line)
 
     def test_a_version_that_is_gone_here_is_told(self, with_versions, place):
-        import shutil
-
         line = with_versions(2)
         shutil.rmtree(line.public / "0001")
         found = bring(line, place)

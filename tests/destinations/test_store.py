@@ -12,6 +12,7 @@ from sfumato.tasks.private.destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.publication.destinations import bucket, bucket_client
 from sfumato.tasks.publication.destinations.bucket import Bucket
 from sfumato.tasks.publication.destinations.declared import StoreDestination
+from sfumato.tasks.publication.destinations.store import ObjectStore
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from tests.destinations.dying import killed
 from tests.destinations.places import PREFIX, bring
@@ -320,6 +321,21 @@ def test_secrets_of_a_block_are_handed_over_for_the_delivery_alone(with_versions
     assert bring(with_versions(1), store, secrets).behind is None
     assert asked == ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"]
     assert with_secrets({}) == {}
+
+
+def test_what_is_withdrawn_while_it_is_sent_gets_no_manifest(with_versions, store, monkeypatch):
+    line = with_versions(1)
+    with monkeypatch.context() as patch:
+
+        def late(*_):
+            withdraw(line, "0001", "the wrong table")
+            return False
+
+        patch.setattr(ObjectStore, "_write_signature", late)
+        assert "version 0001 is gone from" in bring(line, store).behind
+    assert MANIFEST not in store.objects()
+    assert bring(line, store).behind is None
+    store.require_as(line)
 
 
 class TestVersionedBucket:

@@ -6,8 +6,13 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from sfumato.tasks.declaration.lines.tombstone import is_tombstone
 from sfumato.tasks.declaration.opened import open_release
-from sfumato.tasks.publication.destinations.destination import DestinationKind, require_same_line
+from sfumato.tasks.publication.destinations.destination import (
+    DestinationKind,
+    require_same_line,
+    withdrawn_there,
+)
 from sfumato.tasks.publication.versions import RECORD, read_record
 from sfumato.tasks.verification.integrity import require_intact
 
@@ -41,6 +46,8 @@ class Shelf:
     def put(self, version):
         version.manifest()
         place = self._root / version.number
+        if is_tombstone(place):
+            raise withdrawn_there(str(self._root), version.number)
         if place.exists():
             return False
         require_intact(open_release(version.directory))

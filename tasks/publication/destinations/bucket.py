@@ -14,11 +14,19 @@ from sfumato.tasks.publication.destinations.bucket_errors import (
     translate_errors,
 )
 from sfumato.tasks.publication.destinations.declared import StoreDestination
+from sfumato.tasks.publication.manifest import MEDIA
 
 T = TypeVar("T")
 _PART = 64 << 20  # bytes of a large file that are sent at once
 SHA256 = "sfumato-sha256"
 """The name under which an object of ours has the SHA-256 of its content."""
+_TYPES = {
+    **MEDIA,
+    ".atom": "application/atom+xml",
+    ".html": "text/html; charset=utf-8",
+    ".jsonld": "application/ld+json",
+    ".sig": "application/json",
+}
 _MISSING = {"NoSuchKey", "404", "NotFound"}
 _TAKEN = {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
 
@@ -163,3 +171,9 @@ class Bucket:
 
     def _told(self, right: str) -> AbstractContextManager[None]:
         return translate_errors(self._declared, right)
+
+
+def about(path: Path) -> dict[str, str]:
+    """The type of an object, and that it is asked for anew each time: it may be withdrawn."""
+    kind = _TYPES.get(path.suffix, "text/plain; charset=utf-8")
+    return {"ContentType": kind, "CacheControl": "no-cache"}

@@ -19,7 +19,11 @@ from sqlglot import exp
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.destinations.declared import DatabaseDestination
-from sfumato.tasks.publication.destinations.destination import another_release, require_same_line
+from sfumato.tasks.publication.destinations.destination import (
+    another_release,
+    require_same_line,
+    withdrawn_there,
+)
 from sfumato.tasks.publication.destinations.refusals import translate_errors
 from sfumato.tasks.publication.destinations.views import Marked, PublishedSchema
 from sfumato.tasks.publication.life.snapshot import LineSnapshot, VersionSnapshot
@@ -68,7 +72,7 @@ class SchemasOfLine:
         database.begin()
         self._lock()
         self._there: dict[str, str | None] = dict(database.execute(_SCHEMAS))
-        self._require_our_line()
+        self._told = self._require_our_line()
         self._require_readers()
 
     def withdraw(self, version: VersionSnapshot) -> None:
@@ -81,6 +85,8 @@ class SchemasOfLine:
         """Load a version into a schema of its own, unless it is there."""
         version.manifest()
         name = self._name(version.number)
+        if version.number in self._told.get("withdrawn", ()):
+            raise withdrawn_there(self._declared.uri, version.number)
         if name in self._there:
             mark = self._require_mark(name)
             if mark["digest"] != version.digest:
@@ -129,8 +135,9 @@ class SchemasOfLine:
         functions = functions_of(open_release(version.directory).declared, self._database.dialect)
         self._database.run(set_locally("search_path", f'"{self._base}"'))
         base.replace_functions(functions, Marked(text, self._declared.uri), cascade=withdrawing)
-        counter = self._line.record.counter
-        base.mark(self._text({"current": current, "counter": counter}))
+        withdrawn = [one.number for one in self._line.withdrawn]
+        told = {"counter": self._line.record.counter, "withdrawn": withdrawn}
+        base.mark(self._text({"current": current, **told}))
 
     def _drop(self, name: str) -> None:
         schema = PublishedSchema(self._database, name)
@@ -147,12 +154,15 @@ class SchemasOfLine:
         number = exp.func("hashtext", exp.Literal.string(f"sfumato {self._base}"))
         self._database.run(exp.select(exp.func("pg_advisory_xact_lock", number)))
 
-    def _require_our_line(self) -> None:
-        if self._base in self._there:
-            mark = self._require_mark(self._base)
-            told = {key: mark.get(key) for key in ("owner", "counter") if mark.get(key) is not None}
-            there = Record(name=str(mark["line"]), **told)
-            require_same_line(f"{self._declared.uri}, schema {self._base}", there, self._line)
+    def _require_our_line(self) -> dict[str, Any]:
+        """What the schema of views says of the line; nothing where there is none."""
+        if self._base not in self._there:
+            return {}
+        mark = self._require_mark(self._base)
+        told = {key: mark[key] for key in ("owner", "counter") if mark.get(key) is not None}
+        there = Record(name=str(mark["line"]), **told)
+        require_same_line(f"{self._declared.uri}, schema {self._base}", there, self._line)
+        return mark
 
     def _require_readers(self) -> None:
         known = (

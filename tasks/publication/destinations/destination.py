@@ -33,7 +33,7 @@ class Destination(Protocol):
             False where it was there already, and whole.
 
         Raises:
-            PromiseError: where another one has its number there.
+            PromiseError: where another one has its number there, or it was withdrawn there.
             SfumatoError: where that cannot be done.
         """
         ...
@@ -100,4 +100,12 @@ def another_release(place: str, number: str, digest: str) -> PromiseError:
     return PromiseError(
         f"{place}: has another release as version {number} (digest {digest[:12]}…): nothing was "
         "overwritten; name another place, or find out who published there"
+    )
+
+
+def withdrawn_there(place: str, number: str) -> PromiseError:
+    """The refusal to bring back a version that a later state of the line withdrew."""
+    return PromiseError(
+        f"{place}: version {number} was withdrawn there, and this line does not know it: put back "
+        "the line as it was published last"
     )

@@ -21,30 +21,26 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from sfumato.expectations.errors import PromiseError, TransientFault
+from sfumato.expectations.errors import TransientFault
 from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.microdata.notation.address import resolve
-from sfumato.tasks.publication.destinations.bucket import Bucket
+from sfumato.tasks.publication.destinations.bucket import Bucket, about
 from sfumato.tasks.publication.destinations.bucket_client import open_bucket
 from sfumato.tasks.publication.destinations.catalogue import catalogue_of
 from sfumato.tasks.publication.destinations.declared import StoreDestination
-from sfumato.tasks.publication.destinations.destination import another_release, require_same_line
+from sfumato.tasks.publication.destinations.destination import (
+    another_release,
+    require_same_line,
+    withdrawn_there,
+)
 from sfumato.tasks.publication.life.snapshot import LineSnapshot, VersionSnapshot
-from sfumato.tasks.publication.manifest import MEDIA
 from sfumato.tasks.publication.versions import RECORD, Record, parse_record, record_content
 from sfumato.tasks.schema.nesting import parse_json
 from sfumato.tasks.verification.integrity import require_intact
 
 _CLAIMS = ".claims"
 _ATTEMPTS = 3
-_TYPES = {
-    **MEDIA,
-    ".atom": "application/atom+xml",
-    ".html": "text/html; charset=utf-8",
-    ".jsonld": "application/ld+json",
-    ".sig": "application/json",
-}
 
 
 @contextmanager
@@ -100,7 +96,7 @@ class ObjectStore:
         self._claim(version)
         sizes = self._bucket.sizes(below)
         if f"{below}{WITHDRAWAL}" in sizes:
-            raise PromiseError(f"{self._uri}: version {version.number} was withdrawn there")
+            raise withdrawn_there(self._uri, version.number)
         files = parse_json(manifest)["resources"]
         missing = [file for file in files if not self._holds(below, file, sizes)]
         if missing:
@@ -136,7 +132,7 @@ class ObjectStore:
     def _claim(self, version: VersionSnapshot) -> None:
         """Have the number for this release; a store that writes over a claim is none."""
         key, content = f"{self._root}{_CLAIMS}/{version.number}", version.digest.encode()
-        told = (content, _sha256(content), _about(Path("claim.txt")))
+        told = (content, _sha256(content), about(Path("claim.txt")))
         if self._bucket.create(key, *told) and self._bucket.create(key, *told):
             raise self._bucket.unconditional()
         found = self._bucket.read(key)
@@ -152,7 +148,7 @@ class ObjectStore:
         return sizes.get(key) == file["bytes"] and self._bucket.sha256(key) == _stated(file)
 
     def _send(self, below: str, path: Path, file: Mapping[str, Any]) -> None:
-        self._bucket.send(f"{below}{file['path']}", path, _stated(file), _about(path))
+        self._bucket.send(f"{below}{file['path']}", path, _stated(file), about(path))
 
     def _write_signature(self, below: str, version: VersionSnapshot) -> bool:
         content = version.signature()
@@ -162,7 +158,7 @@ class ObjectStore:
         """Write the manifest where there is none: from here on readers see the version."""
         key = f"{below}{MANIFEST}"
         version.manifest()  # it may have been withdrawn meanwhile
-        if not self._bucket.create(key, manifest, _sha256(manifest), _about(Path(MANIFEST))):
+        if not self._bucket.create(key, manifest, _sha256(manifest), about(Path(MANIFEST))):
             found = self._bucket.read(key)
             if found is None or found.content != manifest:
                 digest = _digest_in(found.content) if found else "unknown"
@@ -191,7 +187,7 @@ class ObjectStore:
 
     def _replaced(self, content: bytes, tag: str | None) -> bool:
         key = f"{self._root}{RECORD}"
-        told = (content, _sha256(content), _about(Path(RECORD)))
+        told = (content, _sha256(content), about(Path(RECORD)))
         if tag is None:
             return self._bucket.create(key, *told)
         return self._bucket.replace(key, *told, tag)
@@ -201,7 +197,7 @@ class ObjectStore:
         sha256 = _sha256(content)
         if self._bucket.sha256(key) == sha256:
             return False
-        self._bucket.write(key, content, sha256, _about(Path(key)))
+        self._bucket.write(key, content, sha256, about(Path(key)))
         return True
 
     def _write_ours(self, key: str, content: bytes) -> None:
@@ -224,12 +220,6 @@ class ObjectStore:
 
     def _has_record(self, line: str) -> bool:
         return self._bucket.sha256(f"{self._above}{line}/{RECORD}") is not None
-
-
-def _about(path: Path) -> dict[str, str]:
-    """The type of an object, and that it is asked for anew each time: it may be withdrawn."""
-    kind = _TYPES.get(path.suffix, "text/plain; charset=utf-8")
-    return {"ContentType": kind, "CacheControl": "no-cache"}
 
 
 def _digest_in(manifest: bytes) -> str:
