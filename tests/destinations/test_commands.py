@@ -108,7 +108,7 @@ class TestRun:
     def test_no_stage_of_the_run_is_left_while_it_delivers(self, line, store, monkeypatch):
         private, found = line.plan().line.private, []
 
-        def send(self, key, file, sha256, told):
+        def send(self, key, file, sha256):
             found.append([path for path in (private / "runs").iterdir() if path.is_dir()])
 
         monkeypatch.setattr(Bucket, "send", send)

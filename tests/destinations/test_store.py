@@ -111,7 +111,7 @@ def test_large_files_are_sent_in_parts(with_versions, store, monkeypatch, tmp_pa
     large = tmp_path / "large.parquet"
     large.write_bytes(b"0123456789abcdef" * (12 << 16))
     with bucket_client.open_bucket(store.declared, store.bucket, store.environ) as opened:
-        opened.send("large", large, "f" * 64, {"ContentType": "text/csv"})
+        opened.send("large", large, "f" * 64)
         assert opened.sha256("large") == "f" * 64
     assert store.read("large") == large.read_bytes()
     assert about(store, "large")["ETag"].strip('"').endswith("-3")
@@ -218,8 +218,8 @@ def owner(line):
 def test_a_store_that_knows_no_conditions_is_refused(with_versions, store, monkeypatch):
     put = Bucket._put
 
-    def unconditional(self, key, content, sha256, told, **_):
-        return put(self, key, content, sha256, told)
+    def unconditional(self, key, content, **_):
+        return put(self, key, content)
 
     monkeypatch.setattr(Bucket, "_put", unconditional)
     found = bring(with_versions(1), store)

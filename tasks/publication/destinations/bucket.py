@@ -1,10 +1,11 @@
 """Objects of a bucket: read, listed, written on conditions, deleted for good."""
 
-from collections.abc import Callable, Mapping
+import hashlib
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from sfumato.expectations.errors import InputError
@@ -18,7 +19,7 @@ from sfumato.tasks.publication.manifest import MEDIA
 
 T = TypeVar("T")
 _PART = 64 << 20  # bytes of a large file that are sent at once
-SHA256 = "sfumato-sha256"
+_SHA256 = "sfumato-sha256"
 """The name under which an object of ours has the SHA-256 of its content."""
 _TYPES = {
     **MEDIA,
@@ -60,7 +61,7 @@ class Bucket:
 
         def ask() -> str:
             found = self._client.head_object(Bucket=self._name, Key=key)
-            return str(found["Metadata"].get(SHA256, ""))
+            return str(found["Metadata"].get(_SHA256, ""))
 
         return self._unless(_MISSING, "s3:GetObject", ask)
 
@@ -79,30 +80,28 @@ class Bucket:
             common = [one["Prefix"] for page in found for one in page.get("CommonPrefixes", ())]
             return [key.removeprefix(prefix).rstrip("/") for key in common]
 
-    def send(self, key: str, file: Path, sha256: str, about: Mapping[str, str]) -> None:
+    def send(self, key: str, file: Path, sha256: str) -> None:
         """Write a file of any size; the store compares what arrives with a checksum."""
         from boto3.s3.transfer import TransferConfig
 
-        told = {**about, "Metadata": {SHA256: sha256}, "ChecksumAlgorithm": "SHA256"}
+        told = {**_about(key), "Metadata": {_SHA256: sha256}, "ChecksumAlgorithm": "SHA256"}
         config = TransferConfig(multipart_threshold=_PART, multipart_chunksize=_PART)
         with self._told("s3:PutObject"):
             self._client.upload_file(str(file), self._name, key, ExtraArgs=told, Config=config)
 
-    def write(self, key: str, content: bytes, sha256: str, about: Mapping[str, str]) -> None:
+    def write(self, key: str, content: bytes) -> None:
         """Write a small object, whatever is there."""
         with self._told("s3:PutObject"):
-            self._put(key, content, sha256, about)
+            self._put(key, content)
 
-    def create(self, key: str, content: bytes, sha256: str, about: Mapping[str, str]) -> bool:
+    def create(self, key: str, content: bytes) -> bool:
         """Write an object where there is none; False where there is one."""
-        put = partial(self._put, key, content, sha256, about, IfNoneMatch="*")
+        put = partial(self._put, key, content, IfNoneMatch="*")
         return self._unless(_TAKEN, "s3:PutObject", put) is not None
 
-    def replace(
-        self, key: str, content: bytes, sha256: str, about: Mapping[str, str], tag: str
-    ) -> bool:
+    def replace(self, key: str, content: bytes, tag: str) -> bool:
         """Write an object in the place of the one with this tag; False where another is there."""
-        put = partial(self._put, key, content, sha256, about, IfMatch=tag)
+        put = partial(self._put, key, content, IfMatch=tag)
         return self._unless(_TAKEN | _MISSING, "s3:PutObject", put) is not None
 
     def delete(self, keys: list[str]) -> None:
@@ -143,16 +142,14 @@ class Bucket:
         """The error of a store that writes whatever the condition."""
         return self.refusal(CONDITIONS)
 
-    def _put(
-        self, key: str, content: bytes, sha256: str, about: Mapping[str, str], **condition: str
-    ) -> bool:
+    def _put(self, key: str, content: bytes, **condition: str) -> bool:
         self._client.put_object(
             Bucket=self._name,
             Key=key,
             Body=content,
-            Metadata={SHA256: sha256},
+            Metadata={_SHA256: hashlib.sha256(content).hexdigest()},
             ChecksumAlgorithm="SHA256",
-            **about,
+            **_about(key),
             **condition,
         )
         return True
@@ -173,7 +170,7 @@ class Bucket:
         return translate_errors(self._declared, right)
 
 
-def about(path: Path) -> dict[str, str]:
+def _about(key: str) -> dict[str, str]:
     """The type of an object, and that it is asked for anew each time: it may be withdrawn."""
-    kind = _TYPES.get(path.suffix, "text/plain; charset=utf-8")
+    kind = _TYPES.get(PurePosixPath(key).suffix, "text/plain; charset=utf-8")
     return {"ContentType": kind, "CacheControl": "no-cache"}

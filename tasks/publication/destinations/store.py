@@ -25,7 +25,7 @@ from sfumato.expectations.errors import TransientFault
 from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
 from sfumato.tasks.microdata.notation.address import resolve
-from sfumato.tasks.publication.destinations.bucket import Bucket, about
+from sfumato.tasks.publication.destinations.bucket import Bucket
 from sfumato.tasks.publication.destinations.bucket_client import open_bucket
 from sfumato.tasks.publication.destinations.catalogue import catalogue_of
 from sfumato.tasks.publication.destinations.declared import StoreDestination
@@ -132,8 +132,7 @@ class ObjectStore:
     def _claim(self, version: VersionSnapshot) -> None:
         """Have the number for this release; a store that writes over a claim is none."""
         key, content = f"{self._root}{_CLAIMS}/{version.number}", version.digest.encode()
-        told = (content, _sha256(content), about(Path("claim.txt")))
-        if self._bucket.create(key, *told) and self._bucket.create(key, *told):
+        if self._bucket.create(key, content) and self._bucket.create(key, content):
             raise self._bucket.unconditional()
         found = self._bucket.read(key)
         if found is None:
@@ -148,7 +147,7 @@ class ObjectStore:
         return sizes.get(key) == file["bytes"] and self._bucket.sha256(key) == _stated(file)
 
     def _send(self, below: str, path: Path, file: Mapping[str, Any]) -> None:
-        self._bucket.send(f"{below}{file['path']}", path, _stated(file), about(path))
+        self._bucket.send(f"{below}{file['path']}", path, _stated(file))
 
     def _write_signature(self, below: str, version: VersionSnapshot) -> bool:
         content = version.signature()
@@ -158,7 +157,7 @@ class ObjectStore:
         """Write the manifest where there is none: from here on readers see the version."""
         key = f"{below}{MANIFEST}"
         version.manifest()  # it may have been withdrawn meanwhile
-        if not self._bucket.create(key, manifest, _sha256(manifest), about(Path(MANIFEST))):
+        if not self._bucket.create(key, manifest):
             found = self._bucket.read(key)
             if found is None or found.content != manifest:
                 digest = _digest_in(found.content) if found else "unknown"
@@ -187,17 +186,15 @@ class ObjectStore:
 
     def _replaced(self, content: bytes, tag: str | None) -> bool:
         key = f"{self._root}{RECORD}"
-        told = (content, _sha256(content), about(Path(RECORD)))
         if tag is None:
-            return self._bucket.create(key, *told)
-        return self._bucket.replace(key, *told, tag)
+            return self._bucket.create(key, content)
+        return self._bucket.replace(key, content, tag)
 
     def _write(self, key: str, content: bytes) -> bool:
         """Write a small object unless it is there; False where it is."""
-        sha256 = _sha256(content)
-        if self._bucket.sha256(key) == sha256:
+        if self._bucket.sha256(key) == hashlib.sha256(content).hexdigest():
             return False
-        self._bucket.write(key, content, sha256, about(Path(key)))
+        self._bucket.write(key, content)
         return True
 
     def _write_ours(self, key: str, content: bytes) -> None:
@@ -232,7 +229,3 @@ def _digest_in(manifest: bytes) -> str:
 
 def _stated(file: Mapping[str, Any]) -> str:
     return str(file["hash"]).removeprefix("sha256:")
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
