@@ -89,6 +89,15 @@ class TestRun:
             release_here(line.spec)
         store.require_as(line.plan().line)
 
+    def test_a_first_run_that_is_refused_tells_nothing_there(self, line, store):
+        declared(line, store, people(rows=2))
+        with pytest.raises(Exception, match="ke-anonymity"):
+            release_here(line.spec)
+        assert store.objects() == {}
+        declared(line, store)
+        release_here(line.spec)
+        store.require_as(line.plan().line)
+
     def test_what_an_evaluation_withdraws_goes_there_too(self, line, store, monkeypatch):
         from sfumato.tasks.stages import evaluate
 

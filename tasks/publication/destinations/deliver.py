@@ -28,6 +28,7 @@ from sfumato.tasks.publication.destinations.declared import DatabaseDestination,
 from sfumato.tasks.publication.destinations.registry import DESTINATIONS
 from sfumato.tasks.publication.life.snapshot import LineSnapshot, snapshot
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.versions import read_record
 
 Secrets = Callable[[Sequence[str]], AbstractContextManager[None]]
 """Has the variables of a destination in this process, whose blocks the environment names."""
@@ -86,7 +87,7 @@ def remember(line: Line, declared: Sequence[StoreDestination | DatabaseDestinati
 
 
 def deliver(line: Line, environ: Mapping[str, str], secrets: Secrets) -> list[Delivered]:
-    """Bring all destinations that a line remembers up to the line.
+    """Bring all destinations that a line remembers up to the line, once it has a version.
 
     Args:
         line: the line, whose locks need not be held.
@@ -98,6 +99,8 @@ def deliver(line: Line, environ: Mapping[str, str], secrets: Secrets) -> list[De
     """
     with locked(line.private / ".delivering"):
         known = read_destinations(line.private).destinations
+        if not read_record(line.public).versions:
+            return []
         return [_deliver(line, one, environ, secrets) for one in known]
 
 

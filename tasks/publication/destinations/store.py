@@ -93,7 +93,8 @@ class ObjectStore:
         there = self._bucket.read(f"{below}{MANIFEST}")
         if there is not None and there.content != manifest:
             raise another_release(self._uri, version.number, _digest_in(there.content))
-        self._claim(version)
+        if there is None:
+            self._claim(version)
         sizes = self._bucket.sizes(below)
         if f"{below}{WITHDRAWAL}" in sizes:
             raise withdrawn_there(self._uri, version.number)
