@@ -14,7 +14,7 @@ PORT ?= 4200
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test services all-tests lint types imports house bench bench-quick server worker harness mutants fuzz kill clean
+.PHONY: demo test services all-tests lint types imports house bench bench-quick server worker publisher harness mutants fuzz kill clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
@@ -26,9 +26,9 @@ test: $(STAMP)
 services: $(STAMP)
 	$(RUN)/python -m pytest -n 2 -m "browser or postgres or packaging"
 
-# Both in one run, which sets up what they share once.
+# Both in one run, which sets up what they share once. Servers are waited for: three share two cores.
 all-tests: $(STAMP)
-	$(RUN)/python -m pytest -n 2
+	$(RUN)/python -m pytest -n 3
 
 lint: $(STAMP)
 	$(RUN)/ruff check
@@ -67,6 +67,11 @@ server: $(STAMP)
 worker: export PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
 worker: $(STAMP)
 	$(RUN)/prefect worker start --pool sfumato --type process
+
+# The worker that publishes what was approved; it may be another user's, who alone holds the place.
+publisher: export PREFECT_API_URL ?= http://127.0.0.1:$(PORT)/api
+publisher: $(STAMP)
+	$(RUN)/prefect worker start --pool sfumato-publication --type process
 
 # Each goes on where it was stopped: hours in all, figures at the end.
 mutants: $(STAMP)

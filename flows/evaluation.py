@@ -10,7 +10,7 @@ from sfumato.expectations.errors import InputError
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import Plan, plan_run
-from sfumato.flows.source import ingest_source
+from sfumato.flows.source import coded_source, ingest_source
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
@@ -24,8 +24,8 @@ from sfumato.tasks.stages.evaluate import evaluate_release
 
 
 def ingest_again(plan: Plan) -> Microdata:
-    """The rows that a run of this plan is about, read from its source."""
-    return ingest_source(plan).microdata
+    """The rows that a run of this plan is about, read from its source, coded as its versions."""
+    return coded_source(plan, ingest_source(plan).microdata)
 
 
 def names_in_source(plan: Plan, source: Microdata) -> np.ndarray | None:

@@ -100,6 +100,7 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
         groups=spec.groups,
         same_as=_same_as(spec),
         pinned=_pinned(spec),
+        reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
     )
     return Plan(spec, spec.terms(base), base, line, run.others)
 

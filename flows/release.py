@@ -1,9 +1,11 @@
 """The release flow: from a source that nobody may see to a version that everybody may."""
 
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
+from typing import cast
 
 from prefect.client.schemas import State
 from prefect.logging import get_logger
@@ -12,23 +14,26 @@ from prefect.runtime import flow_run
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import imports_apart, open_home, quiet
 from sfumato.flows.hidden import whole
-from sfumato.flows.passphrases import destination_secrets, passphrases, source_secrets
+from sfumato.flows.life.copies import bring_copies
+from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import ShownOverrides, line_named
 from sfumato.tasks.anonymize import anonymize
+from sfumato.tasks.approval.held import HeldCandidate
+from sfumato.tasks.approval.settle import forget_candidate
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.deidentify import deidentify
-from sfumato.tasks.deliver import deliver
-from sfumato.tasks.evaluate import evaluate
+from sfumato.tasks.evaluate import evaluate, evaluate_before
+from sfumato.tasks.hold import find_candidate, hold
 from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts
 from sfumato.tasks.ingest import ingest
-from sfumato.tasks.outcomes import published_state, standing_state
+from sfumato.tasks.outcomes import pending_state, published_state, standing_state
 from sfumato.tasks.parts.divide import DeclaredRows
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
-from sfumato.tasks.private.destinations import knows_destinations
 from sfumato.tasks.private.scratch import run_directory, sweep
 from sfumato.tasks.publication.versions import is_measured
 from sfumato.tasks.publish import publish
+from sfumato.tasks.stages.hold import report_place
 from sfumato.tasks.validate import validate
 from sfumato.tasks.verify import verify
 from sfumato.tasks.workers.registry import open_engine
@@ -55,7 +60,8 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
         overrides: what this run changes of it: the source's address, publish, evaluate, approval.
 
     Returns:
-        The state of the run, whose result is the published directory.
+        The state of the run, whose result is the published directory, or that of the candidate
+        which waits for approval.
     """
     if warning := open_home(environ):
         get_logger("sfumato").warning(warning)
@@ -65,17 +71,20 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
     for notice in plan.notices:
         say_in_run(notice)
     try:
-        version, stood = _made(plan)
+        found = _run(plan)
     except SfumatoError:
         with suppress(SfumatoError):  # an evaluation may have withdrawn a version
-            _deliver(plan)
+            bring_copies(plan)
         raise
-    behind = _deliver(plan)
+    behind = bring_copies(plan)  # no stage of the run is left by now
+    if isinstance(found, HeldCandidate):
+        return pending_state(found)
+    version, stood = found
     return (standing_state if stood else published_state)(version.resolve(), behind)
 
 
-def _made(plan: Plan) -> tuple[Path, bool]:
-    """The version of this source and spec, and whether it stood before."""
+def _run(plan: Plan) -> tuple[Path, bool] | HeldCandidate:
+    """The version of this source and spec, and whether it stood before; or what waits."""
     with (
         imports_apart(),
         passphrases(environ),
@@ -83,47 +92,82 @@ def _made(plan: Plan) -> tuple[Path, bool]:
         run_directory(plan.line.private, plan.spec.retain) as run,
         encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
     ):
-        return (_publish if plan.terms.parts is None else _publish_in_parts)(plan, run)
+        make = _make if plan.terms.parts is None else _make_in_parts
+        made = make(plan, run)
+        return made if isinstance(made, HeldCandidate) else _finish(plan, made, run)
 
 
-def _deliver(plan: Plan) -> tuple[str, ...]:
-    """The destinations that are behind, once all were tried; no stage of a run is left by then."""
-    copies = plan.spec.publish.copies
-    if not (copies or knows_destinations(plan.line.private)):
-        return ()
-    return deliver(plan.line, copies, destination_secrets)
+@dataclass(frozen=True)
+class JudgedRun:
+    """What a run has made: the version that stands, or a judged candidate of what was read.
+
+    Attributes:
+        deidentified: the stage of what was read.
+        version: the one of this source and spec that stands.
+        candidate: the stage of the one that may become it.
+    """
+
+    deidentified: Path
+    version: Path | None = None
+    candidate: Path | None = None
 
 
-def _publish(plan: Plan, run: Path) -> tuple[Path, bool]:
-    """The version of this source and spec, and whether it stood before."""
+def _make(plan: Plan, run: Path) -> JudgedRun | HeldCandidate:
     spec, terms, line = plan.spec, plan.terms, plan.line
     raw = spec.artifacts == "all"
     owned = spec.expectations
     read = (spec.source, spec.columns, spec.nulls, plan.base)
     ingested = ingest(*read, run, line.name, raw, owned.source)
     deidentified = deidentify(ingested, terms, plan.unit, line, run, spec.remember)
-    version, stood = verify(deidentified, terms, line, plan.base, raw), True
-    if version is None:
-        candidate = anonymize(deidentified, terms, run, plan.continuing, line)
-        judged = validate(candidate, plan.withheld, line.name, owned.release)
-        version, stood = publish(judged, deidentified, line, plan.page_of, raw)
-    else:
-        say_that_it_stands(version)
-        if is_measured(line.public, version.name):
-            return version, True
-    return evaluate(version, deidentified, spec.evaluate, line), stood
+    version = verify(deidentified, terms, line, plan.base, raw)
+    if version is not None:
+        return JudgedRun(deidentified, version)
+    if (held := find_candidate(deidentified, line)) is not None:
+        return held
+    candidate = anonymize(deidentified, terms, run, plan.continuing, line)
+    validate(candidate, plan.withheld, line.name, owned.release)
+    return JudgedRun(deidentified, candidate=candidate)
 
 
-def _publish_in_parts(plan: Plan, run: Path) -> tuple[Path, bool]:
+def _make_in_parts(plan: Plan, run: Path) -> JudgedRun | HeldCandidate:
     spec, terms, line = plan.spec, plan.terms, plan.line
     rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
-    raw = spec.artifacts == "all"
-    divided = divide(rows, terms, line, run, raw)
+    divided = divide(rows, terms, line, run, spec.artifacts == "all")
     version = find_version(divided, terms, line)
-    if version is None:
-        with open_engine(spec.engine, run, environ) as workers:
-            candidate = anonymize_parts(divided, terms, run, workers)
-            judged = validate_parts(candidate, divided, terms, plan.withheld, line, workers)
-        return publish(judged, divided, line, plan.page_of, raw)
-    say_that_it_stands(version)
-    return version, True
+    if version is not None:
+        return JudgedRun(divided, version)
+    if (held := find_candidate(divided, line)) is not None:
+        return held
+    with open_engine(spec.engine, run, environ) as workers:
+        candidate = anonymize_parts(divided, terms, run, workers)
+        validate_parts(candidate, divided, terms, plan.withheld, line, workers)
+    return JudgedRun(divided, candidate=candidate)
+
+
+def _finish(plan: Plan, made: JudgedRun, run: Path) -> tuple[Path, bool] | HeldCandidate:
+    """Find the version that stands, or let the candidate appear, or wait for its reviewers."""
+    spec, line = plan.spec, plan.line
+    if made.version is not None:
+        say_that_it_stands(made.version)
+        if line.reviewers:
+            forget_candidate(line)
+        else:
+            _measure(plan, made.version, made.deidentified)
+        return made.version, True
+    candidate = cast(Path, made.candidate)
+    if spec.reviewed is not None:
+        accuracy = None
+        if plan.terms.parts is None:
+            reports = report_place(run)
+            accuracy = evaluate_before(candidate, made.deidentified, spec.evaluate, line, reports)
+        return hold(candidate, made.deidentified, line, spec.reviewed.days, accuracy)
+    shown = spec.artifacts == "all"
+    version, stood = publish(candidate, made.deidentified, line, plan.page_of, shown)
+    _measure(plan, version, made.deidentified)
+    return version, stood
+
+
+def _measure(plan: Plan, version: Path, deidentified: Path) -> None:
+    """Measure a version where that has not been done."""
+    if plan.terms.parts is None and not is_measured(plan.line.public, version.name):
+        evaluate(version, deidentified, plan.spec.evaluate, plan.line)

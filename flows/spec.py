@@ -55,6 +55,7 @@ class ReleaseSpec(SpecParts):
                 nulls=(column.nulls or self.nulls) == "category",
                 unprotected=column.unprotected,
                 hierarchy=self._used_hierarchy(name, base),
+                **column.coding_keys(),
             )
             for role in _PUBLISHED_ROLES
             for name, column in self.columns.items()
@@ -155,6 +156,8 @@ def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
     )
     require_exact_integers(path, document)
     _require_declared(changes.get("source", {}).get("parameters") or {}, document)
+    if document.get("approval", "none") != "none":
+        changes.pop("approval", None)  # asked for already, and perhaps of more reviewers
     merged = _merged(document, {k: v for k, v in changes.items() if v not in (None, {})})
     try:
         return ReleaseSpec.model_validate(merged)

@@ -76,7 +76,16 @@ class Publish(StrictPart):
         return self
 
 
-Watched = Literal["published", "refused", "faulted", "withdrawn", "behind", "late", "crashed"]
+class ApprovalWish(StrictPart):
+    """How many reviewers have to approve a version before it appears, and for how long it waits."""
+
+    reviewers: Annotated[int, Field(ge=1, le=20, description="with different keys")] = 1
+    days: Annotated[int, Field(ge=1, le=366, description="until a candidate expires")] = 14
+
+
+Watched = Literal[
+    "published", "pending", "refused", "faulted", "withdrawn", "behind", "late", "crashed"
+]
 WATCHED: tuple[Watched, ...] = get_args(Watched)
 
 
@@ -163,7 +172,10 @@ class SpecParts(StrictPart):
         Literal["refuse", "accepted-risk"],
         Field(alias="across-lines", description="lines about the same people that tell more"),
     ] = "refuse"
-    approval: Literal["none", "required"] = "none"
+    approval: Annotated[
+        Literal["none", "required"] | ApprovalWish,
+        Field(description="who has to approve a version; `required`: one reviewer"),
+    ] = "none"
     artifacts: Annotated[
         Literal["all", "published-only"],
         Field(description="what Prefect is shown: counts of the source too, or none of these"),
@@ -191,6 +203,13 @@ class SpecParts(StrictPart):
     def partition(self) -> PartitionParameters:
         """The partition, or the line whose groups stand in its place."""
         return self.grouping or GroupsOfLine(line=str(self.groups))
+
+    @property
+    def reviewed(self) -> ApprovalWish | None:
+        """The approval that is asked for, None where none is."""
+        if isinstance(self.approval, ApprovalWish):
+            return self.approval
+        return ApprovalWish() if self.approval == "required" else None
 
     @property
     def formats(self) -> tuple[Format, ...]:

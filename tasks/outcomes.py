@@ -4,6 +4,7 @@ A refusal is the pipeline at work and not a crash: it has a state of its own and
 is never tried again. Messages are those of our errors alone, so nothing in them is of the data.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,11 +16,14 @@ from prefect.events import emit_event
 from prefect.events.worker import EventsWorker
 
 from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.declaration.opened import open_release
 
 PUBLISHED, STANDS, REFUSED, FAULTED = "Published", "Stands", "Refused", "Faulted"
+PENDING = "Pending approval"
 _SHOWN = 12  # digits of a digest
 _PATIENCE = 10.0  # seconds
+_SENDERS = ("EventsWorker", "prefect._internal.concurrency", "prefect.events.clients")
 
 
 def published_state(release: Path, behind: Sequence[str] = ()) -> State:
@@ -35,6 +39,13 @@ def published_state(release: Path, behind: Sequence[str] = ()) -> State:
 def standing_state(release: Path, behind: Sequence[str] = ()) -> State:
     """The end of a run whose source and spec have a version already, which is its result."""
     return _ended_well(STANDS, release, behind)
+
+
+def pending_state(held: HeldCandidate) -> State:
+    """The end of a run whose candidate waits for approval; its result is where it waits."""
+    asked = held.request
+    message = f"digest {asked.digest}, {asked.reviewers} to approve it until {asked.expires:%F %R}"
+    return State(type=StateType.COMPLETED, name=PENDING, message=message, data=str(held.place))
 
 
 def failed_state(error: SfumatoError) -> State:
@@ -54,6 +65,33 @@ def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
     resource = {"prefect.resource.id": f"sfumato.line.{line}", "prefect.resource.name": line}
     with suppress(Exception):  # a version stands whether or not somebody hears of it
         emit_event(event_name(happened), resource=resource, payload=dict(facts))
+
+
+def tell_at_once(happened: str, line: str, facts: Mapping[str, Any]) -> bool:
+    """Emit the event, and send it, in a process that has no run.
+
+    Prefect says of it what tells of its own parts: that is not repeated.
+
+    Returns:
+        False where no server took it.
+    """
+    failed: list[logging.LogRecord] = []
+
+    def hear(record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.ERROR:
+            failed.append(record)
+        return False
+
+    loggers = [logging.getLogger(name) for name in _SENDERS]
+    for logger in loggers:
+        logger.addFilter(hear)
+    try:
+        tell(happened, line, facts)
+        send_events()
+    finally:
+        for logger in loggers:
+            logger.removeFilter(hear)
+    return not failed
 
 
 def event_name(happened: str) -> str:

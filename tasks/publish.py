@@ -1,21 +1,28 @@
-"""The task that makes a judged candidate the line's next version."""
+"""The tasks that make a judged candidate the line's next version."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from os import environ
 from pathlib import Path
 
 from prefect.artifacts import create_link_artifact, create_table_artifact
 
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.approval.decisions import read_text
+from sfumato.tasks.approval.held import HeldCandidate
+from sfumato.tasks.approval.publication import complete, find_approved, note_approvals
 from sfumato.tasks.outcomes import identify, tell
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
 from sfumato.tasks.publication.combined.composition import HeldTogether, JudgeAtoms
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.publish import Published
 from sfumato.tasks.publication.publish import publish as publish_version
 from sfumato.tasks.report.watched.composition import composition_rows
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents, keep_documents
+from sfumato.tasks.stages.hold import accuracy_of, keep_report
 from sfumato.tasks.stages.validate import sealed_candidate
 
 
@@ -34,30 +41,93 @@ def publish(
     Returns:
         The version, and whether it stood before.
     """
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    sealed, source = sealed_candidate(candidate), identity(deidentified)
-    judge = _judge_of_atoms(candidate, line) if sealed.versions == "composed" else None
-    published = publish_version(line, sealed, source, now, judge)
-    release = published.directory
+    published = _publish(candidate, deidentified, line)
     if published.existed:
-        say_that_it_stands(release)
+        say_that_it_stands(published.directory)
     else:
-        reports = line.reports(release.name)
-        keep_private_diagnostics(candidate, reports)
-        _link_documents(keep_documents(candidate, reports), line)
-        tell("published", line.name, identify(release))
+        _keep(candidate, published.directory, line)
+        tell("published", line.name, identify(published.directory))
+    _show(published, line, page_of, shown=shown)
+    return published.directory, published.existed
+
+
+@private_task()
+def publish_approved(
+    digest: str,
+    spec: str,
+    signatures: Sequence[str],
+    line: Line,
+    page_of: Callable[[Path], str],
+    shown: bool,
+) -> tuple[Path, bool]:
+    """Publish the candidate that has a digest, if the line's reviewers approve of it.
+
+    Args:
+        digest: of the candidate's manifest.
+        spec: the digest of what the spec declares now.
+        signatures: decisions as text, beside those that lie with the candidate.
+        line: the line.
+        page_of: the address of a version's page.
+        shown: whether counts that are not published may be shown.
+
+    Returns:
+        The version, and whether it stood before.
+    """
+    held = find_approved(line, digest, spec)
+    if isinstance(held, Path):
+        say_that_it_stands(held)
+        return held, True
+    given = [read_text(text) for text in signatures]
+    ask = partial(note_approvals, line, held, given, environ)
+    published = _publish(held.candidate, held.identity, line, ask, digest)
+    version = published.directory
+    if identify(version)["digest"] != digest:
+        raise PromiseError(
+            f"version {version.name} of this source and spec stands already: candidate "
+            f"{digest[:12]}… cannot become another one (sfumato review withdraw)"
+        )
+    _finish(held, version, line)
+    _show(published, line, page_of, shown=shown)
+    return version, False
+
+
+def _finish(held: HeldCandidate, version: Path, line: Line) -> None:
+    """Keep what the line needs of a candidate, and record who approved it."""
+    _keep(held.candidate, version, line)
+    keep_report(held, line.reports(version.name))
+    complete(line, held, version.name, accuracy_of(held))
+    tell("published", line.name, identify(version))
+
+
+def _publish(
+    candidate: Path,
+    deidentified: Path,
+    line: Line,
+    require_approved: Callable[[], None] | None = None,
+    digest: str | None = None,
+) -> Published:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    sealed, source = sealed_candidate(candidate, digest), identity(deidentified)
+    judge = _judge_of_atoms(candidate, line) if sealed.versions == "composed" else None
+    return publish_version(line, sealed, source, now, judge, require_approved)
+
+
+def _keep(candidate: Path, version: Path, line: Line) -> None:
+    """Keep the private documents of a candidate among the reports of its version."""
+    reports = line.reports(version.name)
+    keep_private_diagnostics(candidate, reports)
+    if (page := keep_documents(candidate, reports)) is not None:
+        create_link_artifact(page.resolve().as_uri(), "Data Docs", key=f"{line.name}-data-docs")
+
+
+def _show(published: Published, line: Line, page_of: Callable[[Path], str], *, shown: bool) -> None:
+    """Show what a run published, and how it goes on from the versions before."""
     for notice in published.notices:
         say_in_run(notice)
     if published.together is not None:
         _show_composition(line, published.together, shown=shown)
-    create_link_artifact(page_of(release), "The release's page", key=f"{line.name}-page")
-    return release, published.existed
-
-
-def _link_documents(page: Path | None, line: Line) -> None:
-    """Link Great Expectations' Data Docs of the version, which nobody but its owner can open."""
-    if page is not None:
-        create_link_artifact(page.resolve().as_uri(), "Data Docs", key=f"{line.name}-data-docs")
+    page = page_of(published.directory)
+    create_link_artifact(page, "The release's page", key=f"{line.name}-page")
 
 
 def _judge_of_atoms(candidate: Path, line: Line) -> JudgeAtoms:

@@ -1,5 +1,6 @@
 """The task that measures what is at stake before anything is published."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,16 @@ from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.risk import homogeneity_rows, risk_rows, singling_out_rows
 from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.hold import RISK
+from sfumato.tasks.stages.stage import write_note
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
+
+_DESCRIPTIONS = {
+    "risk": "Re-identification risk of the table as it is (counts)",
+    "homogeneity": "Rows that the homogeneity attack would reveal (counts)",
+    "singling-out": "The fewest columns that single people out (counts)",
+    "at-stake": "Promises: required, in the de-identified table as it is, and at best (counts)",
+}
 
 
 @private_task()
@@ -25,23 +35,26 @@ def verify(deidentified: Path, terms: Terms, line: Line, base: Path, shown: bool
     """
     risks = measure_risks(deidentified, terms)
     feasibility = measure_feasibility(deidentified, terms, base)
+    tables = _tables(risks, feasibility)
+    write_note(deidentified, RISK, tables)
     if shown:
-        _show(line.name, risks, feasibility)
+        _show(line.name, tables)
     return existing_version(line, identity(deidentified), rule_of(terms.versions))
 
 
-def _show(
-    name: str, risks: tuple[Risk, Risk, SinglingOut], feasibility: list[dict[str, Any]]
-) -> None:
+def _tables(
+    risks: tuple[Risk, Risk, SinglingOut], feasibility: list[dict[str, Any]]
+) -> dict[str, list[dict[str, Any]]]:
+    """What is at stake, by the keys of the artifacts that show it."""
     narrow, wide, single = risks
-    for key, rows, description in (
-        ("risk", risk_rows(narrow, wide), "Re-identification risk of the table as it is"),
-        ("homogeneity", homogeneity_rows(narrow), "Rows that the homogeneity attack would reveal"),
-        ("singling-out", singling_out_rows(single), "The fewest columns that single people out"),
-    ):
-        create_table_artifact(rows, key=f"{name}-{key}", description=f"{description} (counts)")
-    create_table_artifact(
-        feasibility,
-        key=f"{name}-at-stake",
-        description="Promises: required, in the de-identified table as it is, and at best (counts)",
-    )
+    return {
+        "risk": risk_rows(narrow, wide),
+        "homogeneity": homogeneity_rows(narrow),
+        "singling-out": singling_out_rows(single),
+        "at-stake": feasibility,
+    }
+
+
+def _show(name: str, tables: Mapping[str, list[dict[str, Any]]]) -> None:
+    for key, description in _DESCRIPTIONS.items():
+        create_table_artifact(tables[key], key=f"{name}-{key}", description=description)

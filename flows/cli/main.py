@@ -21,6 +21,7 @@ from sfumato.flows.cli.life.deliver import deliver
 from sfumato.flows.cli.life.describe import describe
 from sfumato.flows.cli.life.releases import releases
 from sfumato.flows.cli.life.withdraw import withdraw
+from sfumato.flows.cli.review.review import review
 from sfumato.flows.cli.steward.demo import demo
 from sfumato.flows.cli.steward.deploy import deploy
 from sfumato.flows.cli.steward.evaluate import evaluate
@@ -28,13 +29,15 @@ from sfumato.flows.cli.steward.health import health
 from sfumato.flows.cli.steward.hierarchy import hierarchy
 from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
+from sfumato.flows.cli.steward.pseudonyms import pseudonyms
+from sfumato.flows.cli.steward.publish import publish
 from sfumato.flows.cli.steward.release import release
 from sfumato.flows.cli.steward.schema import schema
 from sfumato.flows.cli.steward.sweep import sweep
 from sfumato.flows.environment import lean, without_pandas
 from sfumato.tasks.private import scratch
 
-_WITH_GREAT_EXPECTATIONS = (demo, release)
+_WITH_GREAT_EXPECTATIONS = (demo, release, publish)
 _COMMANDS = (
     *_WITH_GREAT_EXPECTATIONS,
     measure,
@@ -46,7 +49,9 @@ _COMMANDS = (
     deploy,
     health,
     hierarchy,
+    pseudonyms,
     schema,
+    review,
     releases,
     withdraw,
     describe,

@@ -16,15 +16,28 @@ from prefect.exceptions import ObjectNotFound
 from prefect.server.schemas.states import StateType
 
 from sfumato.expectations.errors import SpecError
-from sfumato.flows.operation.deployments import FLOW, HEARTBEAT, DeployedLine
+from sfumato.flows.operation.deployments import FLOWS, HEARTBEAT, DeployedLine
 from sfumato.flows.spec_parts import WATCHED
-from sfumato.tasks.outcomes import FAULTED, PUBLISHED, REFUSED, STANDS, event_name
+from sfumato.tasks.outcomes import FAULTED, PENDING, PUBLISHED, REFUSED, STANDS, event_name
 
 SILENCE = 3 * HEARTBEAT  # seconds without a sign of life after which a run's process is gone
 _BEGINNINGS = ("Pending", "Running")  # a process may be gone before its first heartbeat
-_ENDS = ("Completed", "Failed", "Cancelled", "Crashed", PUBLISHED, STANDS, REFUSED, FAULTED)
+_ENDS = (
+    "Completed",
+    "Failed",
+    "Cancelled",
+    "Crashed",
+    PUBLISHED,
+    STANDS,
+    PENDING,
+    REFUSED,
+    FAULTED,
+)
 _WAITS = ("AwaitingConcurrencySlot", "AwaitingRetry", "Scheduled", "Late", "Paused", "Suspended")
-_OF_RELEASES = {"prefect.resource.role": "flow", "prefect.resource.name": FLOW}
+_OF_RELEASES = {
+    "prefect.resource.role": "flow",
+    "prefect.resource.name": [one.flow for one in FLOWS],
+}
 _OF_RUNS = {"late": "prefect.flow-run.Late", "crashed": "prefect.flow-run.Crashed"}
 
 

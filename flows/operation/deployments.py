@@ -10,9 +10,6 @@ import yaml
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.spec import ReleaseSpec, read_spec
 
-POOL = "sfumato"
-FLOW = "release"
-ENTRYPOINT = f"sfumato.flows.release:{FLOW}"
 HEARTBEAT = 30  # seconds between a run's signs of life
 _ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
@@ -28,6 +25,25 @@ _HEAD = """\
 
 
 @dataclass(frozen=True)
+class DeployedFlow:
+    """A flow of which every line has a deployment, and the pool whose workers run it."""
+
+    flow: str
+    pool: str
+
+    @property
+    def entrypoint(self) -> str:
+        """Where workers find it."""
+        return f"sfumato.flows.{self.flow}:{self.flow}"
+
+
+RELEASE = DeployedFlow("release", "sfumato")
+PUBLISH = DeployedFlow("publish", "sfumato-publication")
+"""In a pool of its own: its workers may be another user's, who holds the public place alone."""
+FLOWS = (RELEASE, PUBLISH)
+
+
+@dataclass(frozen=True)
 class DeployedLine:
     """A line to be deployed.
 
@@ -38,6 +54,11 @@ class DeployedLine:
 
     spec: ReleaseSpec
     path: Path
+
+    @property
+    def flows(self) -> tuple[DeployedFlow, ...]:
+        """What is deployed of it: its publication apart where it has to be approved."""
+        return FLOWS if self.spec.reviewed else (RELEASE,)
 
 
 def read_lines(paths: Sequence[Path], root: Path) -> list[DeployedLine]:
@@ -70,29 +91,29 @@ def document(lines: Sequence[DeployedLine]) -> dict[str, Any]:
     return {
         "name": "sfumato",
         "pull": [pull],
-        "deployments": [_deployment(line) for line in lines],
+        "deployments": [_deployment(line, flow) for line in lines for flow in line.flows],
     }
 
 
-def tags_of(spec: ReleaseSpec) -> list[str]:
+def tags_of(spec: ReleaseSpec, flow: DeployedFlow = RELEASE) -> list[str]:
     """The tags of a line's deployment and of its runs."""
-    return ["release", f"line:{spec.name}", f"form:{spec.form.method}"]
+    return [flow.flow, f"line:{spec.name}", f"form:{spec.form.method}"]
 
 
-def _deployment(line: DeployedLine) -> dict[str, Any]:
+def _deployment(line: DeployedLine, flow: DeployedFlow) -> dict[str, Any]:
     spec = line.spec
-    schedule = spec.schedule
+    schedule = spec.schedule if flow is RELEASE else None
     times = [] if schedule is None else [{**schedule.model_dump(), "active": True}]
     return {
         "name": spec.name,
         "description": spec.title,
-        "tags": tags_of(spec),
-        "entrypoint": ENTRYPOINT,
+        "tags": tags_of(spec, flow),
+        "entrypoint": flow.entrypoint,
         "parameters": {"spec": line.path.as_posix()},
         "schedules": times,
         "concurrency_limit": {"limit": 1, "collision_strategy": "ENQUEUE"},
         "work_pool": {
-            "name": POOL,
+            "name": flow.pool,
             "work_queue_name": "default",
             "job_variables": {"env": dict(_ENVIRONMENT)},
         },

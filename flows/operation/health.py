@@ -3,6 +3,7 @@
 Each question is answered in one line; what cannot be asked is not well.
 """
 
+import base64
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.environment import open_home
-from sfumato.flows.life.releases import list_lines
-from sfumato.flows.operation.deployments import FLOW, POOL
-from sfumato.tasks.private.workdir import work_directory
+from sfumato.flows.environment import open_home, without_login
+from sfumato.flows.life.releases import own_lines
+from sfumato.flows.operation.deployments import FLOWS, RELEASE
+from sfumato.tasks.private.workdir import is_private, work_directory
 from sfumato.tasks.publication.life.listing import ListedLine
+from sfumato.tasks.report.lines.entries import rfc3339
 
 _ROOM = 1 << 30  # bytes that should be free
 _UNWELL = ("withdrawn, in place", "gone", "unfinished")
@@ -45,15 +47,15 @@ def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
         ("Prefect's home", lambda: _home(environ)),
         ("lines", _lines),
     ]
-    if address := environ.get("PREFECT_API_URL"):
-        questions.append(("server", lambda: _server(address)))
+    if environ.get("PREFECT_API_URL"):
+        questions.append(("server", lambda: _server(environ)))
     return [one for about, ask in questions for one in _answered(about, ask)]
 
 
 def listed_lines() -> list[ListedLine]:
-    """The lines of the work directory; none where they cannot be listed, which is said apart."""
+    """The lines of the work directory but those that cannot be listed, which is said apart."""
     try:
-        return list_lines(())
+        return [line for _, line in own_lines() if isinstance(line, ListedLine)]
     except SfumatoError:
         return []
 
@@ -83,7 +85,7 @@ def write_metrics(file: Path, found: Sequence[Examined], lines: Sequence[ListedL
         for version in line.versions:
             states.labels(line.name, version.state).inc()
             if version.state == "current" and version.entry is not None:
-                time = datetime.fromisoformat(version.entry.time)
+                time = datetime.fromisoformat(rfc3339(version.entry.time))
                 latest.labels(line.name).set(time.timestamp())
     write_to_textfile(str(file), registry)
 
@@ -102,7 +104,7 @@ def _work(work: Path) -> Iterator[Examined]:
         yield Examined("work directory", False, f"{work}: is not there: no line has its state here")
         return
     mode = work.stat().st_mode & 0o777
-    mine = not mode & 0o077 and os.access(work, os.W_OK)
+    mine = is_private(work) and os.access(work, os.W_OK)
     wanted = "" if mine else f", mode {mode:04o}: is to be writable, and the owner's alone (0700)"
     yield Examined("work directory", mine, f"{work}{wanted}")
     free = shutil.disk_usage(work).free
@@ -115,7 +117,10 @@ def _home(environ: Mapping[str, str]) -> Iterator[Examined]:
 
 
 def _lines() -> Iterator[Examined]:
-    for line in list_lines(()):
+    for name, line in own_lines():
+        if isinstance(line, SfumatoError):
+            yield Examined(f"line {name}", False, str(line))
+            continue
         bad = [one for one in line.versions if one.state in _UNWELL]
         current = [one.number for one in line.versions if one.state == "current"]
         behind = [f"{one.place} is behind" for one in line.destinations if one.behind is not None]
@@ -126,18 +131,19 @@ def _lines() -> Iterator[Examined]:
         )
 
 
-def _server(address: str) -> Iterator[Examined]:
+def _server(environ: Mapping[str, str]) -> Iterator[Examined]:
     import httpx
 
-    with httpx.Client(base_url=f"{address.rstrip('/')}/", timeout=_SECONDS) as client:
+    address = environ["PREFECT_API_URL"]
+    base = f"{address.rstrip('/')}/"
+    with httpx.Client(base_url=base, headers=_login(environ), timeout=_SECONDS) as client:
 
         def ask(path: str, body: Mapping[str, Any] | None = None) -> Any:
             answer = client.get(path) if body is None else client.post(path, json=dict(body))
             return answer.raise_for_status().json()
 
-        yield Examined("server", bool(ask("health")), address)
-        status = ask(f"work_pools/{POOL}")["status"]
-        yield Examined("worker", status == "READY", f"pool {POOL}: {status.lower()}")
+        yield Examined("server", bool(ask("health")), without_login(address))
+        yield from _pools(ask)
         late = _runs(ask, {"name": {"any_": ["Late"]}})
         yield Examined("late runs", not late, ", ".join(late) or "none")
         going = _runs(ask, {"type": {"any_": ["RUNNING", "PENDING"]}})
@@ -147,8 +153,29 @@ def _server(address: str) -> Iterator[Examined]:
         yield Examined("watch", enabled, "enabled" if enabled else "missing: sfumato deploy")
 
 
+def _pools(ask: Callable[[str, Mapping[str, Any]], Any]) -> Iterator[Examined]:
+    """The pools, that of publications only where something is deployed that needs it."""
+    named = {"work_pools": {"name": {"any_": [flow.pool for flow in FLOWS]}}}
+    found = {pool["name"]: pool["status"] for pool in ask("work_pools/filter", named)}
+    for pool, status in ({RELEASE.pool: "missing"} | found).items():
+        yield Examined("worker", status == "READY", f"pool {pool}: {status.lower()}")
+
+
+def _login(environ: Mapping[str, str]) -> dict[str, str]:
+    """What Prefect's own client says of who it is, where the server or a proxy wants to know."""
+    if key := environ.get("PREFECT_API_KEY"):
+        return {"Authorization": f"Bearer {key}"}
+    if login := environ.get("PREFECT_API_AUTH_STRING"):
+        return {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
+    return {}
+
+
 def _runs(ask: Callable[[str, Mapping[str, Any]], Any], state: Mapping[str, Any]) -> list[str]:
-    body = {"flows": {"name": {"any_": [FLOW]}}, "flow_runs": {"state": state}, "limit": 50}
+    body = {
+        "flows": {"name": {"any_": [flow.flow for flow in FLOWS]}},
+        "flow_runs": {"state": state},
+        "limit": 50,
+    }
     return [f"{run['name']} since {_moment(run)}" for run in ask("flow_runs/filter", body)]
 
 

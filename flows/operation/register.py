@@ -1,8 +1,10 @@
 """Registers release lines with a Prefect server: pool, deployments and automations."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCreate
@@ -18,8 +20,11 @@ from sfumato.flows.operation.automations import (
     replace_automations,
     zombie_automation,
 )
-from sfumato.flows.operation.deployments import FLOW, POOL, DeployedLine, document
+from sfumato.flows.operation.deployments import DeployedFlow, DeployedLine, document
+from sfumato.flows.publish import publish
 from sfumato.flows.release import release
+
+_RUN_BY: Mapping[str, Any] = {"release": release, "publish": publish}
 
 
 def register(lines: Sequence[DeployedLine], root: Path, environment: Mapping[str, str]) -> None:
@@ -33,27 +38,29 @@ def register(lines: Sequence[DeployedLine], root: Path, environment: Mapping[str
     Raises:
         SpecError: where a schedule is none, or a notification block is missing.
     """
+    wanted = [(line, flow) for line in lines for flow in line.flows]
     documents = document(lines)["deployments"]
-    schedules = [_schedules(line) for line in lines]
+    schedules = {line.spec.name: _schedules(line) for line in lines}
     with get_client(sync_client=True) as client:
         told = [one for line in lines for one in notifications(client, line)]
-        _make_pool(client)
-        flow = client.create_flow_from_name(FLOW)
-        for one, times in zip(documents, schedules, strict=True):
-            _deploy(client, flow, one, times, root, environment)
+        known = {flow: _make_flow(client, flow) for _, flow in wanted}
+        for (line, flow), one in zip(wanted, documents, strict=True):
+            times = schedules[line.spec.name] if one["schedules"] else []
+            _deploy(client, known[flow], flow, one, times, root, environment)
         replace_automations(client, lines, [zombie_automation(), *told])
 
 
-def _make_pool(client: SyncPrefectClient) -> None:
-    try:
-        client.create_work_pool(WorkPoolCreate(name=POOL, type="process"))
-    except ObjectAlreadyExists:
-        return
+def _make_flow(client: SyncPrefectClient, flow: DeployedFlow) -> UUID:
+    """Make the pool of a flow where there is none, and name the flow; its id."""
+    with suppress(ObjectAlreadyExists):
+        client.create_work_pool(WorkPoolCreate(name=flow.pool, type="process"))
+    return client.create_flow_from_name(flow.flow)
 
 
 def _deploy(
     client: SyncPrefectClient,
-    flow: Any,
+    known: UUID,
+    flow: DeployedFlow,
     declared: Mapping[str, Any],
     schedules: list[DeploymentScheduleCreate],
     root: Path,
@@ -62,7 +69,7 @@ def _deploy(
     own = declared["work_pool"]["job_variables"]["env"]
     limit = ConcurrencyLimitConfig.model_validate(declared["concurrency_limit"])
     client.create_deployment(
-        flow,
+        known,
         name=declared["name"],
         description=declared["description"],
         tags=declared["tags"],
@@ -71,18 +78,18 @@ def _deploy(
         schedules=schedules,
         concurrency_limit=limit.limit,
         concurrency_options=ConcurrencyOptions(collision_strategy=limit.collision_strategy),
-        work_pool_name=POOL,
+        work_pool_name=flow.pool,
         work_queue_name=declared["work_pool"]["work_queue_name"],
         job_variables={"env": {**own, **environment}},
         pull_steps=[{"prefect.deployments.steps.set_working_directory": {"directory": str(root)}}],
-        parameter_openapi_schema=_parameters(declared["parameters"]["spec"]),
+        parameter_openapi_schema=_parameters(flow, declared["parameters"]["spec"]),
         enforce_parameter_schema=True,
     )
 
 
-def _parameters(spec: str) -> dict[str, Any]:
+def _parameters(flow: DeployedFlow, spec: str) -> dict[str, Any]:
     """The schema of a run's parameters: a deployment is of one spec, and no run has another."""
-    schema = parameter_schema(release).model_dump_for_openapi()
+    schema = parameter_schema(_RUN_BY[flow.flow]).model_dump_for_openapi()
     schema["properties"]["spec"]["enum"] = [spec]
     return {**schema, "additionalProperties": False}
 

@@ -200,13 +200,8 @@ def _database(spec: SpecParts) -> None:
         )
 
 
-def _not_yet(spec: SpecParts) -> None:
-    if spec.approval == "required":
-        raise ValueError("approval: this version has no step at which a release is approved")
-
-
 def _stages(spec: SpecParts) -> None:
-    if spec.stages == "encrypted" and (spec.retain or spec.approval == "required"):
+    if spec.stages == "encrypted" and (spec.retain or spec.reviewed):
         which = "retain" if spec.retain else "approval"
         raise ValueError(
             f"{which}: needs stages that a later run can read, and those of stages: encrypted "
@@ -227,5 +222,4 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _workloads,
     _stages,
     _database,
-    _not_yet,
 )

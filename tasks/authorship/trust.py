@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from sfumato.expectations.errors import InputError
-from sfumato.tasks.authorship.keys import Public, PublicKey, Strict
+from sfumato.tasks.authorship.keys import Public, PublicKey, Strict, fingerprint
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.nesting import parse_json
@@ -41,6 +41,21 @@ class Trust(Strict):
         lines = {**self.lines, pattern: (*known, *(key for key in keys if key not in known))}
         return Trust(lines=lines, revoked=tuple(sorted({*self.revoked, *revoked})))
 
+    def without(self, wanted: str) -> tuple["Trust", list[PublicKey]]:
+        """Without the key that has a fingerprint, and that key where it was there."""
+        gone = {
+            key.public: key
+            for keys in self.lines.values()
+            for key in keys
+            if fingerprint(key.public) == wanted
+        }
+        kept = {
+            pattern: tuple(key for key in keys if key.public not in gone)
+            for pattern, keys in self.lines.items()
+        }
+        lines = {pattern: keys for pattern, keys in kept.items() if keys}
+        return self.model_copy(update={"lines": lines}), list(gone.values())
+
 
 def trust_file(environ: Mapping[str, str]) -> Path:
     """The place of the trust file."""
@@ -55,7 +70,15 @@ def read_trust(environ: Mapping[str, str]) -> Trust:
         InputError: where the file cannot be read: a reader who trusts somebody is not told that
             nobody is trusted.
     """
-    place = trust_file(environ)
+    return read_trust_at(trust_file(environ))
+
+
+def read_trust_at(place: Path) -> Trust:
+    """The same of any trust file.
+
+    Raises:
+        InputError: where the file cannot be read.
+    """
     try:
         return Trust.model_validate(parse_json(place.read_bytes()))
     except FileNotFoundError:
@@ -70,9 +93,17 @@ def write_trust(trust: Trust, environ: Mapping[str, str]) -> None:
     Raises:
         InputError: where it cannot be written.
     """
-    place = trust_file(environ)
+    write_trust_at(trust_file(environ), trust)
+
+
+def write_trust_at(place: Path, trust: Trust) -> None:
+    """The same of any trust file.
+
+    Raises:
+        InputError: where it cannot be written.
+    """
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(place, canonical_json(trust.model_dump(mode="json")))
+        write_atomically(place, canonical_json(trust.model_dump(mode="json")), mode=0o600)
     except OSError as error:
         raise InputError(f"{place}: cannot be written ({error.strerror})") from None

@@ -34,7 +34,7 @@ def trust_offered(
         PromiseError: where the line's keys cannot be read.
     """
     line, keys, revoked = _offered(place)
-    pattern = _pattern(pattern or line)
+    pattern = read_pattern(pattern or line)
     chosen = [
         key
         for key in keys
@@ -49,21 +49,31 @@ def trust_offered(
 def _offered(place: Path) -> tuple[str | None, tuple[PublicKey, ...], frozenset[str]]:
     """The line, the keys, and which of them were revoked."""
     if not place.is_dir():
-        return None, (_public_key(place),), frozenset()
+        return None, (read_exported(place),), frozenset()
     offered = read_offers(place)
     if offered is None:
         raise InputError(f"{place}: no keys here ({KEYS_FILE} is missing)")
     return offered.line, offered.keys, offered.revoked()
 
 
-def _public_key(place: Path) -> PublicKey:
+def read_exported(place: Path) -> PublicKey:
+    """The public key in a file that `sfumato keys export` printed.
+
+    Raises:
+        InputError: where it is none.
+    """
     try:
         return PublicKey.model_validate(parse_json(place.read_bytes()))
     except (ValidationError, ValueError, OSError):
         raise InputError(f"{place}: is no public key and no line's directory") from None
 
 
-def _pattern(text: str | None) -> str:
+def read_pattern(text: str | None) -> str:
+    """A line's name, or a pattern of names.
+
+    Raises:
+        SpecError: where it is missing or none.
+    """
     if text is None:
         raise SpecError("--line: say for which lines the key is trusted, such as hospital-*")
     try:

@@ -9,40 +9,44 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sfumato.expectations.errors import Fault
+from sfumato.tasks.private.sharing import private_mode
 
 _PIECE = 1 << 20  # bytes that are copied at once
 
 
 def write_atomically(
-    path: Path, content: bytes | memoryview, mode: int = 0o600, staged_in: Path | None = None
+    path: Path,
+    content: bytes | memoryview,
+    mode: int | None = None,
+    staged_in: Path | None = None,
 ) -> None:
     """Replace a file so that readers see the old bytes or the new, also after a power cut.
 
     Args:
         path: the file.
         content: of it.
-        mode: of it.
+        mode: of it; that of private files, unless it is given.
         staged_in: where it is written first; its own directory, unless nothing else may be there.
     """
     with _replacement(path, staged_in or path.parent, mode) as file:
         file.write(content)
 
 
-def copy_atomically(source: Path, path: Path, mode: int = 0o600) -> None:
+def copy_atomically(source: Path, path: Path, mode: int | None = None) -> None:
     """The same with the bytes of another file, however large it is."""
     with source.open("rb") as content, _replacement(path, path.parent, mode) as file:
         shutil.copyfileobj(content, file, _PIECE)
 
 
 @contextmanager
-def _replacement(path: Path, staged_in: Path, mode: int) -> Iterator[BinaryIO]:
+def _replacement(path: Path, staged_in: Path, mode: int | None) -> Iterator[BinaryIO]:
     """A file to be written, which is synced and takes the place of another at the end."""
     temporary = staged_in / f".{path.name}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         yield file
         file.flush()
-        os.fchmod(file.fileno(), mode)
+        os.fchmod(file.fileno(), private_mode(file.fileno()) if mode is None else mode)
         os.fsync(file.fileno())
     temporary.replace(path)
     sync_directory(path.parent)
@@ -101,6 +105,8 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 def _open_lock(path: Path) -> Iterator[int]:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        if os.fstat(descriptor).st_uid == os.geteuid():
+            os.fchmod(descriptor, private_mode(descriptor))
     except OSError as error:
         raise Fault(f"{path}: cannot be locked ({error.strerror})") from None
     try:

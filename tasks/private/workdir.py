@@ -4,14 +4,16 @@
     <work>/<line>/state.json     what was published of which source
     <work>/<line>/units/         whom each version was about, as keyed hashes
     <work>/<line>/left-out/      which rows a version does not represent
+    <work>/<line>/codings.json   what codings of columns computed of rows once
+    <work>/<line>/handed-over/   pseudonyms of people, for joining sources
     <work>/<line>/runs/<id>/     one run's stages, deleted when it ends
     <work>/.scratch/<id>/        what a command writes only to compare it
     <work>/<line>/reports/       accuracy reports
 
-Every directory has mode 0700. Runs that were killed are swept by the next one.
+Every directory has mode 0700, or is shared with one group (`sharing`). Runs that were killed are
+swept by the next one.
 """
 
-import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.tasks.private.durable import locked, sync_directory
+from sfumato.tasks.private.sharing import is_open, is_ours, share_directory
 
 
 def work_directory(environ: Mapping[str, str]) -> Path:
@@ -35,7 +38,9 @@ def line_directory(work: Path, name: str) -> Path:
 
 
 def private_directory(path: Path) -> Path:
-    """A directory that its owner alone can enter, made where it is missing.
+    """A directory that its owner alone, or the group that shares it, can enter.
+
+    It is made where it is missing.
 
     One that is there and open to others is not closed: it may be somebody's on purpose, and what
     lies in it may have been read.
@@ -51,9 +56,9 @@ def private_directory(path: Path) -> Path:
     if not stat.S_ISDIR(found.st_mode):
         raise InputError(f"{path}: cannot be a private directory (it is a file)")
     mode = stat.S_IMODE(found.st_mode)
-    if found.st_uid != os.geteuid():
+    if not is_ours(found):
         raise InputError(f"{path}: is another user's: set SFUMATO_WORK to a directory of yours")
-    if mode & 0o077:
+    if is_open(found):
         raise InputError(f"{path}: is open to others (mode {mode:04o}): chmod 700, or use another")
     return path
 
@@ -62,17 +67,17 @@ def _make(path: Path) -> None:
     """Make a directory and its missing parents, all of them private and durable."""
     for missing in reversed([place for place in (path, *path.parents) if not place.exists()]):
         missing.mkdir(mode=0o700, exist_ok=True)
+        share_directory(missing)
         sync_directory(missing.parent)
 
 
 def is_private(path: Path) -> bool:
-    """True for a directory, no link to one, that the user owns and nobody else can enter."""
+    """True for a directory, no link to one, that nobody else can enter but who shares it."""
     try:
         found = path.lstat()
     except OSError:
         return False
-    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    return ours and not stat.S_IMODE(found.st_mode) & 0o077
+    return stat.S_ISDIR(found.st_mode) and is_ours(found) and not is_open(found)
 
 
 def require_apart(public: Path, work: Path) -> None:

@@ -1,5 +1,7 @@
 """A release line: where it is published, and where its private state is."""
 
+import errno
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,9 +11,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.workdir import private_directory, state_lock
+
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class Line:
         pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
         accepts_lines: whether what it tells together with other lines is accepted.
         as_of: the day of which its next version tells, where that is said.
+        reviewers: how many have to approve a version before it appears.
     """
 
     name: str
@@ -41,6 +47,7 @@ class Line:
     groups: str | None = None
     same_as: Mapping[str, str] = field(default_factory=dict)
     pinned: str | None = None
+    reviewers: int = 0
 
     @property
     def work(self) -> Path:
@@ -65,6 +72,7 @@ class Candidate:
         made_after: the digest of the line's last version when the map was made, where it goes on.
         followed: the SHA-256 of the map whose groups it shows, None where they are its own.
         counts: of people and groups that go on, or do not.
+        digest: of the manifest that was approved, None where nobody was asked.
     """
 
     release: Path
@@ -75,6 +83,7 @@ class Candidate:
     made_after: str | None = None
     followed: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    digest: str | None = None
 
 
 @contextmanager
@@ -82,9 +91,51 @@ def hold(line: Line) -> Iterator[None]:
     """Hold the locks of the work directory's people, the line, and its public directory.
 
     Always in this order: no two lines of a work directory are compared at once.
+
+    Raises:
+        Fault: where the line's directories cannot be written.
     """
-    if not line.public.is_dir():
-        line.public.mkdir(parents=True, exist_ok=True)
-        sync_directory(line.public.parent)
-    with lock_of_lines(line.work), state_lock(line.private), locked(line.public / ".lock"):
+    with _named_where_closed(line):
+        _make_public(line.public)
+        with lock_of_lines(line.work), state_lock(line.private), locked(line.public / ".lock"):
+            yield
+
+
+def _make_public(place: Path) -> None:
+    """Make the directory of a line's versions where it is missing.
+
+    Raises:
+        Fault: where this user cannot.
+    """
+    if place.is_dir():
+        return
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Fault(f"{place}: cannot be made ({error.strerror})") from None
+    sync_directory(place.parent)
+
+
+@contextmanager
+def hold_privately(line: Line) -> Iterator[None]:
+    """Hold the same locks but that of the public directory, where nothing is written meanwhile."""
+    with lock_of_lines(line.work), state_lock(line.private):
         yield
+
+
+@contextmanager
+def _named_where_closed(line: Line) -> Iterator[None]:
+    """Name the line's directory that this user may not read or write, and nothing in it."""
+    try:
+        yield
+    except OSError as error:
+        where = Path(os.fsdecode(error.filename or ""))
+        for place in (line.public, line.private):
+            if error.errno in _CLOSED and (where == place or _is_beside(where, place)):
+                raise Fault(f"{place}: cannot be written ({error.strerror})") from None
+        raise
+
+
+def _is_beside(where: Path, place: Path) -> bool:
+    """True for what is in a directory, or a directory that it is to be made in."""
+    return place in where.parents or where in place.parents

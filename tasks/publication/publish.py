@@ -8,19 +8,16 @@ is completed by the next one: readers see a whole version or none.
 """
 
 import os
-import secrets
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sfumato.expectations.errors import Fault
-from sfumato.tasks.authorship.offers import offer
-from sfumato.tasks.authorship.secret import Signer, open_signer
-from sfumato.tasks.authorship.signature import sign_release
-from sfumato.tasks.declaration.canonical import read_canonical
+from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
-from sfumato.tasks.private.durable import sync_directory, sync_tree
+from sfumato.tasks.private.coded.frozen import freeze
+from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.line import (
     Identity,
     write_suppressed_rows,
@@ -30,7 +27,6 @@ from sfumato.tasks.private.people.lines import forget_line, write_line
 from sfumato.tasks.private.people.store import prune_maps, write_map
 from sfumato.tasks.private.source_rows import write_rows
 from sfumato.tasks.private.state import PublishedVersion, read_state, write_state
-from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.combined.composition import (
     HeldTogether,
     JudgeAtoms,
@@ -42,13 +38,11 @@ from sfumato.tasks.publication.combined.meeting import description_of
 from sfumato.tasks.publication.life.kept import prune_kept
 from sfumato.tasks.publication.life.pages import refresh_pages
 from sfumato.tasks.publication.life.tombstones import complete_withdrawals
-from sfumato.tasks.publication.line import Candidate, Line, hold
+from sfumato.tasks.publication.line import Candidate, Line, hold, hold_privately
 from sfumato.tasks.publication.ownership import replace_record, with_change
-from sfumato.tasks.publication.seal import require_sealed
+from sfumato.tasks.publication.staging import STAGING, digest_in, open_signer_of, stage
 from sfumato.tasks.publication.standing import directories, name_people, standing_version
 from sfumato.tasks.publication.versions import read_record
-
-_STAGING = ".staging-"
 
 
 @dataclass(frozen=True)
@@ -71,19 +65,33 @@ class Published:
 def existing_version(line: Line, identity: Identity, versions: str) -> Path | None:
     """The version that this source and spec already have, None where a new one may be made.
 
+    Nothing is written in the public place of a line whose versions have to be approved: whoever
+    builds them need not be able to.
+
     Raises:
         InputError: where a new one would have to be signed, and its key cannot be opened.
         PromiseError: where a new version could betray people together with an earlier one.
     """
-    with hold(line):
-        recover(line)
+    with hold_privately(line) if line.reviewers else hold(line):
+        _require_finished(line) if line.reviewers else recover(line)
         number = standing_version(line, identity, versions)
         if number is not None:
             name_people(line, number)
             return line.public / number
         require_other_rows(line, identity)
-    _signer(line)
+    if not line.reviewers:
+        open_signer_of(line)
     return None
+
+
+def _require_finished(line: Line) -> None:
+    """Leave what a killed publication began to whoever may write in the public place."""
+    pending = read_state(line.private).pending
+    if pending is not None:
+        raise Fault(
+            f"the publication of candidate {pending[1].digest[:12]}… was begun and not finished: "
+            "sfumato publish finishes it"
+        )
 
 
 def publish(
@@ -92,6 +100,7 @@ def publish(
     identity: Identity,
     time: str,
     judge: JudgeAtoms | None = None,
+    require_approved: Callable[[], None] | None = None,
 ) -> Published:
     """Make an assessed candidate the line's next version, whole or not at all.
 
@@ -103,6 +112,7 @@ def publish(
         identity: of which source it is, and about whom.
         time: when.
         judge: judges once more what composed versions tell together.
+        require_approved: refuses it unless its line's reviewers approve of it.
 
     Raises:
         InputError: where it is to be signed, and its key cannot be opened.
@@ -115,6 +125,7 @@ def publish(
         if number is not None:
             name_people(line, number)
             return Published(line.public / number, existed=True)
+        _require_approved(line, require_approved)
         number, notices = _next(line), require_other_rows(line, identity)
         try:
             staging = stage(line, candidate)
@@ -132,6 +143,14 @@ def publish(
         return Published(line.public / number, existed=False, together=held, notices=said)
 
 
+def _require_approved(line: Line, ask: Callable[[], None] | None) -> None:
+    """Have the approval that a line asks for."""
+    if ask is not None:
+        ask()
+    elif line.reviewers:
+        raise PromiseError(f"approval: {line.name} asks for it, and nobody gave it")
+
+
 def _next(line: Line) -> str:
     taken = [int(number) for number in directories(line)]
     taken += [
@@ -140,40 +159,11 @@ def _next(line: Line) -> str:
     return f"{max(taken, default=0) + 1:04d}"
 
 
-def stage(line: Line, candidate: Candidate) -> Path:
-    """A whole release beside its place, which passed the check that everyone can run."""
-    staging = line.public / f"{_STAGING}{secrets.token_hex(8)}"
-    staging.mkdir(mode=0o700)
-    shutil.copytree(candidate.release, staging, copy_function=shutil.copyfile, dirs_exist_ok=True)
-    staging.chmod(0o700)  # until it appears: what is left of a killed run is nobody's to copy
-    require_sealed(staging, candidate.sha256)
-    check(staging)
-    _sign(line, staging)
-    for path in staging.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o444)
-    sync_tree(staging)
-    return staging
-
-
-def _signer(line: Line) -> Signer | None:
-    return None if line.signing_key is None else open_signer(line.signing_key)
-
-
-def _sign(line: Line, staging: Path) -> None:
-    """Sign a staged release, and offer the public key beside the line."""
-    signer = _signer(line)
-    if signer is not None:
-        sign_release(staging, _digest(staging), signer)
-        offer(line.public, line.name, signer.key)
-
-
-def _digest(release: Path) -> str:
-    return str(read_canonical(release / MANIFEST)["sfumato"]["digest"])
-
-
 def _intend(
     line: Line, number: str, staging: Path, identity: Identity, candidate: Candidate
 ) -> PublishedVersion:
+    if identity.codings is not None:
+        freeze(line.private, identity.codings)
     if identity.units is not None:
         write_units(line.private, number, identity.units)
     elif identity.hashed is not None:
@@ -183,7 +173,7 @@ def _intend(
     known = PublishedVersion(
         rows=identity.rows,
         spec=identity.spec,
-        digest=_digest(staging),
+        digest=digest_in(staging),
         units=identity.units is not None,
         map=None if map_ is None else write_map(line.private, number, map_),
         composed=candidate.versions == "composed",
@@ -237,7 +227,7 @@ def _recover_pending(line: Line) -> None:
         return
     number, known = pending
     place = line.public / number
-    if place.is_dir() and _digest(place) == known.digest:
+    if place.is_dir() and digest_in(place) == known.digest:
         _open_to_all(place)
         _record(line, number, known, _made(place))
         return
@@ -248,7 +238,7 @@ def _recover_pending(line: Line) -> None:
 
 
 def _sweep(line: Line) -> None:
-    for staging in line.public.glob(f"{_STAGING}*"):
+    for staging in line.public.glob(f"{STAGING}*"):
         shutil.rmtree(staging)
     for temporary in line.public.glob(".*.tmp"):
         temporary.unlink()

@@ -15,7 +15,18 @@ from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
 RECORD = "releases.json"
-_NEWEST = 2
+_NEWEST = 3
+_Number = Annotated[str, Field(pattern="^[0-9]+$")]  # and so a name that leads nowhere else
+
+
+class Approval(BaseModel):
+    """Who approved a version before it appeared, when, and why."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    by: str
+    time: str
+    reason: str
 
 
 class Version(BaseModel):
@@ -30,30 +41,35 @@ class Version(BaseModel):
     status: Literal["published", "withdrawn", "superseded"]
     accuracy: list[dict[str, Any]] | None = None
     as_of: date | None = Field(default=None, exclude_if=lambda day: day is None)
+    approvals: tuple[Approval, ...] | None = Field(default=None, exclude_if=lambda one: one is None)
 
 
 class Record(BaseModel):
     """A line's versions by number.
 
     Attributes:
-        format: 0 before records had numbers; 2 where a version says of which day it is.
+        format: 0 before records had numbers; 2 where a version says of which day it is; 3 where one
+            says who approved it.
         counter: how often the private state changed; see there.
         owner: the keyed mark of the private line that publishes here.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[0, 1, 2] = 0
+    format: Literal[0, 1, 2, 3] = 0
     name: str
     counter: int = 0
     owner: str | None = None
-    current: str | None = None
-    versions: dict[str, Version] = {}
+    current: _Number | None = None
+    versions: dict[_Number, Version] = {}
 
     @property
     def lowest_format(self) -> int:
         """The lowest format that can say this."""
-        return 2 if any(version.as_of for version in self.versions.values()) else 1
+        versions = self.versions.values()
+        if any(version.approvals for version in versions):
+            return 3
+        return 2 if any(version.as_of for version in versions) else 1
 
     def with_new(self, number: str, digest: str, time: str, as_of: date | None = None) -> "Record":
         """A new version that supersedes the current one; `as_of` is the day that it tells of."""
@@ -70,6 +86,12 @@ class Record(BaseModel):
     def measured(self, number: str, accuracy: list[dict[str, Any]]) -> "Record":
         """With a version's accuracy, as it may be known."""
         return self._with(number, self.versions[number].model_copy(update={"accuracy": accuracy}))
+
+    def approved(self, number: str, approvals: tuple[Approval, ...]) -> "Record":
+        """With who approved a version."""
+        approver = ", ".join(one.by for one in approvals)
+        known = {"approvals": approvals, "approver": approver}
+        return self._with(number, self.versions[number].model_copy(update=known))
 
     def _with(self, number: str, version: Version) -> "Record":
         versions = {**self.versions, number: version}

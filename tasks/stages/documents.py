@@ -26,6 +26,13 @@ def gate_documents(place: Path, of: Judged = "release") -> Path:
     return private_directory(place / _FOLDERS[of])
 
 
+def move_documents(candidate: Path) -> None:
+    """Put what was written of a run's candidate into the candidate, which outlives the run."""
+    for folder in _FOLDERS.values():
+        if (candidate.parent / folder).is_dir() and not (candidate / folder).exists():
+            (candidate.parent / folder).rename(candidate / folder)
+
+
 def keep_documents(candidate: Path, reports: Path) -> Path | None:
     """Keep what was written of a candidate in the reports of the version that was made of it.
 

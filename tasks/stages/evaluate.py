@@ -1,6 +1,7 @@
 """Evaluate: how wide the published bounds are, and whether each contains the truth."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.private.line import represented_part
+from sfumato.tasks.private.line import represented_part, without_suppressed
 from sfumato.tasks.private.people.kinds import LIVE
+from sfumato.tasks.private.people.slots import SlotMap, from_table
 from sfumato.tasks.private.people.store import has_map, read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.diagnostics.exposure import exposure
@@ -25,6 +27,26 @@ from sfumato.tasks.publication.line import Line
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.accuracy import write_accuracy_report
+from sfumato.tasks.stages.anonymize import RELEASE
+from sfumato.tasks.stages.validate import sealed_candidate
+
+_UNCOVERED = "it does not cover the rows it represents"
+
+
+@dataclass(frozen=True)
+class BrokenWord:
+    """What keeps a release from standing: in public words, and as the owner is told."""
+
+    reason: str
+    told: str
+
+
+@dataclass(frozen=True)
+class MeasuredBounds:
+    """What was measured: what may be known of it, and what keeps the release from standing."""
+
+    public: list[dict[str, Any]]
+    fault: BrokenWord | None
 
 
 def evaluate_release(
@@ -46,23 +68,66 @@ def evaluate_release(
     """
     opened = open_release(release)
     original = _represented(opened, line, original)
-    measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
     reports = line.reports(release.name)
+    measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
+    if measured.fault is not None:
+        withdraw_after_evaluation(line, release.name, measured.fault.reason)
+        raise Fault(f"{release}: withdrawn: {measured.fault.told}")
+    record_accuracy(line, release.name, measured.public)
+    return measured.public
+
+
+def evaluate_candidate(
+    candidate: Path,
+    original: Microdata,
+    evaluation: Evaluation,
+    reports: Path,
+    randomness: Randomness,
+    progress: Callable[[int, int], None],
+) -> list[dict[str, Any]]:
+    """Measure a validated candidate on the workloads, before anybody may see it.
+
+    The report with truths stays in the private directory `reports`.
+
+    Raises:
+        Fault: where a truth lies outside its bounds, or groups that show which values they admit do
+            not cover the rows.
+    """
+    sealed, opened = sealed_candidate(candidate), open_release(candidate / RELEASE)
+    if opened.declared.composed and sealed.map is not None:
+        original = _shown_in(from_table(sealed.map, candidate))
+    elif sealed.suppressed is not None:
+        original = without_suppressed(original, sealed.suppressed)
+    measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
+    if measured.fault is not None:
+        raise Fault(f"the candidate was not kept: {measured.fault.told}")
+    return measured.public
+
+
+def measure_bounds(
+    opened: Release,
+    original: Microdata,
+    evaluation: Evaluation,
+    randomness: Randomness,
+    progress: Callable[[int, int], None],
+    reports: Path,
+) -> MeasuredBounds:
+    """Ask the workloads' queries of a release and of the rows that it represents.
+
+    The report with truths is written into the private directory `reports`.
+    """
+    measured = evaluate(opened, original, evaluation.workloads, randomness, progress)
     try:
         exposed = exposures(opened, original)
     except InputError:
-        withdraw_after_evaluation(line, release.name, "it does not cover the rows it represents")
-        raise Fault(f"{release}: withdrawn: it does not cover the rows it represents") from None
-    write_accuracy_report(measured, reports, opened.declared.title, exposed)
+        return MeasuredBounds([], BrokenWord(_UNCOVERED, _UNCOVERED))
+    declared = opened.declared
+    write_accuracy_report(measured, reports, declared.title, exposed, sorted(declared.coded))
+    fault = None
     if outside := sum(not query.inside for query in measured):
-        withdraw_after_evaluation(line, release.name, "bounds do not contain the truth")
-        raise Fault(
-            f"{release}: withdrawn: the truth is outside the bounds of {outside} of "
-            f"{len(measured)} queries"
-        )
-    public = public_summary(measured)
-    record_accuracy(line, release.name, public)
-    return public
+        told = f"the truth is outside the bounds of {outside} of {len(measured)} queries"
+        fault = BrokenWord("bounds do not contain the truth", told)
+    return MeasuredBounds(public_summary(measured), fault)
 
 
 def _represented(release: Release, line: Line, original: Microdata) -> Microdata:
@@ -77,7 +142,11 @@ def _represented(release: Release, line: Line, original: Microdata) -> Microdata
     known = read_state(line.private).versions.get(version)
     if known is None or known.map is None or not has_map(line.private, version):
         raise InputError(f"{release.directory}: whom it represents is not known here any more")
-    slots = read_map(line.private, version, known.map)
+    return _shown_in(read_map(line.private, version, known.map))
+
+
+def _shown_in(slots: SlotMap) -> Microdata:
+    """The rows of people who are shown, from the map of a version."""
     return slots.rows.take(np.flatnonzero((slots.kind == LIVE) & (slots.published >= 0)))
 
 

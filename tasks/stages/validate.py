@@ -81,8 +81,10 @@ def write_assessment(
     write_note(candidate, _ASSESSMENT, document)
 
 
-def sealed_candidate(candidate: Path) -> Candidate:
+def sealed_candidate(candidate: Path, digest: str | None = None) -> Candidate:
     """A candidate that was assessed, with the seal of its release.
+
+    `digest` is that of the manifest which was approved, where somebody was asked.
 
     Raises:
         PromiseError: where it was not assessed, or says of other rows that they are suppressed.
@@ -105,6 +107,7 @@ def sealed_candidate(candidate: Path) -> Candidate:
         made_after=version_before(candidate),
         followed=map_followed(candidate),
         counts=read_note(candidate, "counts"),
+        digest=digest,
     )
 
 

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from sfumato.expectations.errors import Fault, InputError
-from sfumato.tasks.private.destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.publication.destinations.bucket import Bucket
+from sfumato.tasks.publication.life.destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.publication.line import Line
 from tests.destinations.places import PREFIX
 from tests.flow_here import leave_prefect_out, release_here

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.private.destinations import DESTINATIONS
 from sfumato.tasks.publication.destinations import database as schemas
+from sfumato.tasks.publication.life.destinations import DESTINATIONS
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from tests.destinations.places import bring
 from tests.release.evolving import digest_of

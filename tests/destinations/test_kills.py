@@ -7,9 +7,9 @@ import signal
 
 import pytest
 
-from sfumato.tasks.private.destinations import read_destinations
 from sfumato.tasks.publication.destinations import deliver as delivery
 from sfumato.tasks.publication.destinations.bucket import Bucket
+from sfumato.tasks.publication.life.destinations import read_destinations
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.sql.target import TargetDatabase
 from tests.destinations.dying import killed

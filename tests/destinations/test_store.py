@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.tasks.private.destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.publication.destinations import bucket, bucket_client
 from sfumato.tasks.publication.destinations.bucket import Bucket
 from sfumato.tasks.publication.destinations.declared import StoreDestination
 from sfumato.tasks.publication.destinations.store import ObjectStore
+from sfumato.tasks.publication.life.destinations import DESTINATIONS, read_destinations
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from tests.destinations.dying import killed
 from tests.destinations.places import PREFIX, bring

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from sfumato.flows import lines
+from sfumato.flows.life import lines
 from tests.flow_here import leave_prefect_out, release_here
 from tests.release.small import people
 

@@ -76,9 +76,9 @@ class Machine:
         wait_for(self._is_up, "the server")
         return self
 
-    def start_worker(self) -> None:
-        """Start a worker of the pool of releases."""
-        self._start("worker", "worker", "start", "--pool", "sfumato", "--limit", "4")
+    def start_worker(self, name: str = "worker", pool: str = "sfumato") -> None:
+        """Start a worker of a pool: that of releases, unless it is named."""
+        self._start(name, "worker", "start", "--pool", pool, "--limit", "4")
 
     def stop(self, name: str) -> None:
         """Stop the server or the worker as its operator would."""
@@ -86,18 +86,19 @@ class Machine:
         process.send_signal(signal.SIGINT)
         process.wait(60)
 
-    def kill(self, *, worker: bool) -> None:
+    def kill(self, *, worker: bool, name: str = "worker") -> None:
         """End every process of a run at once, and the worker too where that is asked for."""
-        parent = psutil.Process(self.running["worker"].pid)
+        parent = psutil.Process(self.running[name].pid)
         for process in [*([parent] if worker else []), *parent.children(recursive=True)]:
             process.kill()
         if worker:
-            self.running.pop("worker").wait(60)
+            self.running.pop(name).wait(60)
 
     def close(self) -> None:
         """End what runs."""
-        if "worker" in self.running:
-            self.kill(worker=True)
+        for name in ("worker", "publisher"):
+            if name in self.running:
+                self.kill(worker=True, name=name)
         if "server" in self.running:
             self.stop("server")
 
@@ -112,14 +113,16 @@ class Machine:
             timeout=PATIENCE,
         )
 
-    def run(self, line: str, parameters: Mapping[str, Any] | None = None) -> str:
+    def run(
+        self, line: str, parameters: Mapping[str, Any] | None = None, flow: str = "release"
+    ) -> str:
         """Start a run of a line by hand, and return its id.
 
         Raises:
             PrefectHTTPStatusError: where the server refuses it.
         """
         with self.client() as client:
-            deployment = client.read_deployment_by_name(f"release/{line}")
+            deployment = client.read_deployment_by_name(f"{flow}/{line}")
             run = client.create_flow_run_from_deployment(
                 deployment.id, parameters=dict(parameters or {})
             )

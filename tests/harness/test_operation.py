@@ -10,6 +10,7 @@ from typing import ClassVar
 import httpx
 import pytest
 
+from sfumato.tasks.authorship.secret import PASSPHRASE
 from sfumato.tasks.outcomes import identify
 from sfumato.tasks.publication.check import check
 from tests.harness.lines import released, write_lines
@@ -31,6 +32,7 @@ LINES = {
     "lost": {"notifications": {"block": "custom-webhook/on-call", "on": ["crashed"]}},
     "stopped": {},
     "kept": {},
+    "reviewed": {"approval": {"reviewers": 2}},
 }
 
 
@@ -127,6 +129,38 @@ def ran(machine, receiver):
     return runs, ended, said_of_refusal
 
 
+@pytest.fixture(scope="module")
+def reviewed(machine, ran):
+    """Runs of a line that has to be approved, their ends, and the digest of its candidate."""
+    runs = {"pending": machine.run("reviewed")}
+    ended = {"pending": machine.wait(runs["pending"], "Pending approval", "Crashed")}
+    (one,) = json.loads(machine.sfumato("review", "list", "--json").stdout)["candidates"]
+    machine.start_worker("publisher", "sfumato-publication")
+
+    def publish(name, *signatures):
+        asked = {"digest": one["digest"], "signatures": signatures}
+        runs[name] = machine.run("reviewed", asked, "publish")
+        ended[name] = machine.wait(runs[name], "Published", "Refused", "Crashed")
+
+    publish("early")
+    signatures = [approve(machine, name, one["place"]) for name in ("ann", "ben")]
+    publish("published", *signatures)
+    return runs, ended, one["digest"]
+
+
+def approve(machine, name, place):
+    """Have a reviewer, who has a work directory of their own, approve a candidate."""
+    own = {"SFUMATO_WORK": str(machine.folder / name), PASSPHRASE: "correct horse"}
+    assert machine.sfumato("keys", "generate", name, **own).returncode == 0
+    key = machine.folder / f"{name}.json"
+    key.write_text(machine.sfumato("keys", "export", name, **own).stdout, encoding="utf-8")
+    assert machine.sfumato("review", "trust", str(key), "--line", "reviewed").returncode == 0
+    said = ("--key", name, "--reason", "as agreed")
+    done = machine.sfumato("review", "approve", place, *said, **own)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 def names(ended):
     return {name: state[1] for name, state in ended.items()}
 
@@ -176,7 +210,8 @@ def test_a_scheduled_run_comes_due(machine, ran):
     runs = machine.post("flow_runs/filter", {"limit": 200})
     timed = [run for run in runs if run["auto_scheduled"]]
     assert "Published" in {
-        machine.wait(run["id"], "Published", "Stands", "Scheduled", "Late")[1] for run in timed
+        machine.wait(run["id"], "Published", "Stands", "Scheduled", "Late", "Crashed")[1]
+        for run in timed  # one that was due while the server was away may have crashed
     }
 
 
@@ -211,6 +246,36 @@ def test_wrong_parameters_are_refused_before_a_run_exists(machine, ran, paramete
     assert number() <= before + 1  # a scheduled run may have come in between
     given = [run["parameters"] for run in machine.post("flow_runs/filter", {"limit": 200})]
     assert not [one for one in given if one | parameters == one]
+
+
+def test_a_candidate_is_published_once_its_reviewers_approve(machine, reviewed):
+    _, ended, digest = reviewed
+    assert ended["pending"][0] == "COMPLETED"
+    assert ended["pending"][2].startswith(f"digest {digest}, 2 to approve it until ")
+    assert ended["early"][1] == "Refused"
+    assert ended["early"][2].startswith("approval: 0 of 2 reviewers approve candidate ")
+    assert ended["published"][1] == "Published"
+    (version,) = released(machine, "reviewed")
+    assert identify(version)["digest"] == digest
+    assert check(version).verdicts
+    pending = wait_for(lambda: machine.events("sfumato.release.pending") or None, "the event")
+    assert pending[0]["payload"]["digest"] == digest
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"digest": "1234"},
+        {"digest": "0" * 64, "signatures": ["not a signature"]},
+        {"digest": "0" * 64, "spec": "other.yaml"},
+        {"digest": "0" * 64, "passphrase": "correct horse"},
+    ],
+    ids=str,
+)
+def test_wrong_forms_of_approval_are_refused_before_a_run_exists(machine, reviewed, parameters):
+    with pytest.raises(httpx.HTTPStatusError, match=r"409|422"):
+        machine.run("reviewed", parameters, "publish")
 
 
 def test_what_happened_is_an_event(machine, ran):
@@ -288,8 +353,11 @@ def test_nothing_about_people_is_in_the_servers_database_or_logs(machine, ran):
     assert told == []
 
 
-def test_pages_of_the_server_can_be_looked_at(machine, ran, tmp_path):
+def test_pages_of_the_server_can_be_looked_at(machine, ran, reviewed, tmp_path):
     runs, *_ = ran
+    waited, *_ = reviewed
+    with machine.client() as client:
+        form = client.read_deployment_by_name("publish/reviewed").id
     found = machine.post("artifacts/filter", {"limit": 200})
     (promises,) = [a["id"] for a in found if a["key"] == "lost-promises"]
     folder = picture_folder(tmp_path)
@@ -297,6 +365,8 @@ def test_pages_of_the_server_can_be_looked_at(machine, ran, tmp_path):
         "dashboard": ("/dashboard", "Flow Runs"),
         "published": (f"/runs/flow-run/{runs['found']}", "Published"),
         "refused": (f"/runs/flow-run/{runs['refused']}", "Refused"),
+        "pending": (f"/runs/flow-run/{waited['pending']}", "Pending approval"),
+        "approval": (f"/deployments/deployment/{form}/run", "of the candidate"),
         "promises": (f"/artifacts/artifact/{promises}", "expect_ke_anonymity"),
     }
     take_pictures(machine, pages, folder)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.flows.lines import forget
+from sfumato.flows.life.lines import forget
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.partitions.continued.parameters import ComposedVersions
 from sfumato.tasks.private.people.kinds import LIVE, MOVED

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
-from sfumato.flows import lines
 from sfumato.flows.cli.main import run
+from sfumato.flows.life import lines
 from sfumato.tasks.private import backup as backups
 from sfumato.tasks.private import workdir
 from sfumato.tasks.private.keys import PASSPHRASE, line_key

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.flows.lines import back_up, forget, restore
+from sfumato.flows.life.lines import back_up, forget, restore
 from sfumato.flows.plan import plan_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load

@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.flows.cli.analyst.previous import tell_succession
-from sfumato.flows.lines import back_up, forget, rename, restore
+from sfumato.flows.life.lines import back_up, forget, rename, restore
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.private.people.lines import maps_of, people_of

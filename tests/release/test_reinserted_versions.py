@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.flows.lines import forget, rename
+from sfumato.flows.life.lines import forget, rename
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.people.kinds import LEFT
 from sfumato.tasks.private.people.lines import maps_of, people_of

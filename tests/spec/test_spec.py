@@ -192,8 +192,9 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"strata": ["wage"]}, "strata: ", "'wage' is not a quasi-identifier"),
         ({"strata": [{"column": "wage", "bands": [3]}]}, "strata: ", "'wage' is not a quasi-ident"),
         ({"strata": [{"column": "town", "bands": [3]}]}, "strata.0: ", "bands are of numbers"),
-        ({"approval": "required"}, "approval: ", "no step at which a release is approved"),
         ({"approval": "perhaps"}, "approval: ", "must be 'none'"),
+        ({"approval": {"reviewers": 0}}, "approval.reviewers: ", "at least 1"),
+        ({"approval": {"reviewer": 1}}, "approval.reviewer: ", "did you mean reviewers"),
         ({"publish/formats": ["csv"]}, "publish: ", "parquet must be among them"),
         ({"publish/formats": []}, "publish.formats: ", "needs entries, 1 or more$"),
         ({"publish/formats": ["parquet", "parquet"]}, "publish: ", "named twice"),
@@ -525,7 +526,15 @@ def test_overridden_specs_follow_the_same_rules(read):
     assert "parquet must be among them" in refusal(
         read, SPEC, read_overrides({"publish.formats": "[csv]"})
     )
-    assert "no step" in refusal(read, SPEC, read_overrides({"approval": "required"}))
+    required = read_overrides({"approval": "required"})
+    assert "approval: needs stages" in refusal(read, SPEC | {"stages": "encrypted"}, required)
+
+
+def test_a_run_may_ask_for_approval_and_never_for_fewer_reviewers(read):
+    required = read_overrides({"approval": "required"})
+    assert read(SPEC, required).reviewed.reviewers == 1
+    assert read(SPEC | {"approval": {"reviewers": 3, "days": 2}}, required).reviewed.reviewers == 3
+    assert read(SPEC).reviewed is None
 
 
 def test_json_schema_describes_the_specs():

@@ -49,7 +49,7 @@ def generate(name: str) -> None:
 @_FILE
 def backup(file: Path) -> None:
     """Write all signing keys to FILE, each under its passphrase."""
-    from sfumato.flows.lines import back_up_keys
+    from sfumato.flows.life.lines import back_up_keys
 
     back_up_keys(file)
     show.say(f"{file}: has the signing keys, each under its passphrase, which is not in it")
@@ -59,7 +59,7 @@ def backup(file: Path) -> None:
 @_FILE
 def restore(file: Path) -> None:
     """Put back from FILE the signing keys that are missing; those that are there stay."""
-    from sfumato.flows.lines import restore_signing_keys
+    from sfumato.flows.life.lines import restore_signing_keys
 
     for key in restore_signing_keys(file):
         echo(f"own: {key}")
@@ -110,7 +110,7 @@ def list_() -> None:
 @click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
 def sign(name: str, releases: tuple[Path, ...]) -> None:
     """Sign RELEASES that stand with NAME: they were not signed, or by a key whose place it took."""
-    from sfumato.flows.lines import sign_version
+    from sfumato.flows.life.lines import sign_version
 
     for release in releases:
         key, signed = sign_version(release, name)

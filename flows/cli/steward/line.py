@@ -25,7 +25,7 @@ def line() -> None:
 @_FILE
 def backup(spec: Path, file: Path) -> None:
     """Write the state to FILE, as secret as the state itself."""
-    from sfumato.flows.lines import back_up
+    from sfumato.flows.life.lines import back_up
 
     back_up(spec, file)
     show.say(f"{file}: has the line's key and versions; keep it where nobody else reads")
@@ -36,7 +36,7 @@ def backup(spec: Path, file: Path) -> None:
 @_FILE
 def restore(spec: Path, file: Path) -> None:
     """Put the state back from FILE; an older one than the public record is refused."""
-    from sfumato.flows.lines import restore as put_back
+    from sfumato.flows.life.lines import restore as put_back
 
     put_back(spec, file)
 
@@ -49,7 +49,7 @@ def passphrase(spec: Path, remove: bool) -> None:
 
     The present one is in $SFUMATO_KEY_PASSPHRASE, the new one in $SFUMATO_NEW_KEY_PASSPHRASE.
     """
-    from sfumato.flows.lines import change_passphrase
+    from sfumato.flows.life.lines import change_passphrase
 
     change_passphrase(spec, os.environ, unwrap=remove)
 
@@ -68,7 +68,7 @@ def forget(spec: Path, file: Path) -> None:
 
     Whoever is forgotten stays out of later versions. A backup made before still has the link.
     """
-    from sfumato.flows.lines import forget as forget_people
+    from sfumato.flows.life.lines import forget as forget_people
 
     number = forget_people(spec, file)
     show.say(f"{number} forgotten; backups made before still know them: delete these, too")
@@ -95,11 +95,11 @@ def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: P
     if units is not None:
         if sources or specs:
             raise click.UsageError("--units goes without --source and --spec")
-        from sfumato.flows.lines import rename
+        from sfumato.flows.life.lines import rename
 
         show.say(f"{rename(spec, units)} known by other units from now on")
         return
-    from sfumato.flows.lines import rekey as draw_another
+    from sfumato.flows.life.lines import rekey as draw_another
 
     other = {number: Path(place) for number, place in pairs("--spec", specs).items()}
     draw_another(spec, pairs("--source", sources), other)

@@ -14,18 +14,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from sfumato.expectations.errors import Fault, SfumatoError
-from sfumato.tasks.private.destinations import (
-    KnownDestination,
-    KnownDestinations,
-    read_destinations,
-    write_destinations,
-)
 from sfumato.tasks.private.durable import locked
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.publication.destinations.registry import DESTINATIONS
+from sfumato.tasks.publication.life.destinations import (
+    KnownDestination,
+    KnownDestinations,
+    read_destinations,
+    write_destinations,
+)
 from sfumato.tasks.publication.life.snapshot import LineSnapshot, snapshot
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.versions import read_record

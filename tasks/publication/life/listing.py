@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
-from sfumato.tasks.private.destinations import knows_destinations, read_destinations
+from sfumato.tasks.declaration.lines.tombstone import has_replaced
 from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.life.destinations import knows_destinations, read_destinations
 from sfumato.tasks.publication.life.public_record import read_line_entry
 from sfumato.tasks.publication.life.snapshot import snapshot
 from sfumato.tasks.report.lines.entries import VersionEntry
@@ -119,7 +119,7 @@ def _destinations(public: Path | None, private: Path | None) -> tuple[ListedDest
 
 def _public(line: Path, entry: VersionEntry) -> ListedVersion:
     place, state = line / entry.number, entry.state
-    if state == "withdrawn" and place.exists() and not is_tombstone(place):
+    if state == "withdrawn" and place.exists() and not has_replaced(place):
         state = "withdrawn, in place"
     elif state != "withdrawn" and not place.is_dir():
         state = "gone"

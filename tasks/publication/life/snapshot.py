@@ -8,7 +8,7 @@ from pathlib import Path
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.authorship.offers import KEYS_FILE
 from sfumato.tasks.declaration.canonical import read_canonical
-from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, is_tombstone
+from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, has_replaced, is_tombstone
 from sfumato.tasks.declaration.lines.words import WORDS
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.publication.versions import RECORD, Record, parse_record
@@ -54,7 +54,7 @@ class VersionSnapshot:
 
         Nothing where no tombstone stands there yet.
         """
-        if not is_tombstone(self.directory):
+        if not has_replaced(self.directory):
             return {}
         paths = sorted(self.directory.iterdir(), key=lambda path: path.name == WITHDRAWAL)
         return {path.name: path.read_bytes() for path in paths if path.is_file()}

@@ -21,7 +21,12 @@ from pydantic import TypeAdapter, ValidationError
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
 from sfumato.tasks.authorship.offers import offer
 from sfumato.tasks.authorship.secret import Signer, open_signer
-from sfumato.tasks.declaration.lines.tombstone import Reason, Tombstone, read_tombstone
+from sfumato.tasks.declaration.lines.tombstone import (
+    Reason,
+    Tombstone,
+    has_replaced,
+    read_tombstone,
+)
 from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.kept import keep_release
@@ -75,7 +80,8 @@ def withdraw(
     with hold(line):
         recover(line)
         record = _record_with(line, number)
-        if (found := read_tombstone(line.public / number)) is not None:
+        place = line.public / number
+        if has_replaced(place) and (found := read_tombstone(place)) is not None:
             return Withdrawn(found, existed=True, current=_marked(line, number, record).current)
         tombstone = _tombstone(line, number, record, reason, time)
         kept = keep_release(line, number, read_state(line.private))
@@ -103,10 +109,9 @@ def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn
 
 def _marked(line: Line, number: str, record: Record) -> Record:
     """The record that calls the version withdrawn, in its place."""
-    if record.versions[number].status == "withdrawn":
-        return record
     changed = record.withdrawn(number)
-    replace_record(line, changed)
+    if changed != record:
+        replace_record(line, changed)
     return changed
 
 

@@ -1,0 +1,1 @@
+"""`sfumato review`: what reviewers do, and what the publishing user says of them."""

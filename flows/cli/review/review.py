@@ -1,0 +1,186 @@
+"""`sfumato review`: candidates that wait for approval, and decisions about them."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.review.reviewers import distrust, reviewers, trust
+from sfumato.flows.cli.terminal import echo, echo_json, one_line
+
+if TYPE_CHECKING:
+    from sfumato.flows.review.candidates import Reviewed
+    from sfumato.tasks.approval.decisions import Decision, Verdict
+    from sfumato.tasks.approval.history import Past
+
+_PLACE = click.argument("candidate", type=click.Path(path_type=Path))
+_KEY = click.option("--key", required=True, help="your signing key (sfumato keys)")
+_REASON = click.option("--reason", required=True, help="why, in one line")
+
+
+@click.group()
+def review() -> None:
+    """Approve, return or reject candidates, where a spec asks for approval.
+
+    CANDIDATE is a spec, a line's private directory, or the directory of a candidate, which may be a
+    copy. Reviewers have keys of their own, in work directories of their own (SFUMATO_WORK).
+    """
+
+
+@review.command("list")
+@click.argument("places", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--past", is_flag=True, help="those that wait no more, of the lines in PLACES")
+@click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+def list_(places: tuple[Path, ...], past: bool, as_json: bool) -> None:
+    """List the candidates that wait, in PLACES or in the work directory."""
+    from sfumato.flows.review.candidates import list_candidates, past_reviews
+
+    if past:
+        _list_past([one for place in places for one in past_reviews(place)], as_json=as_json)
+        return
+    found = list_candidates(places)
+    if as_json:
+        echo_json({"candidates": [_document(one) for one in found]})
+        return
+    for one in found:
+        asked = one.held.request
+        counted = f"{_approvals(one)} of {asked.reviewers} approvals"
+        until = f"until {asked.expires:%Y-%m-%d %H:%M} UTC"
+        echo(f"{asked.line}: {one.status}, digest {asked.digest}, {counted}, {until}")
+    if not found:
+        show.say("no candidate waits for approval")
+
+
+def _list_past(ended: "list[Past]", *, as_json: bool) -> None:
+    if as_json:
+        echo_json({"past": [one.model_dump(mode="json") for one in ended]})
+        return
+    for one in ended:
+        said = f": {one_line(one.reason)}" if one.reason else ""
+        echo(f"{one.time:%Y-%m-%d} {one.digest[:12]}… {one.end}{said}")
+
+
+@review.command("show")
+@_PLACE
+@click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+def show_(candidate: Path, as_json: bool) -> None:
+    """Show what CANDIDATE is, what was decided of it, and where its page for reviewers is."""
+    from sfumato.flows.review.candidates import show_candidate
+
+    found, whole = show_candidate(candidate)
+    document = {**_document(found), "unchanged": whole, **_pages(found)}
+    show.document(document, "json" if as_json else "text")
+    if not whole:
+        show.say("its files are not those that reviewers were asked about: it cannot be published")
+
+
+@review.command()
+@_PLACE
+@_KEY
+@click.option("--reason", required=True, help="why, in one line: everybody will read it")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="counts until then (UTC)")
+def approve(candidate: Path, key: str, reason: str, until: datetime | None) -> None:
+    """Approve CANDIDATE: the signature is printed, and left beside it where you can write.
+
+    Your key's name, the time and the reason will be in the line's public record.
+    """
+    _judge(candidate, "approved", key, reason, until.replace(tzinfo=UTC) if until else None)
+
+
+@review.command("return")
+@_PLACE
+@_KEY
+@_REASON
+def return_(candidate: Path, key: str, reason: str) -> None:
+    """Return CANDIDATE to who made it: it is destroyed, and something has to change."""
+    _judge(candidate, "returned", key, reason)
+
+
+@review.command()
+@_PLACE
+@_KEY
+@_REASON
+def reject(candidate: Path, key: str, reason: str) -> None:
+    """Reject CANDIDATE: it is destroyed."""
+    _judge(candidate, "rejected", key, reason)
+
+
+@review.command()
+@_PLACE
+@click.argument("signature")
+def add(candidate: Path, signature: str) -> None:
+    """Leave a decision beside CANDIDATE that a reviewer made elsewhere, as it was printed there."""
+    from sfumato.flows.review.candidates import add_decision
+
+    decision = add_decision(candidate, signature)
+    echo(f"{decision.judgement.verdict} by {decision.key}")
+
+
+@review.command()
+@_PLACE
+@_REASON
+def withdraw(candidate: Path, reason: str) -> None:
+    """Take CANDIDATE back, as who made it: it is destroyed, and something has to change."""
+    from sfumato.flows.review.candidates import withdraw_candidate
+
+    held = withdraw_candidate(candidate, reason)
+    echo(f"{held.request.line}: candidate {held.request.digest[:12]}… is withdrawn")
+
+
+for _command in (trust, distrust, reviewers):
+    review.add_command(_command)
+
+
+def _judge(
+    candidate: Path, verdict: "Verdict", key: str, reason: str, expires: datetime | None = None
+) -> None:
+    from sfumato.flows.review.candidates import judge_candidate, leave_decision
+
+    decision = judge_candidate(candidate, verdict, key, reason, expires)
+    left = leave_decision(candidate, decision)
+    _tell(decision, left=left)
+    echo(decision.text)
+
+
+def _tell(decision: "Decision", *, left: bool) -> None:
+    said = decision.judgement
+    show.say(f"{said.line}: candidate {said.digest[:12]}… is {said.verdict} by {decision.key}")
+    show.say(f"it counts until {said.expires:%Y-%m-%d %H:%M} UTC; reason: {one_line(said.reason)}")
+    if not left:
+        show.say(
+            "it could not be left beside the candidate: give the line below to who publishes it "
+            "(sfumato review add, or the form of the publication's deployment)"
+        )
+
+
+def _approvals(found: "Reviewed") -> int:
+    return sum(one.judgement.verdict == "approved" for one in found.decisions)
+
+
+def _document(found: "Reviewed") -> dict[str, object]:
+    asked = found.held.request
+    return {
+        "line": asked.line,
+        "digest": asked.digest,
+        "status": found.status,
+        "made": asked.made.isoformat(),
+        "expires": asked.expires.isoformat(),
+        "reviewers": asked.reviewers,
+        "approvals": _approvals(found),
+        "decisions": [
+            {"verdict": one.judgement.verdict, "key": str(one.key), "reason": one.judgement.reason}
+            for one in found.decisions
+        ],
+        "place": str(found.held.place),
+    }
+
+
+def _pages(found: "Reviewed") -> dict[str, str]:
+    """Where its pages are: the one for reviewers, and the one that would be published."""
+    place = found.held.place
+    return {
+        "page": str(place / "report" / "review.html"),
+        "preview": str(place / "candidate" / "release" / "index.html"),
+    }

@@ -1,0 +1,60 @@
+"""Runs of flows in the process of a command: shown as they go, and told in one line."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from sfumato.flows.cli import show
+
+
+def run_here(run: Callable[[], str], tags: Sequence[str]) -> str:
+    """Run a flow on Prefect's embedded server, or on the one that is configured.
+
+    Args:
+        run: imports the flow and runs it: until then Prefect is not imported.
+        tags: of the run.
+
+    Returns:
+        What the run gives.
+
+    Raises:
+        SfumatoError: as the run failed.
+    """
+    from sfumato.flows.environment import open_home, quiet
+
+    quiet()
+    if warning := open_home(os.environ):
+        show.say(warning)
+    os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
+    with show.stages() as listener:
+        from prefect import tags as tagged
+        from prefect.exceptions import FailedRun
+
+        from sfumato.tasks.outcomes import send_events
+        from sfumato.tasks.private.failure import caught_failures
+        from sfumato.tasks.private.progress import listening
+
+        with listening(listener), _unheard(), caught_failures() as failures, tagged(*tags):
+            try:
+                return run()
+            except FailedRun:
+                raise failures[-1] from None
+            finally:
+                send_events()
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Prefect logs a failed flow with its traceback; the command says it in one line instead."""
+    import logging
+
+    names = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine", "prefect")
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

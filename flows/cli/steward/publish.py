@@ -1,0 +1,30 @@
+"""`sfumato publish`: publish a candidate that was approved."""
+
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli.runs import run_here
+from sfumato.flows.cli.terminal import echo
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--digest", required=True, help="of the candidate, as its reviewers approved it")
+@click.option("--signature", "signatures", multiple=True, help="a decision as text; repeatable")
+def publish(spec: Path, digest: str, signatures: tuple[str, ...]) -> None:
+    """Publish the candidate of SPEC's line that its reviewers approve of.
+
+    The last line of output is the directory of the version.
+    """
+    from sfumato.flows.operation.deployments import PUBLISH, tags_of
+    from sfumato.flows.plan import plan_run
+
+    plan = plan_run(spec)  # a wrong spec is told before a server is started
+
+    def run() -> str:
+        from sfumato.flows.publish import publish as flow
+
+        return str(flow(str(spec), digest, signatures))
+
+    echo(run_here(run, tags_of(plan.spec, PUBLISH)))

@@ -1,0 +1,83 @@
+"""The publication flow: an approved candidate becomes a version that everybody may see.
+
+It runs apart from the flow that makes candidates, so that another user of the machine may hold the
+public place, its signing key and the file of its reviewers alone.
+"""
+
+from contextlib import suppress
+from os import environ
+from pathlib import Path
+from typing import Annotated
+
+from prefect.client.schemas import State
+from prefect.logging import get_logger
+from prefect.runtime import flow_run
+from pydantic import Field
+
+from sfumato.expectations.errors import PromiseError, SfumatoError
+from sfumato.flows.environment import imports_apart, open_home, quiet
+from sfumato.flows.life.copies import bring_copies
+from sfumato.flows.passphrases import passphrases
+from sfumato.flows.plan import plan_run
+from sfumato.flows.spec import line_named
+from sfumato.tasks.outcomes import published_state, standing_state
+from sfumato.tasks.policy import private_flow
+from sfumato.tasks.private.scratch import sweep
+from sfumato.tasks.publish import publish_approved
+
+quiet()
+
+Digest = Annotated[
+    str, Field(pattern="^[0-9a-f]{64}$", description="of the candidate, as reviewers approved it")
+]
+Signature = Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$", max_length=8192)]
+
+
+def _line_name() -> str:
+    return line_named(Path(flow_run.parameters["spec"]))
+
+
+def _run_name() -> str:
+    return f"{_line_name()} publish {str(flow_run.parameters.get('digest'))[:12]}"
+
+
+@private_flow(_run_name, _line_name)
+def publish(
+    spec: str,
+    digest: Digest,
+    signatures: Annotated[
+        tuple[Signature, ...],
+        Field(description="as sfumato review prints them, beside those left with the candidate"),
+    ] = (),
+) -> State:
+    """Publish the candidate of a release line that its reviewers approve of.
+
+    Args:
+        spec: path of the release spec.
+        digest: of the candidate.
+        signatures: decisions of reviewers; never a key or a passphrase, which Prefect would store.
+
+    Returns:
+        The state of the run, whose result is the published directory.
+
+    Raises:
+        PromiseError: where the line asks for no approval.
+    """
+    if warning := open_home(environ):
+        get_logger("sfumato").warning(warning)
+    with suppress(SfumatoError, OSError):
+        sweep()  # no command does where a worker runs this
+    plan = plan_run(Path(spec))
+    if not plan.line.reviewers:
+        raise PromiseError(f"{spec}: approval: none is asked for: sfumato release publishes it")
+    with imports_apart(), passphrases(environ):
+        version, stood = publish_approved(
+            digest,
+            plan.terms.digest(),
+            signatures,
+            plan.line,
+            plan.page_of,
+            plan.spec.artifacts == "all",
+        )
+    behind = bring_copies(plan)
+    return (standing_state if stood else published_state)(version.resolve(), behind)

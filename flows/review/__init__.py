@@ -1,0 +1,1 @@
+"""Reviewing: the candidates that wait, and what is decided of them."""

@@ -1,0 +1,29 @@
+"""Whose approval counts: said by the publishing user, of keys that reviewers exported."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.approval.reviewers import trust_reviewer
+from sfumato.tasks.authorship.keys import PublicKey
+from sfumato.tasks.authorship.secret import own_keys
+from sfumato.tasks.authorship.trusting import read_exported, read_pattern
+from sfumato.tasks.private.workdir import work_directory
+
+
+def let_review(file: Path, pattern: str, environ: Mapping[str, str]) -> PublicKey:
+    """Let the approval of a key count for the lines of a pattern.
+
+    Raises:
+        SpecError: where the pattern is none.
+        InputError: where the file is no public key, the key is one of the user's own work
+            directory, or the reviewers' file cannot be written.
+    """
+    key = read_exported(file)
+    if key.public in {own.public for own in own_keys(work_directory(environ))}:
+        raise InputError(
+            f"{file}: is a key of this work directory, which publishes: nobody approves their own "
+            "releases; reviewers make keys in work directories of their own"
+        )
+    trust_reviewer(key, read_pattern(pattern), environ)
+    return key

@@ -1,0 +1,1 @@
+"""Who may let a candidate appear: requests, decisions of reviewers, and their signatures."""

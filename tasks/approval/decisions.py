@@ -1,0 +1,139 @@
+"""What reviewers decide of a candidate: detached signatures, which may travel as one line of text.
+
+    statement    sfumato approval, and line, digest, seal, state, number of reviewers, verdict,
+                 time, expiry and reason
+
+A decision holds no secret: it may be a parameter of a flow, stand in a mail, or lie beside the
+candidate. It is worth nothing for another candidate, or for this one once its line has gone on.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AwareDatetime, ValidationError
+
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.tasks.approval.request import Asked, Request
+from sfumato.tasks.authorship.keys import (
+    PublicKey,
+    Signed,
+    Strict,
+    fingerprint,
+    statement,
+    verifies,
+)
+from sfumato.tasks.authorship.secret import Signer
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.lines.tombstone import Reason
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.schema.nesting import parse_json
+
+Verdict = Literal["approved", "returned", "rejected"]
+_STATEMENT = "approval"
+_FOLDER = "decisions"
+_LONGEST = 1 << 13  # characters of a decision as text
+
+
+class Judgement(Asked):
+    """What a reviewer signs."""
+
+    verdict: Verdict
+    time: AwareDatetime
+    expires: AwareDatetime
+    reason: Reason
+
+    def statement(self) -> bytes:
+        """The bytes that are signed."""
+        return statement(_STATEMENT, self.model_dump(mode="json"))
+
+
+class Decision(Strict):
+    """A judgement with who made it."""
+
+    format: Literal[1] = 1
+    judgement: Judgement
+    key: PublicKey
+    signature: Signed
+
+    @property
+    def is_genuine(self) -> bool:
+        """Whether the key signed the judgement."""
+        return verifies(self.key.public, self.judgement.statement(), self.signature)
+
+    def is_about(self, request: Request) -> bool:
+        """Decide whether this very candidate, on this very state of its line, is judged."""
+        return all(
+            getattr(self.judgement, name) == getattr(request, name) for name in Asked.model_fields
+        )
+
+    @property
+    def text(self) -> str:
+        """The decision as one line without blanks."""
+        return urlsafe_b64encode(canonical_json(self.model_dump(mode="json"))).decode().rstrip("=")
+
+
+def decide(
+    request: Request,
+    verdict: Verdict,
+    reason: str,
+    signer: Signer,
+    now: datetime,
+    expires: datetime | None = None,
+) -> Decision:
+    """Sign a judgement of a candidate; it expires with the candidate unless it is told otherwise.
+
+    Raises:
+        InputError: where the candidate waits no longer, or the reason is no line of text.
+    """
+    if now >= request.expires:
+        raise InputError(f"{request.digest[:12]}…: has expired, and waits for no decision")
+    until = min(expires or request.expires, request.expires)
+    facts = {"verdict": verdict, "time": now, "expires": until, "reason": reason}
+    try:
+        judgement = Judgement.model_validate({**request.asked.model_dump(), **facts})
+    except ValidationError:
+        raise InputError("reason: is not a line of text of at most 500 characters") from None
+    signature = signer.sign(_STATEMENT, judgement.model_dump(mode="json"))
+    return Decision(judgement=judgement, key=signer.key, signature=signature)
+
+
+def read_text(text: str) -> Decision:
+    """A decision that was written as text.
+
+    Raises:
+        InputError: where it is none, or its signature is wrong.
+    """
+    try:
+        if len(text) > _LONGEST:
+            raise ValueError
+        content = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        decision = Decision.model_validate(parse_json(content))
+    except (ValidationError, ValueError):
+        raise InputError("signature: is no decision as sfumato review prints it") from None
+    if not decision.is_genuine:
+        raise InputError(f"signature: is not by key {decision.key}")
+    return decision
+
+
+def write_decision(place: Path, decision: Decision) -> None:
+    """Leave a decision beside its candidate; one of the same key is replaced."""
+    folder = private_directory(place / _FOLDER)
+    name = f"{fingerprint(decision.key.public)}.json"
+    write_atomically(folder / name, canonical_json(decision.model_dump(mode="json")))
+
+
+def decisions_at(place: Path) -> Iterator[Decision]:
+    """The decisions that lie beside a candidate, genuine or not, in the order of their keys.
+
+    Raises:
+        Fault: where a file is none.
+    """
+    for file in sorted((place / _FOLDER).glob("[0-9a-f]*.json")):
+        try:
+            yield Decision.model_validate(parse_json(file.read_bytes()))
+        except (ValidationError, ValueError, OSError):
+            raise Fault(f"{file}: cannot be read as a decision") from None

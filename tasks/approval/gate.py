@@ -1,0 +1,109 @@
+"""Whether a candidate may be published: enough reviewers, none of them its builder, in time."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.approval.decisions import Decision, decisions_at
+from sfumato.tasks.approval.held import HeldCandidate
+from sfumato.tasks.approval.request import Request
+from sfumato.tasks.approval.reviewers import read_reviewers, reviewers_file
+from sfumato.tasks.authorship.keys import PublicKey
+from sfumato.tasks.authorship.secret import own_keys
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.versions import Approval
+
+
+def require_approved(
+    line: Line,
+    held: HeldCandidate,
+    given: Iterable[Decision],
+    now: datetime,
+    environ: Mapping[str, str],
+) -> tuple[Approval, ...]:
+    """The approvals of a candidate: those that lie beside it, and those that are given.
+
+    As many count as the spec asks for now, or asked for when the candidate was made, if that is
+    more.
+
+    Raises:
+        InputError: where the reviewers' file cannot be read, or others could write it.
+        PromiseError: where it was turned down, has changed, or too few have approved it.
+    """
+    held.require_unchanged(line.private)
+    decisions = [*decisions_at(held.place), *given]
+    _require_wanted(held.request, decisions)
+    trust = read_reviewers(environ)
+    trusted = {k: key for k, key in trust.of_line(line.name).items() if k not in trust.revoked}
+    builders = {key.public for key in own_keys(line.work)}
+    found: dict[str, Approval] = {}
+    ignored: list[str] = []
+    for decision in decisions:
+        why = _fault(decision, held.request, trusted, builders, now)
+        if why is None:
+            found[decision.key.public] = _approval(decision, trusted[decision.key.public])
+        else:
+            ignored.append(f"{decision.key} ({why})")
+    needed = max(line.reviewers, held.request.reviewers)
+    if len(found) < needed:
+        raise PromiseError(
+            f"approval: {len(found)} of {needed} reviewers approve candidate "
+            f"{held.request.digest[:12]}…{_in_words(ignored, reviewers_file(environ))}"
+        )
+    return tuple(sorted(found.values(), key=lambda one: (one.time, one.by)))
+
+
+def _require_wanted(request: Request, decisions: Iterable[Decision]) -> None:
+    for one in decisions:
+        against = one.judgement.verdict != "approved"
+        if against and one.is_about(request) and one.is_genuine:
+            raise PromiseError(
+                f"approval: candidate {request.digest[:12]}… was {one.judgement.verdict} by "
+                f"{one.key}"
+            )
+
+
+def _fault(
+    decision: Decision,
+    request: Request,
+    trusted: Mapping[str, PublicKey],
+    builders: set[str],
+    now: datetime,
+) -> str | None:
+    """Why a decision does not count, None where it does."""
+    return next(_faults(decision, request, trusted, builders, now), None)
+
+
+def _faults(
+    decision: Decision,
+    request: Request,
+    trusted: Mapping[str, PublicKey],
+    builders: set[str],
+    now: datetime,
+) -> Iterator[str]:
+    judgement = decision.judgement
+    if decision.key.public in builders:
+        yield "a key of the line's own work directory, which builds it"
+    if decision.key.public not in trusted:
+        yield "not among the line's reviewers"
+    if not decision.is_about(request):
+        yield "about another candidate, or another state of the line"
+    if now >= min(judgement.expires, request.expires):
+        yield "expired"
+    if judgement.time < request.made:
+        yield "older than the candidate"
+    if not decision.is_genuine:
+        yield "not signed by it"
+
+
+def _approval(decision: Decision, key: PublicKey) -> Approval:
+    judgement = decision.judgement
+    time = judgement.time.isoformat(timespec="seconds")
+    return Approval(by=str(key), time=time, reason=judgement.reason)
+
+
+def _in_words(ignored: list[str], place: Path) -> str:
+    if not ignored:
+        return ""
+    return f"; not counted: {', '.join(ignored)}; reviewers are those of {place}"

@@ -1,0 +1,84 @@
+"""The way from an approved candidate to a version whose record says who approved it.
+
+Approvals are noted beside the candidate before the version appears: where a run is killed after
+that, the next one needs no new ones, which may have expired by then, to finish.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.tasks.approval.decisions import Decision
+from sfumato.tasks.approval.gate import require_approved
+from sfumato.tasks.approval.held import HeldCandidate, end, read_held
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.state import read_state
+from sfumato.tasks.private.workdir import state_lock
+from sfumato.tasks.publication.life.accuracy import record_approvals
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.versions import Approval
+
+_APPROVED = "approved.json"
+_APPROVALS = TypeAdapter(tuple[Approval, ...])
+
+
+def find_approved(line: Line, digest: str, spec: str) -> HeldCandidate | Path:
+    """The candidate that has a digest, or the version that it has become and is done with.
+
+    Args:
+        line: the line.
+        digest: of the candidate's manifest.
+        spec: the digest of what the spec declares now.
+
+    Raises:
+        InputError: where no such candidate waits.
+        PromiseError: where the spec declares something else than the candidate does.
+    """
+    held = read_held(line.private)
+    if held is None or held.request.digest != digest:
+        for number, known in read_state(line.private).versions.items():
+            if known.digest == digest:
+                return line.public / number
+        waits = f" (another does: {held.request.digest})" if held else ""
+        raise InputError(f"{line.name}: no candidate {digest} waits for approval{waits}")
+    if held.request.spec != spec:
+        raise PromiseError(
+            f"{line.name}: the spec has changed since candidate {digest[:12]}… was made of it: "
+            "release it again"
+        )
+    return held
+
+
+def note_approvals(
+    line: Line, held: HeldCandidate, given: Iterable[Decision], environ: Mapping[str, str]
+) -> None:
+    """Have a candidate's approval and note it; the locks of the line are held.
+
+    Raises:
+        InputError: where the reviewers' file cannot be read, or others could write it.
+        PromiseError: where the candidate may not be published.
+    """
+    approvals = require_approved(line, held, given, datetime.now(UTC), environ)
+    write_atomically(held.place / _APPROVED, _APPROVALS.dump_json(approvals))
+
+
+def complete(
+    line: Line, held: HeldCandidate, number: str, accuracy: list[dict[str, Any]] | None
+) -> None:
+    """Record who approved the version that a candidate has become, and delete the candidate.
+
+    Raises:
+        Fault: where it was not noted who did.
+    """
+    place = held.place / _APPROVED
+    try:
+        approvals = _APPROVALS.validate_json(place.read_bytes())
+    except (OSError, ValidationError):
+        raise Fault(f"{place}: cannot be read as the approvals of a version") from None
+    record_approvals(line, number, approvals, accuracy)
+    with state_lock(line.private):
+        end(line.private, held, "approved", datetime.now(UTC).replace(microsecond=0))

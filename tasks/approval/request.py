@@ -1,0 +1,106 @@
+"""request.json: what reviewers are asked about, a candidate that waits.
+
+It is about one draw of one source under one spec, and one state of the line: where any of these is
+another one, no decision about it counts.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, Field, ValidationError
+
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.tasks.authorship.keys import Strict
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.terms import LineName
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.line import Identity
+from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.nesting import parse_json
+
+REQUEST = "request.json"
+_FORMAT = 1
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Asked(Strict):
+    """What a decision is about.
+
+    Attributes:
+        line: the line's name.
+        digest: of the candidate's manifest, which vouches for all that would be published.
+        sealed: of all files of the candidate, the private ones among them.
+        state: of the line's private state when it began to wait.
+        reviewers: how many have to approve it, so that nobody can ask for fewer afterwards.
+    """
+
+    line: LineName
+    digest: Digest
+    sealed: Digest
+    state: Digest
+    reviewers: Annotated[int, Field(ge=1)]
+
+
+class Request(Asked):
+    """A request for approval.
+
+    Attributes:
+        rows: the keyed fingerprint of the source.
+        spec: the digest of the declared terms.
+        made: when it began to wait.
+        expires: when it ceases to.
+    """
+
+    format: Literal[1] = 1
+    rows: str
+    spec: str
+    made: AwareDatetime
+    expires: AwareDatetime
+
+    @property
+    def asked(self) -> Asked:
+        """The part that decisions name."""
+        return Asked(**{name: getattr(self, name) for name in Asked.model_fields})
+
+    def is_of(self, identity: Identity) -> bool:
+        """Decide whether the candidate is of this source and spec."""
+        return (self.rows, self.spec) == (identity.rows, identity.spec)
+
+
+def request_approval(asked: Asked, identity: Identity, days: int, now: datetime) -> Request:
+    """A request that waits from now for some days."""
+    return Request(
+        **asked.model_dump(),
+        rows=identity.rows,
+        spec=identity.spec,
+        made=now,
+        expires=now + timedelta(days=days),
+    )
+
+
+def write_request(place: Path, request: Request) -> None:
+    """Leave a request beside its candidate."""
+    write_atomically(place / REQUEST, canonical_json(request.model_dump(mode="json")))
+
+
+def read_request(place: Path) -> Request | None:
+    """The request in a directory, None where there is none.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it is none.
+    """
+    file = place / REQUEST
+    try:
+        document = parse_json(file.read_bytes())
+        if isinstance(document, Mapping):
+            require_readable(file, dict(document), _FORMAT)
+        return Request.model_validate(document)
+    except FileNotFoundError:
+        return None
+    except InputError:
+        raise
+    except (ValidationError, ValueError, OSError):
+        raise Fault(f"{file}: cannot be read as a request for approval") from None

@@ -1,0 +1,68 @@
+"""The publishing user's trust file: whose approval counts, by names of lines or patterns of them.
+
+    $XDG_CONFIG_HOME/sfumato/reviewers.json
+
+Nobody but that user may be able to write it, or to put another one in its place: whoever builds a
+release would else name reviewers of their own.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.authorship.keys import PublicKey
+from sfumato.tasks.authorship.trust import Trust, read_trust_at, trust_file, write_trust_at
+
+_OTHERS_WRITE = 0o022
+
+
+def reviewers_file(environ: Mapping[str, str]) -> Path:
+    """The place of the file."""
+    return trust_file(environ).with_name("reviewers.json")
+
+
+def read_reviewers(environ: Mapping[str, str]) -> Trust:
+    """The reviewers whom the user trusts; nobody where there is no file.
+
+    Raises:
+        InputError: where the file cannot be read, or others could write it.
+    """
+    place = reviewers_file(environ)
+    if place.exists():
+        for one in (place, place.parent):
+            _require_ours(one)
+    return read_trust_at(place)
+
+
+def trust_reviewer(key: PublicKey, pattern: str, environ: Mapping[str, str]) -> None:
+    """Let a reviewer's approval count for the lines of a pattern.
+
+    Raises:
+        InputError: where the file cannot be read or written, or others could write it.
+    """
+    write_trust_at(reviewers_file(environ), read_reviewers(environ).with_keys(pattern, [key]))
+
+
+def distrust_reviewer(fingerprint_: str, environ: Mapping[str, str]) -> list[PublicKey]:
+    """Let a key count for no line any more, by its fingerprint.
+
+    Raises:
+        InputError: where no reviewer has it, or the file cannot be read or written.
+    """
+    trust = read_reviewers(environ)
+    kept, gone = trust.without(fingerprint_)
+    if not gone:
+        raise InputError(f"{fingerprint_}: no reviewer's key has this fingerprint")
+    write_trust_at(reviewers_file(environ), kept)
+    return gone
+
+
+def _require_ours(path: Path) -> None:
+    found = path.stat()
+    if found.st_uid not in (os.geteuid(), 0) or stat.S_IMODE(found.st_mode) & _OTHERS_WRITE:
+        raise InputError(
+            f"{path}: others can write it, and could name reviewers of their own: it must be yours "
+            "(chown), and writable by you alone (chmod go-w)"
+        )

@@ -1,0 +1,49 @@
+"""The tasks that let a judged candidate wait for its reviewers."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prefect.artifacts import create_link_artifact
+
+from sfumato.tasks.approval.held import HeldCandidate
+from sfumato.tasks.approval.settle import find_waiting
+from sfumato.tasks.outcomes import tell
+from sfumato.tasks.policy import private_task, say_in_run
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.report.review import REVIEW_PAGE
+from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.hold import hold_candidate
+
+
+@private_task()
+def find_candidate(deidentified: Path, line: Line) -> HeldCandidate | None:
+    """The candidate of this source and spec that waits; any other one makes way."""
+    held = find_waiting(line, identity(deidentified), datetime.now(UTC).replace(microsecond=0))
+    if held is not None:
+        say_in_run(
+            f"candidate {held.request.digest[:12]}… of this source and spec waits for approval: "
+            "none was drawn anew"
+        )
+    return held
+
+
+@private_task()
+def hold(
+    candidate: Path,
+    deidentified: Path,
+    line: Line,
+    days: int,
+    accuracy: Sequence[dict[str, Any]] | None,
+) -> HeldCandidate:
+    """Let the candidate wait, and tell whoever listens."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    held = hold_candidate(candidate, deidentified, line, days, accuracy, now)
+    asked = held.request
+    facts = {"digest": asked.digest, "reviewers": asked.reviewers, "expires": f"{asked.expires}"}
+    tell("pending", line.name, facts)
+    page = (held.report / REVIEW_PAGE).resolve().as_uri()
+    create_link_artifact(page, "The page for reviewers", key=f"{line.name}-review")
+    say_in_run(f"hold: candidate {asked.digest} waits for {asked.reviewers} reviewers")
+    return held

@@ -1,0 +1,57 @@
+"""A release beside its place: whole, as it was assessed, checked as everyone can, and signed."""
+
+import secrets
+import shutil
+from pathlib import Path
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.authorship.offers import offer
+from sfumato.tasks.authorship.secret import Signer, open_signer
+from sfumato.tasks.authorship.signature import sign_release
+from sfumato.tasks.declaration.canonical import read_canonical
+from sfumato.tasks.declaration.opened import MANIFEST
+from sfumato.tasks.private.durable import sync_tree
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.line import Candidate, Line
+from sfumato.tasks.publication.seal import require_sealed
+
+STAGING = ".staging-"
+
+
+def stage(line: Line, candidate: Candidate) -> Path:
+    """A whole release beside its place, which passed the check that everyone can run."""
+    staging = line.public / f"{STAGING}{secrets.token_hex(8)}"
+    staging.mkdir(mode=0o700)
+    shutil.copytree(candidate.release, staging, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    staging.chmod(0o700)  # until it appears: what is left of a killed run is nobody's to copy
+    require_sealed(staging, candidate.sha256)
+    check(staging)
+    if candidate.digest not in (None, digest_in(staging)):
+        raise PromiseError("the candidate is not the one that was approved: nothing is published")
+    _sign(line, staging)
+    for path in staging.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o444)
+    sync_tree(staging)
+    return staging
+
+
+def open_signer_of(line: Line) -> Signer | None:
+    """The key that signs a line's versions, None where they are not signed.
+
+    Raises:
+        InputError: where it cannot be opened.
+    """
+    return None if line.signing_key is None else open_signer(line.signing_key)
+
+
+def _sign(line: Line, staging: Path) -> None:
+    """Sign a staged release, and offer the public key beside the line."""
+    signer = open_signer_of(line)
+    if signer is not None:
+        sign_release(staging, digest_in(staging), signer)
+        offer(line.public, line.name, signer.key)
+
+
+def digest_in(release: Path) -> str:
+    """The digest of a release, as its manifest has it."""
+    return str(read_canonical(release / MANIFEST)["sfumato"]["digest"])

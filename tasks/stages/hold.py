@@ -1,0 +1,125 @@
+"""Hold: a validated candidate waits in its line, with all that its publication will need."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.approval.held import (
+    CANDIDATE,
+    IDENTITY,
+    REPORT,
+    HeldCandidate,
+    end,
+    put,
+    seal_digest,
+    state_digest,
+)
+from sfumato.tasks.approval.request import Asked, request_approval, write_request
+from sfumato.tasks.approval.settle import settle
+from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.private.durable import copy_atomically, sync_tree
+from sfumato.tasks.private.workdir import private_directory, state_lock
+from sfumato.tasks.publication.combined.difference import difference
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.staging import digest_in
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.report.review import write_review_page
+from sfumato.tasks.stages.anonymize import RELEASE
+from sfumato.tasks.stages.deidentify import identity, keep_identity
+from sfumato.tasks.stages.documents import move_documents
+from sfumato.tasks.stages.stage import read_note
+
+RISK = "risk-rows"
+_ACCURACY = "accuracy.json"
+
+
+def report_place(run: Path) -> Path:
+    """The directory of a run for what owner and reviewers will see of its candidate."""
+    return private_directory(private_directory(run / "held") / REPORT)
+
+
+def hold_candidate(
+    candidate: Path,
+    deidentified: Path,
+    line: Line,
+    days: int,
+    accuracy: Sequence[Mapping[str, Any]] | None,
+    now: datetime,
+) -> HeldCandidate:
+    """Let a candidate wait for approval; the one of the same source and spec that waits stays.
+
+    Args:
+        candidate: its stage, which is taken away.
+        deidentified: the stage of the table that it is of.
+        line: its line.
+        days: for which it waits.
+        accuracy: what may be known of it, None where it was not measured.
+        now: when it begins to.
+    """
+    staged = candidate.parent / "held"
+    private_directory(staged)
+    keep_identity(deidentified, private_directory(staged / IDENTITY))
+    move_documents(candidate)
+    candidate.rename(staged / CANDIDATE)
+    _report(staged, deidentified, line, accuracy)
+    whose = identity(staged / IDENTITY)
+    with state_lock(line.private):
+        waiting = settle(line, now)
+        if waiting is not None and waiting.request.is_of(whose):
+            return waiting
+        if waiting is not None:
+            end(line.private, waiting, "superseded", now)
+        asked = Asked(
+            line=line.name,
+            digest=digest_in(staged / CANDIDATE / RELEASE),
+            sealed=seal_digest(staged),
+            state=state_digest(line.private),
+            reviewers=line.reviewers,
+        )
+        write_request(staged, request_approval(asked, whose, days, now))
+        sync_tree(staged)
+        return put(staged, line.private)
+
+
+def accuracy_of(held: HeldCandidate) -> list[dict[str, Any]] | None:
+    """What may be known of the accuracy of a candidate, None where it was not measured."""
+    found: list[dict[str, Any]] | None = json.loads((held.report / _ACCURACY).read_bytes())
+    return found
+
+
+def keep_report(held: HeldCandidate, reports: Path) -> None:
+    """Keep what owner and reviewers saw of a candidate among the reports of its version."""
+    for file in held.report.iterdir():
+        copy_atomically(file, reports / file.name)
+
+
+def _report(
+    staged: Path,
+    deidentified: Path,
+    line: Line,
+    accuracy: Sequence[Mapping[str, Any]] | None,
+) -> None:
+    place, release = private_directory(staged / REPORT), open_release(staged / CANDIDATE / RELEASE)
+    told = None if accuracy is None else list(accuracy)
+    (place / _ACCURACY).write_text(json.dumps(told), encoding="utf-8")
+    risk = read_note(deidentified, RISK) if (deidentified / f"{RISK}.json").exists() else {}
+    before = _before(line)
+    changes = None if before is None else _difference(before, release)
+    write_review_page(place, release, risk, told, changes)
+
+
+def _before(line: Line) -> Release | None:
+    """The version that is current now, None where none is."""
+    current = read_record(line.public).current
+    return None if current is None else open_release(line.public / current)
+
+
+def _difference(before: Release, release: Release) -> Mapping[str, Any] | None:
+    """What changes with a candidate; a version that cannot be compared keeps none from waiting."""
+    try:
+        return difference(before, release)
+    except SfumatoError:
+        return None

@@ -1,0 +1,127 @@
+"""A line whose versions have to be approved, and the people who do that."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from sfumato.flows.plan import plan_run
+from sfumato.tasks.approval.held import read_held
+from sfumato.tasks.approval.history import read_history
+from sfumato.tasks.approval.reviewers import trust_reviewer
+from sfumato.tasks.authorship.secret import PASSPHRASE, generate
+from sfumato.tasks.publication.versions import read_record
+from tests.flow_here import leave_prefect_out, release_here
+from tests.release.small import Small, people
+
+
+@dataclass
+class Reviewed:
+    """The small line, whose versions `reviewers` have to approve."""
+
+    small: object
+    call: object
+    patch: object
+    folder: Path
+
+    @property
+    def spec(self):
+        return self.small.spec
+
+    @property
+    def line(self):
+        return plan_run(self.spec).line
+
+    @property
+    def held(self):
+        return read_held(self.line.private)
+
+    @property
+    def past(self):
+        return [one.end for one in read_history(self.line.private).past]
+
+    @property
+    def record(self):
+        return read_record(self.line.public)
+
+    def write(self, rows=None, *, reviewers=2, **changes):
+        approval = {"reviewers": reviewers} if reviewers else "none"
+        self.small.write(rows or people(), approval=approval, **changes)
+        return self
+
+    def release(self):
+        """What a run gives: a version's directory, or a candidate's."""
+        return release_here(self.spec)
+
+    def publish(self, *signatures, digest=None):
+        """Publish the candidate that waits."""
+        flow = import_module("sfumato.flows.publish")
+        wanted = digest or self.held.request.digest
+        return Path(flow.publish(str(self.spec), wanted, signatures))
+
+    def reviewer(self, name, trusted="wages"):
+        """A work directory with a key, which may review the lines of a pattern."""
+        key = generate(self.folder / name, name)
+        if trusted:
+            trust_reviewer(key, trusted, os.environ)
+        return name
+
+    def decide(self, name, verdict="approve", *options, place=None, reason="as agreed"):
+        """A reviewer's decision as text."""
+        at = place or self.held.place
+        with self.patch.context() as patch:
+            patch.setenv("SFUMATO_WORK", str(self.folder / name))
+            said = ("--key", name, "--reason", reason, *options)
+            code, printed, told = self.call("review", verdict, at, *said)
+        assert code == 0, told
+        return printed.split()[-1]
+
+    def copy(self):
+        """A copy of the candidate that waits, in which nothing can be left."""
+        place = self.folder / "copy"
+        shutil.copytree(self.held.place, place)
+        return place
+
+    def edit(self, path, change):
+        """Change a JSON document of the candidate."""
+        file = self.held.place / path
+        document = json.loads(file.read_bytes())
+        change(document)
+        file.write_text(json.dumps(document))
+
+
+def _line_in(folder, patch, call=None):
+    """The line in a folder, whose flows run here, and the publishing user's environment."""
+    leave_prefect_out(patch)
+    patch.setenv("SFUMATO_WORK", str(folder / "work"))
+    patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    patch.setenv(PASSPHRASE, "correct horse")
+    return Reviewed(Small(folder / "line"), call, pytest.MonkeyPatch, folder)
+
+
+@pytest.fixture
+def reviewed(call, monkeypatch, tmp_path):
+    return _line_in(tmp_path, monkeypatch, call).write()
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    """A folder in which a candidate waits, to be copied."""
+    folder = tmp_path_factory.mktemp("template")
+    with pytest.MonkeyPatch.context() as patch:
+        line = _line_in(folder, patch).write()
+        line.release()
+        for name in ("ann", "ben"):
+            line.reviewer(name)
+    return folder
+
+
+@pytest.fixture
+def waiting(call, monkeypatch, tmp_path, template):
+    """A candidate that waits, and two reviewers."""
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    return _line_in(tmp_path, monkeypatch, call)

@@ -1,0 +1,135 @@
+"""Who builds a release and who publishes it are two users of the machine, who share private files.
+
+Users are numbers that nobody has. They may read everything here, for the interpreter is somewhere
+in the home of who runs the tests; what they may write is as it would be for anybody.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from sfumato.tasks.authorship.secret import PASSPHRASE
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.versions import read_record
+from tests.fork_server import ROOT
+from tests.release.small import Small, people
+
+_GROUP, _BUILDER, _PUBLISHER, _REVIEWER = 40100, 40001, 40002, 40003
+_READ = "+dac_read_search"
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None,
+    reason="only root can be several users: untested here",
+)
+
+
+@dataclass
+class Machine:
+    """A folder with a home, and what else is whose."""
+
+    folder: Path
+
+    def own(self, name, user, group, mode):
+        place = self.folder / name
+        place.mkdir()
+        os.chown(place, user, group)
+        place.chmod(mode)
+        return place
+
+    def run(self, user, *arguments, work="work"):
+        """Run the command as a user, without Prefect; its exit code, output and messages."""
+        home = self.folder / f"home-{user}"
+        if not home.exists():
+            self.own(home.name, user, user, 0o700)
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(ROOT)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HOME": str(home),
+            "SFUMATO_GROUP": str(_GROUP),
+            "SFUMATO_WORK": str(self.folder / work),
+            PASSPHRASE: "correct horse",
+        }
+        whose = ["--reuid", str(user), "--regid", str(user), "--groups", str(_GROUP)]
+        reads = ["--inh-caps", _READ, "--ambient-caps", _READ]
+        command = [sys.executable, "-m", "tests.faults.stop_at", "plain,", *map(str, arguments)]
+        done = subprocess.run(
+            ["setpriv", *whose, *reads, *command],
+            env=environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def machine():
+    """A machine in a folder that all users can enter, which those of pytest are not."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield _set_up(Machine(Path(folder)))
+
+
+def _set_up(machine):
+    machine.own("work", _BUILDER, _GROUP, 0o2770)
+    machine.own("public", _PUBLISHER, _PUBLISHER, 0o755)
+    machine.own("reviewer", _REVIEWER, _REVIEWER, 0o700)
+    place = {"uri": str(machine.folder / "public")}
+    Small(machine.folder / "line").write(people(), approval="required", publish=place)
+    return machine
+
+
+def test_who_builds_cannot_publish_and_who_publishes_can(machine):
+    spec = machine.folder / "line" / "wages.yaml"
+    code, told, said = machine.run(_BUILDER, "release", spec)
+    assert code == 0, said
+    held = told.split()[-1]
+    assert not list((machine.folder / "public").iterdir())
+
+    assert machine.run(_REVIEWER, "keys", "generate", "ann", work="reviewer")[0] == 0
+    _, public, _ = machine.run(_REVIEWER, "keys", "export", "ann", work="reviewer")
+    key = machine.folder / "ann.json"
+    key.write_text(public)
+    for user in (_BUILDER, _PUBLISHER):
+        assert machine.run(user, "review", "trust", key, "--line", "wages")[0] == 0
+    decide = ("review", "approve", held, "--key", "ann", "--reason", "as agreed")
+    code, _, said = machine.run(_REVIEWER, *decide, work="reviewer")
+    assert code == 0, said
+    _, listed, _ = machine.run(_PUBLISHER, "review", "list", "--json")
+    digest = json.loads(listed)["candidates"][0]["digest"]
+
+    publish = ("publish", spec, "--digest", digest)
+    code, _, said = machine.run(_BUILDER, *publish)
+    assert (code, "cannot be made (Permission denied)" in said) == (1, True), said
+    code, _, said = machine.run(_PUBLISHER, *publish)
+    assert code == 0, said
+    version = machine.folder / "public" / "wages" / "0001"
+    check(version)
+    assert version.stat().st_uid == _PUBLISHER
+    assert read_record(version.parent).versions["0001"].approvals
+    _nothing_is_open_to_others(machine.folder / "work")
+
+    code, told, said = machine.run(_BUILDER, "release", spec)
+    assert (code, told.split()[-1]) == (0, str(version)), said
+    assert list((machine.folder / "work" / "wages" / "review").iterdir()) == []
+
+
+def _nothing_is_open_to_others(work):
+    assert [place.name for place in (work, *work.iterdir()) if place.stat().st_mode & 0o007] == []
+
+
+def test_files_that_another_group_shares_are_open_to_others(machine):
+    spec = machine.folder / "line" / "wages.yaml"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{__name__}._GROUP", 40999)
+        code, _, said = machine.run(_BUILDER, "release", spec)
+    assert code == 2
+    assert "open to others" in said

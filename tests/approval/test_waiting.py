@@ -1,0 +1,260 @@
+"""At most one candidate of a line waits, and none is drawn for luck."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.tasks.approval.held import seal_digest
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.query.accuracy.scores import Measured
+from sfumato.tasks.stages.validate import sealed_candidate
+from tests.parts.divided import Divided, visits
+from tests.release.evolving import Evolving
+from tests.release.small import SPEC, people
+from tests.release.test_recoded import TOWNS, changes
+
+KEPT = {"rule": "composed", "changes": "as-first"}
+ASKED = {
+    "workloads": [
+        {"kind": "range", "aggregate": "sum", "over": "age", "spans": [5, 40], "queries": 20}
+    ]
+}
+OTHERS = people(first=1000, seed=2)
+
+
+def test_the_candidate_that_waits_is_found_again(waiting):
+    first = waiting.held.request
+    assert waiting.release() == waiting.held.place
+    assert waiting.held.request == first
+
+
+def test_two_runs_at_once_leave_one_candidate(waiting, monkeypatch):
+    """The second found none that waits, and the first was faster: its draw is destroyed unseen."""
+    first = waiting.held.request
+    flow = waiting.release.__globals__["import_module"]("sfumato.flows.release")
+    monkeypatch.setattr(flow, "find_candidate", lambda *_: None)
+    assert waiting.release() == waiting.held.place
+    assert waiting.held.request == first
+    assert waiting.past == []
+
+
+def test_another_source_makes_the_candidate_give_way(waiting):
+    waiting.decide("ann")
+    waiting.write(OTHERS).release()
+    assert waiting.past == ["superseded"]
+    assert not (waiting.held.place / "decisions").exists()
+    waiting.write()
+    with pytest.raises(PromiseError, match=r"was superseded .* another draw of it"):
+        waiting.release()
+
+
+@pytest.mark.parametrize(("verdict", "end"), [("return", "returned"), ("reject", "rejected")])
+def test_what_was_turned_down_is_destroyed_and_not_drawn_again(waiting, verdict, end):
+    waiting.decide("ann")
+    place = waiting.held.place
+    waiting.decide("ben", verdict, reason="too few rows")
+    assert not place.exists()
+    assert waiting.past == [end]
+    with pytest.raises(PromiseError, match=rf"was {end} .*change the source or the spec first"):
+        waiting.release()
+    waiting.write(title="Other words")
+    assert waiting.release() == waiting.held.place
+
+
+def test_what_was_turned_down_elsewhere_ends_with_the_next_run(waiting, call):
+    text = waiting.decide("ben", "reject", place=waiting.copy())
+    digest = waiting.held.request.digest
+    with pytest.raises(PromiseError, match=r"was rejected by ben"):
+        waiting.publish(text)
+    assert waiting.held.request.digest == digest
+    assert call("review", "add", waiting.held.place, text)[0] == 0
+    assert waiting.past == ["rejected"]
+
+
+def test_one_who_turns_down_outweighs_all_who_approve(waiting, monkeypatch):
+    waiting.decide("ann")
+    waiting.decide("ben")
+    waiting.reviewer("eve", trusted=None)
+    monkeypatch.setattr("sfumato.flows.review.candidates.turn_down", lambda *_: None)
+    waiting.decide("eve", "return")
+    with pytest.raises(PromiseError, match=r"was returned by eve"):
+        waiting.publish()
+    with pytest.raises(PromiseError, match=r"was returned"):
+        waiting.release()
+    assert waiting.past == ["returned"]
+
+
+def test_what_its_maker_takes_back_is_not_drawn_again(waiting, call):
+    code, said, _ = call("review", "withdraw", waiting.spec, "--reason", "wrong month")
+    assert (code, "is withdrawn" in said) == (0, True)
+    assert waiting.past == ["withdrawn"]
+    with pytest.raises(PromiseError, match=r"was withdrawn"):
+        waiting.release()
+
+
+def test_an_expired_candidate_is_destroyed_before_another_is_drawn(waiting, monkeypatch):
+    first = waiting.held.request
+    later = first.expires + timedelta(seconds=1)
+    module = waiting.release.__globals__["import_module"]("sfumato.tasks.hold")
+    monkeypatch.setattr(module, "datetime", _Clock(later))
+    waiting.release()
+    assert waiting.past == ["expired"]
+    assert waiting.held.request.digest != first.digest
+    assert waiting.held.request.made == later
+
+
+class _Clock:
+    def __init__(self, time):
+        self._time = time
+
+    def now(self, _zone):
+        return self._time
+
+
+def test_a_candidate_waits_for_as_long_as_the_spec_says(reviewed):
+    reviewed.small.write(people(), approval={"reviewers": 1, "days": 3})
+    reviewed.release()
+    asked = reviewed.held.request
+    assert asked.expires - asked.made == timedelta(days=3)
+    assert abs(asked.made - datetime.now(UTC)) < timedelta(minutes=5)
+
+
+def test_required_is_one_reviewer(reviewed):
+    reviewed.small.write(people(), approval="required")
+    reviewed.release()
+    assert reviewed.held.request.reviewers == 1
+
+
+def test_a_spec_that_asks_for_approval_no_more_draws_no_second_time(waiting):
+    waiting.write(reviewers=0)
+    with pytest.raises(PromiseError, match=r"waits for approval .* withdraw it first"):
+        waiting.release()
+    waiting.write(OTHERS, reviewers=0)
+    assert waiting.release().name == "0001"
+    assert waiting.past == ["superseded"]
+
+
+def test_a_withdrawn_version_is_not_drawn_again(waiting):
+    waiting.decide("ann")
+    waiting.decide("ben")
+    waiting.publish()
+    withdraw(waiting.line, "0001", "a mistake")
+    with pytest.raises(PromiseError, match=r"was withdrawn"):
+        waiting.release()
+
+
+def test_the_next_version_waits_beside_the_one_before(waiting):
+    waiting.decide("ann")
+    waiting.decide("ben")
+    waiting.publish()
+    waiting.write(OTHERS).release()
+    page = (waiting.held.report / "review.html").read_text()
+    assert "is held against version 0001" in page
+    waiting.decide("ann")
+    waiting.decide("ben")
+    assert waiting.publish().name == "0002"
+    assert [one.status for one in waiting.record.versions.values()] == ["superseded", "published"]
+
+
+def test_a_candidate_whose_truths_lie_outside_its_bounds_never_waits(reviewed, monkeypatch):
+    monkeypatch.setattr(Measured, "inside", property(lambda _one: False))
+    with pytest.raises(Fault, match=r"was not kept: the truth is outside the bounds of 10 of 10"):
+        reviewed.release()
+    assert reviewed.held is None
+
+
+def test_releases_in_parts_wait_too(reviewed):
+    reviewed.small = Divided(reviewed.folder / "visits").write(visits(), approval="required")
+    reviewed.release()
+    assert "releases in parts are not" in (reviewed.held.report / "review.html").read_text()
+    reviewed.reviewer("ann", "visits")
+    reviewed.decide("ann")
+    version = reviewed.publish()
+    check(version)
+    assert reviewed.record.versions["0001"].approvals
+    assert reviewed.release() == version
+
+
+def test_what_waits_is_sealed_with_all_that_is_private(waiting):
+    held = waiting.held
+    assert seal_digest(held.place) == held.request.sealed
+    for folder in ("candidate", "identity", "report"):
+        extra = held.place / folder / "extra"
+        extra.write_text("")
+        assert seal_digest(held.place) != held.request.sealed
+        extra.unlink()
+
+
+def test_a_candidate_of_newer_software_is_told(waiting):
+    waiting.edit("request.json", lambda document: document.update(format=9))
+    with pytest.raises(InputError, match=r"newer"):
+        waiting.release()
+
+
+def test_a_backup_put_back_forgets_no_decision(waiting, call):
+    waiting.decide("ann")
+    waiting.decide("ben")
+    waiting.publish()
+    old, new = waiting.folder / "old.backup", waiting.folder / "new.backup"
+    assert call("line", "backup", waiting.spec, old)[0] == 0
+    waiting.write(OTHERS).release()
+    waiting.decide("ann", "reject")
+    assert call("line", "backup", waiting.spec, new)[0] == 0
+    for file in (old, new):
+        assert call("line", "restore", waiting.spec, file)[0] == 0
+        assert waiting.past == ["approved", "rejected"]
+    (waiting.line.private / "reviews.json").unlink()
+    assert call("line", "restore", waiting.spec, new)[0] == 0
+    with pytest.raises(PromiseError, match=r"was rejected"):
+        waiting.release()
+
+
+def test_the_list_of_what_became_of_candidates(waiting, call):
+    waiting.decide("ann", "reject", reason="too risky")
+    code, said, _ = call("review", "list", waiting.spec, "--past")
+    assert (code, "rejected: too risky" in said) == (0, True)
+    code, said, _ = call("review", "list", waiting.spec, "--past", "--json")
+    assert json.loads(said)["past"][0]["by"].startswith("ann ")
+
+
+def test_suppressed_rows_are_not_measured(reviewed):
+    wage = {**SPEC["columns"]["wage"], "unprotected": "a test"}
+    columns = changes("dropping", "generalized")["columns"] | {"wage": wage}
+    promises = [{"model": "k-anonymity", "k": 6}]
+    (reviewed.small.folder / "towns.csv").write_text(TOWNS, encoding="utf-8")
+    reviewed.write(
+        reviewers=1, **changes("dropping", "generalized", promises=promises, columns=columns)
+    )
+    reviewed.release()
+    assert sealed_candidate(reviewed.held.candidate).suppressed.any()
+    reviewed.reviewer("ann")
+    reviewed.decide("ann")
+    assert reviewed.publish().name == "0001"
+
+
+def test_a_composed_line_goes_on_from_what_was_approved(reviewed):
+    line = Evolving(reviewed.folder / "evolving", "ranges")
+    reviewed.reviewer("ann", "*")
+    for number in ("0001", "0002"):
+        spec = line.write(approval="required", evaluate=ASKED, versions=KEPT)
+        reviewed.small = SimpleNamespace(spec=spec)
+        reviewed.release()
+        reviewed.decide("ann")
+        version = reviewed.publish()
+        assert version.name == number
+        check(version)
+        for person in list(line.people.values())[:9]:
+            person["hours"] = 500  # their slots keep what was published of them
+    assert reviewed.past == ["approved", "approved"]
+
+
+def test_who_builds_leaves_the_public_place_alone(waiting, monkeypatch):
+    waiting.decide("ann")
+    waiting.decide("ben")
+    version = waiting.publish()
+    monkeypatch.setattr("sfumato.tasks.publication.publish.recover", pytest.fail)
+    assert waiting.release() == version

@@ -1,0 +1,70 @@
+"""Killed at any step, the publication of an approved candidate is done once it is run again."""
+
+import signal
+
+import pytest
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.publication.check import check
+from tests.approval.conftest import reviewed, template, waiting  # noqa: F401 - fixtures
+
+POINTS = [
+    "before:sfumato.tasks.approval.publication:require_approved",
+    "after:sfumato.tasks.approval.publication:require_approved",
+    "after:sfumato.tasks.publication.publish:stage",
+    "before:sfumato.tasks.publication.publish:appear",
+    "after:sfumato.tasks.publication.publish:appear",
+    "before:sfumato.tasks.publication.publish:_record",
+    "after:sfumato.tasks.publication.publish:replace_record",
+    "before:sfumato.tasks.publish:_finish",
+    "after:sfumato.tasks.publish:keep_report",
+    "after:sfumato.tasks.approval.publication:record_approvals",
+    "before:sfumato.tasks.approval.held:delete_held",
+    "after:sfumato.tasks.publish:complete",
+]
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_an_approved_candidate_is_published_once(waiting, start, point):  # noqa: F811
+    for name in ("ann", "ben"):
+        waiting.decide(name)
+    digest = waiting.held.request.digest
+    published = ("publish", str(waiting.spec), "--digest", digest)
+    killed = start(*published, stop=f"plain,{point}")
+    _, said = killed.communicate(timeout=120)
+    assert killed.returncode == -signal.SIGKILL, said
+    _build_in_between(waiting)
+    again = start(*published, stop="plain,")
+    _, said = again.communicate(timeout=120)
+    assert again.returncode == 0, said
+    version = waiting.line.public / "0001"
+    check(version)
+    assert [path.name for path in waiting.line.public.glob("[0-9]*")] == ["0001"]
+    known = waiting.record.versions["0001"]
+    assert known.digest == digest
+    assert known.approvals is not None
+    assert len(known.approvals) == 2
+    assert known.accuracy is not None
+    assert waiting.held is None
+    assert waiting.past == ["approved"]
+    assert waiting.release() == version
+
+
+def _build_in_between(line):
+    """Whoever builds runs again meanwhile: nothing is drawn, whatever the run is told."""
+    try:
+        line.release()
+    except SfumatoError as error:
+        assert "begun and not finished" in str(error), error
+
+
+def test_a_candidate_appears_whole_or_not_at_all(reviewed, start):  # noqa: F811
+    for point in ("before:sfumato.tasks.stages.hold:put", "after:sfumato.tasks.stages.hold:put"):
+        killed = start("release", str(reviewed.spec), stop=f"plain,{point}")
+        _, said = killed.communicate(timeout=120)
+        assert killed.returncode == -signal.SIGKILL, said
+        held = reviewed.held
+        assert (held is None) == point.startswith("before")
+    held.require_unchanged(reviewed.line.private)
+    assert reviewed.release() == held.place
