@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import InputError
+from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.source import coded_source, ingest_source
@@ -17,6 +18,7 @@ from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
+from sfumato.tasks.private.progress import say
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.stages.evaluate import evaluate_release
 
@@ -51,6 +53,10 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[di
         known = read_state(line.private).versions.get(version.name)
         if known is None or known.rows != fingerprint(original, line_key(line.private), names):
             raise InputError(f"{directory}: was not made of this source")
-        return evaluate_release(
-            version, original, plan.spec.evaluate, line, operating_system, lambda _done, _of: None
-        )
+        try:
+            return evaluate_release(
+                version, original, plan.spec.evaluate, line, operating_system, lambda _, __: None
+            )
+        finally:  # the record has changed, also where the version was withdrawn
+            for said in (said for one in deliver_known(line) for said in one.said):
+                say(said)

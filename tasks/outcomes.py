@@ -5,7 +5,7 @@ is never tried again. Messages are those of our errors alone, so nothing in them
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,19 @@ _PATIENCE = 10.0  # seconds
 _SENDERS = ("EventsWorker", "prefect._internal.concurrency", "prefect.events.clients")
 
 
-def published_state(release: Path) -> State:
-    """The end of a run that published a version; its result is the directory."""
-    return _ended_well(PUBLISHED, release)
+def published_state(release: Path, behind: Sequence[str] = ()) -> State:
+    """The end of a run that published a version; its result is the directory.
+
+    Args:
+        release: the directory.
+        behind: destinations to which it could not be copied.
+    """
+    return _ended_well(PUBLISHED, release, behind)
 
 
-def standing_state(release: Path) -> State:
+def standing_state(release: Path, behind: Sequence[str] = ()) -> State:
     """The end of a run whose source and spec have a version already, which is its result."""
-    return _ended_well(STANDS, release)
+    return _ended_well(STANDS, release, behind)
 
 
 def pending_state(held: HeldCandidate) -> State:
@@ -53,7 +58,7 @@ def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
     """Emit the event of what happened to a line, for automations.
 
     Args:
-        happened: `published`, `refused`, `faulted`, `pending` or `withdrawn`.
+        happened: `published`, `refused`, `faulted`, `pending`, `withdrawn` or `behind`.
         line: the line's name.
         facts: names, numbers and digests, all of them public.
     """
@@ -109,7 +114,9 @@ def identify(release: Path) -> dict[str, str]:
     return {"version": release.name, "digest": digest}
 
 
-def _ended_well(name: str, release: Path) -> State:
+def _ended_well(name: str, release: Path, behind: Sequence[str]) -> State:
     known = identify(release)
     message = f"version {known['version']}, digest {known['digest'][:_SHOWN]}…"
+    if behind:
+        message += f"; behind: {', '.join(behind)} (the next run completes it, or sfumato deliver)"
     return State(type=StateType.COMPLETED, name=name, message=message, data=str(release))

@@ -19,6 +19,7 @@ SHARED = {
         "tests/flows/test_release_flow.py",
         "tests/flows/test_outcomes.py",
         "tests/flows/test_sources.py",
+        "tests/flows/test_destinations.py",
         "tests/packaging/test_wheel.py",
     ],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],

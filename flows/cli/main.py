@@ -17,6 +17,7 @@ from sfumato.flows.cli.analyst.diff import diff
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
+from sfumato.flows.cli.life.deliver import deliver
 from sfumato.flows.cli.life.describe import describe
 from sfumato.flows.cli.life.releases import releases
 from sfumato.flows.cli.life.withdraw import withdraw
@@ -54,6 +55,7 @@ _COMMANDS = (
     releases,
     withdraw,
     describe,
+    deliver,
     line,
     sweep,
     keys,

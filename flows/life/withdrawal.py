@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.environment import quiet, without_login
+from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.places import own_line
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.authorship.keys import PublicKey
@@ -48,16 +49,20 @@ class WithdrawalPlan:
     done: bool
 
     def carry_out(self) -> Withdrawn:
-        """Withdraw the version.
+        """Withdraw the version, here and then in the destinations of its line.
 
         Raises:
             PromiseError: where the line's private state does not know it.
         """
         with passphrases(os.environ), sanitised("withdraw"):
             done = withdraw(self.line, self.number, self.reason, signer=self.signer)
+        notices = [*done.notices]
         if not done.existed and (server := os.environ.get("PREFECT_API_URL")):
-            return replace(done, notices=(*done.notices, *_tell_server(done.tombstone, server)))
-        return done
+            notices += _tell_server(done.tombstone, server)
+        found = deliver_known(self.line)
+        notices += [said for one in found if one.behind is None for said in one.said]
+        behind = tuple(one.said[-1] for one in found if one.behind is not None)
+        return replace(done, notices=tuple(notices), behind=behind)
 
 
 def _tell_server(tombstone: Tombstone, server: str) -> Iterator[str]:

@@ -125,9 +125,11 @@ def _lines() -> Iterator[Examined]:
             continue
         bad = [one for one in line.versions if one.state in _UNWELL]
         current = [one.number for one in line.versions if one.state == "current"]
-        said = ", ".join(f"{one.number} {one.state}" for one in bad)
+        behind = [f"{one.place} is behind" for one in line.destinations if one.behind is not None]
+        said = ", ".join([*(f"{one.number} {one.state}" for one in bad), *behind])
+        well = not (bad or behind)
         yield Examined(
-            f"line {line.name}", not bad, said or f"current {current[0] if current else 'none'}"
+            f"line {line.name}", well, said or f"current {current[0] if current else 'none'}"
         )
 
 

@@ -60,7 +60,7 @@ def _formats_within(part: Any) -> Iterator[int]:
                 yield lowest_format(value)
 
 
-def require_readable(place: Path, document: Mapping[str, Any], newest: int = NEWEST) -> None:
+def require_readable(place: Path | str, document: Mapping[str, Any], newest: int = NEWEST) -> None:
     """Refuse a document of a format that came after this software.
 
     Args:

@@ -7,6 +7,7 @@ In this order, each step one that may be done again:
     3. the public record calls the version withdrawn: from here on it is, whatever happens
     4. tombstone and version change places, and the version is deleted
     5. the pages of the line and of the catalogue say so
+    6. whoever withdrew it brings the line's destinations up to this (`destinations.deliver`)
 
 A process that was killed before the third step has done nothing; what remains after it is completed
 by whatever opens the line next (`publish.recover`).
@@ -48,6 +49,7 @@ class Withdrawn:
         current: the version that is current now, None for none.
         kept: whether its tables are kept in private for the next version's comparison.
         notices: what could not be done beside it.
+        behind: destinations where it may still be, and why, in lines.
     """
 
     tombstone: Tombstone
@@ -55,6 +57,7 @@ class Withdrawn:
     current: str | None
     kept: bool = False
     notices: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
 
 
 def withdraw(
@@ -87,7 +90,6 @@ def withdraw(
         stage_tombstone(line.public, tombstone, _title(line), signer)
         record = _marked(line, number, record)
         put_in_place(line.public, number)
-        # Copies in other places, which are published to after this directory, go here.
         return Withdrawn(tombstone, False, record.current, kept, refresh_pages(line))
 
 
