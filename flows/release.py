@@ -74,13 +74,18 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
         found = _run(plan)
     except SfumatoError:
         with suppress(SfumatoError):  # an evaluation may have withdrawn a version
-            bring_copies(plan)
+            _bring_copies(plan)
         raise
-    behind = bring_copies(plan)  # no stage of the run is left by now
+    behind = _bring_copies(plan)  # no stage of the run is left by now
     if isinstance(found, HeldCandidate):
         return pending_state(found)
     version, stood = found
     return (standing_state if stood else published_state)(version.resolve(), behind)
+
+
+def _bring_copies(plan: Plan) -> tuple[str, ...]:
+    """The same where who builds a line publishes it, too: else copies are the publishing user's."""
+    return () if plan.line.reviewers else bring_copies(plan)
 
 
 def _run(plan: Plan) -> tuple[Path, bool] | HeldCandidate:
