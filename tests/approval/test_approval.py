@@ -41,6 +41,9 @@ def test_an_approved_candidate_is_published_as_it_waited(waiting):
     assert known.digest == digest
     assert [one.by.split()[0] for one in known.approvals] == ["ann", "ben"]
     assert {one.reason for one in known.approvals} == {"as agreed", "risk is low"}
+    page = (waiting.line.public / "index.html").read_text()
+    assert "<h3>Approved</h3>" in page
+    assert "“risk is low”" in page
     assert known.approver == ", ".join(one.by for one in known.approvals)
     assert [one["queries"] for one in known.accuracy] == [5, 5]
     reports = waiting.line.reports("0001")
