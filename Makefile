@@ -61,6 +61,8 @@ bench: $(STAMP) $(PEERS:%=.venv-%/.installed)
 server: export PREFECT_SERVER_ANALYTICS_ENABLED ?= false
 server: export PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT ?= false
 server: export PREFECT_SERVER_UI_API_URL ?= http://127.0.0.1:$(PORT)/api
+server: export PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED ?= events,flow_runs
+server: export PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD ?= 7776000
 server: $(STAMP)
 	$(RUN)/prefect server start --host 127.0.0.1 --port $(PORT)
 

@@ -18,6 +18,7 @@ def anonymize(
     candidate = write_candidate(deidentified, terms, run, operating_system, continuing, line)
     rows = declaration(candidate).rows
     say_in_run(
-        f"anonymize: {rows.published:,} rows to be published, {rows.suppressed:,} suppressed"
+        f"anonymize: {rows.published:,} rows to be published, {rows.suppressed:,} suppressed",
+        {"to-be-published": rows.published, "suppressed": rows.suppressed},
     )
     return candidate

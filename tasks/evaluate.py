@@ -50,4 +50,5 @@ def evaluate_before(
 
 def _say(progress: ShownProgress) -> None:
     if progress.of:
-        say_in_run(f"evaluate: {progress.of:,} queries, each truth within its bounds")
+        said = f"evaluate: {progress.of:,} queries, each truth within its bounds"
+        say_in_run(said, {"queries": progress.of})

@@ -87,7 +87,8 @@ class WatchedWorkers:
             before = self.progress.tenths
             self.progress.show(done, len(todo))
             if self.progress.tenths > before:
-                say_in_run(f"{self.stage}: {done:,} of {len(todo):,} parts")
+                said = f"{self.stage}: {done:,} of {len(todo):,} parts"
+                say_in_run(said, {"parts": done, "of": len(todo)})
 
 
 def _watched(workers: Workers, stage: str, line: str) -> WatchedWorkers:

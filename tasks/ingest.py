@@ -49,5 +49,6 @@ def ingest(
     judged.require(found)
     ingested = write_ingested(whole, source, columns, nulls, base, run)
     kept, read = count_rows(ingested), count_rows(whole)
-    say_in_run(f"ingest: {read:,} rows read, {kept:,} to be represented", logged=shown)
+    said = f"ingest: {read:,} rows read, {kept:,} to be represented"
+    say_in_run(said, {"read": read, "to-be-represented": kept}, logged=shown)
     return ingested

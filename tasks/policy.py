@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
@@ -19,7 +19,7 @@ from prefect.logging import get_run_logger
 from sfumato.expectations.errors import Fault, SfumatoError, TransientFault
 from sfumato.tasks.outcomes import failed_state, tell
 from sfumato.tasks.private.failure import note_failure, sanitised
-from sfumato.tasks.private.progress import say, stage
+from sfumato.tasks.private.progress import Counts, say, stage
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,7 +77,8 @@ def private_task(retries: int = 0) -> Callable[[Callable[P, R]], Callable[P, R]]
                     found = function(*args, **kwargs)
             except SfumatoError as error:
                 return failed_state(error)
-            _log(f"{name}: {time.monotonic() - started:.1f} s")
+            seconds = time.monotonic() - started
+            _log(f"{name}: {seconds:.1f} s", {"seconds": round(seconds, 1)})
             return found
 
         made = PrivateTask(
@@ -154,16 +155,23 @@ def say_that_it_stands(version: Path) -> None:
     say_in_run(f"version {version.name} of this source and spec stands: none was drawn anew")
 
 
-def say_in_run(message: str, *, logged: bool = True) -> None:
-    """Say a line to who listens, and in the run's log unless it tells what is not published."""
-    say(message)
+def say_in_run(message: str, counts: Counts | None = None, *, logged: bool = True) -> None:
+    """Say a line to who listens, and in the run's log unless it tells what is not published.
+
+    Args:
+        message: the line.
+        counts: those in it, by name, for whoever collects lines as JSON.
+        logged: whether the run's log has it.
+    """
+    say(message, counts)
     if logged:
-        _log(message)
+        _log(message, {"counts": dict(counts or {})})
 
 
-def _log(message: str) -> None:
+def _log(message: str, facts: Mapping[str, Any]) -> None:
+    """Log a line; what is in it besides, by name, goes to formatters alone."""
     with suppress(MissingContextError):  # without a run there is no log of one
-        get_run_logger().info(message)
+        get_run_logger().info(message, extra={"facts": facts})
 
 
 def _error_of(state: State) -> SfumatoError:

@@ -31,5 +31,6 @@ def validate(
         description="Promises and structure, required and observed on the files to be published",
     )
     seal_candidate(candidate, assessment)
-    say_in_run(f"validate: {len(assessment.findings)} expectations hold")
+    held = len(assessment.findings)
+    say_in_run(f"validate: {held} expectations hold", {"expectations": held})
     return candidate

@@ -62,5 +62,5 @@ def release_here(spec: Path, events: list[tuple[str, str]] | None = None) -> Pat
     """Run the whole flow; `events` gets every stage that starts, finishes or fails."""
     flow = import_module("sfumato.flows.release")
     heard = [] if events is None else events
-    with listening(lambda stage, event: heard.append((stage, event))):
+    with listening(lambda stage, event, _counts: heard.append((stage, event))):
         return Path(flow.release(str(spec)))

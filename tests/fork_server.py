@@ -62,13 +62,13 @@ class ForkServer:
     """The process that forks, as its clients see it."""
 
     def __init__(self, address: Path, home: Path) -> None:
-        self._address, self.home = address, home
+        self.address, self.home = address, home
 
     def start(self, arguments: list[str], environ: Mapping[str, str], stop: str | None) -> Run:
         """Start the command in a child; with `stop` it kills itself at that point."""
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - Run has them
         connection = socket.socket(socket.AF_UNIX)
-        connection.connect(str(self._address))
+        connection.connect(str(self.address))
         request = {"arguments": arguments, "environ": dict(environ), "stop": stop}
         with tempfile.TemporaryFile() as file:
             file.write(json.dumps(request).encode())

@@ -35,6 +35,7 @@ from sfumato.flows.cli.steward.release import release
 from sfumato.flows.cli.steward.schema import schema
 from sfumato.flows.cli.steward.sweep import sweep
 from sfumato.flows.environment import lean, without_pandas
+from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
 
 _WITH_GREAT_EXPECTATIONS = (demo, release, publish)
@@ -86,6 +87,7 @@ def run(arguments: list[str]) -> int:
     with suppress(SfumatoError, OSError):
         scratch.sweep()
     try:
+        as_json(os.environ)  # how messages are wanted has to be known
         code = cli.main(args=arguments, prog_name="sfumato", standalone_mode=False)
     except SfumatoError as error:
         show.failure(str(error))

@@ -1,18 +1,22 @@
 """The output of the command line: progress and messages on stderr, answers on stdout."""
 
 import csv
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING, Any
 
+from sfumato.expectations.errors import InputError
 from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
+from sfumato.flows.operation.log_lines import as_json, facts_of_run, log_line
 
 if TYPE_CHECKING:
-    from sfumato.tasks.private.progress import Listener
+    from sfumato.tasks.private.progress import Counts, Listener
     from sfumato.tasks.query.ask import Answer
 
 _SIX_DIGITS = 100_000
@@ -21,12 +25,26 @@ _DECIMALS = 20
 
 def failure(message: str) -> None:
     """One line that says what went wrong."""
-    echo(f"sfumato: {one_line(message)}", err=True)
+    _tell("error", one_line(message), f"sfumato: {one_line(message)}")
 
 
 def say(message: str) -> None:
     """A line for whoever watches."""
-    echo(message, err=True)
+    _tell("info", message, message)
+
+
+def _tell(level: str, message: str, text: str, facts: Mapping[str, Any] | None = None) -> None:
+    """A message as a text, or as a line of JSON with what is known besides."""
+    if not _wants_json():
+        echo(text, err=True)
+        return
+    echo_json(log_line(level, message, datetime.now(UTC), facts or {}), err=True)
+
+
+def _wants_json() -> bool:
+    with suppress(InputError):  # which a command says before it does anything
+        return as_json(os.environ)
+    return False
 
 
 def document(content: Mapping[str, Any], format_: str) -> None:
@@ -108,7 +126,7 @@ def _standing(found: "Answer") -> str:
 @contextmanager
 def stages() -> Iterator["Listener"]:
     """A listener that shows a run's stages: live on a terminal, as plain lines elsewhere."""
-    if not sys.stderr.isatty():
+    if _wants_json() or not sys.stderr.isatty():
         yield _plain()
         return
     from rich.console import Console
@@ -123,7 +141,7 @@ def stages() -> Iterator["Listener"]:
         waiting = progress.add_task("starting Prefect", total=1)
         running: dict[str, Any] = {}
 
-        def listen(stage: str, event: str) -> None:
+        def listen(stage: str, event: str, _counts: "Counts") -> None:
             progress.update(waiting, completed=1)
             if event == "said":
                 progress.console.print(visible(stage), markup=False, highlight=False)
@@ -140,15 +158,27 @@ def stages() -> Iterator["Listener"]:
 def _plain() -> "Listener":
     started: dict[str, float] = {}
 
-    def listen(stage: str, event: str) -> None:
+    def listen(stage: str, event: str, counts: "Counts") -> None:
         if event == "said":
-            say(stage)
+            _tell("info", stage, stage, _of_run() | {"counts": counts})
         elif event == "started":
             started[stage] = time.monotonic()
         else:
-            say(f"{stage}: {event} after {time.monotonic() - started[stage]:.1f} s")
+            seconds = round(time.monotonic() - started[stage], 1)
+            said = f"{stage}: {event} after {seconds:.1f} s"
+            level = "info" if event == "finished" else "error"
+            _tell(level, said, said, _of_run() | {"stage": stage, "seconds": seconds})
 
     return listen
+
+
+def _of_run() -> dict[str, Any]:
+    """The run that this is said in; it matters to lines of JSON alone."""
+    if not _wants_json():
+        return {}
+    from prefect.runtime import flow_run
+
+    return facts_of_run(flow_run.flow_name, flow_run.name, flow_run.id)
 
 
 def _cell(value: Any) -> str:

@@ -36,8 +36,8 @@ def echo(text: object, *, err: bool = False) -> None:
     click.echo(visible(str(text)), err=err)  # noqa: TID251 - the one place
 
 
-def echo_json(document: Any, indent: int | None = None) -> None:
+def echo_json(document: Any, indent: int | None = None, *, err: bool = False) -> None:
     """Print a document as JSON, which has its own way of writing such characters."""
     text = json.dumps(document, ensure_ascii=False, indent=indent)
     written = _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    click.echo(written)  # noqa: TID251 - the one place
+    click.echo(written, err=err)  # noqa: TID251 - the one place

@@ -41,6 +41,8 @@ RELEASE = DeployedFlow("release", "sfumato")
 PUBLISH = DeployedFlow("publish", "sfumato-publication")
 """In a pool of its own: its workers may be another user's, who holds the public place alone."""
 FLOWS = (RELEASE, PUBLISH)
+LINE_TAG = "line:"
+"""What the tag of a run begins with, before the name of its line."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def document(lines: Sequence[DeployedLine]) -> dict[str, Any]:
 
 def tags_of(spec: ReleaseSpec, flow: DeployedFlow = RELEASE) -> list[str]:
     """The tags of a line's deployment and of its runs."""
-    return [flow.flow, f"line:{spec.name}", f"form:{spec.form.method}"]
+    return [flow.flow, f"{LINE_TAG}{spec.name}", f"form:{spec.form.method}"]
 
 
 def _deployment(line: DeployedLine, flow: DeployedFlow) -> dict[str, Any]:

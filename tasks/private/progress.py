@@ -1,12 +1,13 @@
 """Who wants to hear how a run gets on: the command line does, a worker does not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
 Event = Literal["started", "finished", "failed", "said"]
-Listener = Callable[[str, Event], None]
-"""Hears the name of a stage with what became of it, or what was said."""
+Counts = Mapping[str, int]
+Listener = Callable[[str, Event, Counts], None]
+"""Hears the name of a stage with what became of it, or what was said, and the counts in that."""
 
 _listeners: list[Listener] = []
 
@@ -33,11 +34,11 @@ def stage(name: str) -> Iterator[None]:
     _tell(name, "finished")
 
 
-def say(message: str) -> None:
+def say(message: str, counts: Counts | None = None) -> None:
     """Say something of the run."""
-    _tell(message, "said")
+    _tell(message, "said", counts or {})
 
 
-def _tell(name: str, event: Event) -> None:
+def _tell(name: str, event: Event, counts: Counts | None = None) -> None:
     for listener in _listeners:
-        listener(name, event)
+        listener(name, event, counts or {})

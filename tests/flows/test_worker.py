@@ -15,6 +15,7 @@ from tests.fork_server import ROOT
 from tests.release.small import Small, people
 
 FOREIGN, OLD = "tests.faults.foreign.every_stage", "flows.release:release"
+LOGS = {"PREFECT_LOGGING_SETTINGS_PATH": str(ROOT / "deployments" / "logging.yaml")}
 pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.timeout(900)]
 
 
@@ -33,10 +34,10 @@ def ran(prefect_api, tmp_path_factory):
     specs = {stage: str(lines[stage].spec) for stage in STAGES}
     states = {"specs": specs, "states": str(folder / "states.json")}
     deployed = {
-        name: Deployed(at, {"spec": str(lines[name].spec)}, lines[name].folder / "work")
+        name: Deployed(at, {"spec": str(lines[name].spec)}, lines[name].folder / "work", LOGS)
         for name, at in {"old": OLD, "deployed": deployment()["entrypoint"]}.items()
     }
-    deployed["foreign"] = Deployed(FOREIGN, states, folder / "work")
+    deployed["foreign"] = Deployed(FOREIGN, states, folder / "work", LOGS)
     return folder, lines, *run_on_worker(prefect_api, folder, deployed)
 
 
@@ -83,6 +84,24 @@ def test_foreign_exceptions_leave_no_trace(ran):
     assert CANARY not in said
     told = [path for path in kept for r in readings(path.read_bytes()) if CANARY.encode() in r]
     assert told == []
+
+
+def test_lines_of_runs_are_json_where_their_logging_is_ours(ran):
+    """Each says when, how grave, of which line, run and stage; our own say how many and how long.
+
+    The worker's own lines are text here: it was started without that logging.
+    """
+    *_, said = ran
+    lines = [json.loads(line) for line in said.splitlines() if line.startswith('{"time"')]
+    assert all({"time", "level", "message", "logger"} <= line.keys() for line in lines)
+    ours = [line for line in lines if line.get("line") == "wages"]
+    assert {line["run"].partition(" ")[0] for line in ours} == {"wages"}
+    timed = {line["stage"] for line in ours if "seconds" in line}
+    assert timed >= {"ingest", "publish", "evaluate"}
+    counted = {line["stage"]: line["counts"] for line in ours if "counts" in line}
+    assert counted["ingest"] == {"read": 62, "to-be-represented": 60}
+    assert any("exception" in line for line in lines)  # of the entrypoint that is no more
+    assert "Traceback" not in "".join(line["message"] for line in ours)
 
 
 def test_no_exception_of_a_run_is_stored(ran):

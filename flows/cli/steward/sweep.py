@@ -1,17 +1,50 @@
-"""`sfumato sweep`: delete what killed runs left behind."""
+"""`sfumato sweep`: delete what killed runs left behind, and what Prefect keeps of old ones."""
+
+from datetime import UTC, datetime, timedelta
 
 import click
 
+from sfumato.expectations.errors import Fault
 from sfumato.flows.cli import show
 
 
 @click.command()
-def sweep() -> None:
+@click.option(
+    "--runs-older-than",
+    "days",
+    type=click.IntRange(min=1),
+    metavar="DAYS",
+    help="delete runs of lines that ended so long ago from Prefect's database, with their logs",
+)
+@click.option("--dry", is_flag=True, help="only say how many runs these are")
+def sweep(days: int | None, dry: bool) -> None:
     """Delete what killed runs and commands left in the private work directory.
 
-    Every command does so when it starts; this one does nothing else.
+    Every command does so when it starts; this one does nothing else, unless it is asked to delete
+    old runs, too. The database is that of PREFECT_API_URL, or that of commands without a server.
     """
     from sfumato.tasks.private.scratch import sweep as sweep_work
 
-    swept = sweep_work()
-    show.say(f"{swept} director{'y' if swept == 1 else 'ies'} deleted")
+    if dry and days is None:
+        raise click.UsageError("--dry goes with --runs-older-than")
+    if not dry:
+        swept = sweep_work()
+        show.say(f"{swept} director{'y' if swept == 1 else 'ies'} deleted")
+    if days is not None:
+        _sweep_runs(days, dry)
+
+
+def _sweep_runs(days: int, dry: bool) -> None:
+    import httpx
+
+    from sfumato.flows.environment import quiet
+
+    quiet()
+    from sfumato.flows.operation.retention import delete_runs
+
+    try:
+        number = delete_runs(datetime.now(UTC) - timedelta(days=days), dry=dry)
+    except httpx.HTTPError as error:
+        raise Fault(f"Prefect's server: no answer ({type(error).__name__})") from None
+    runs = f"{number:,} run{'' if number == 1 else 's'} of lines ended more than {days} days ago"
+    show.say(f"{runs}{'' if dry else ': deleted'}")

@@ -1,0 +1,136 @@
+"""The operator's guide: every command of it is run, and ends as the page says."""
+
+import re
+
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.expectations.errors import InputError
+from sfumato.flows.life.lines import forget
+from sfumato.flows.plan import plan_run
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.private.backup import unpack
+from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.line import unit_hash
+from sfumato.tasks.private.people.keys import name_of, people_key
+from tests.fork_server import ROOT
+from tests.guide.machine import ERASED, GuideMachine
+from tests.guide.page import PAGE, blocks, commands, sections
+from tests.release.small import people
+
+pytestmark = [pytest.mark.filterwarnings("default"), pytest.mark.timeout(900)]
+TOLD = {heading: commands(text) for heading, text in sections().items() if commands(text)}
+
+
+@pytest.fixture(scope="module")
+def machine(prefect_api, forks, tmp_path_factory):
+    return GuideMachine(tmp_path_factory.mktemp("guide")).prepare(forks, prefect_api)
+
+
+@pytest.fixture(scope="module")
+def ran(machine):
+    """What was run of each section, all in the order of the page."""
+    return machine.run(TOLD)
+
+
+@pytest.mark.parametrize("heading", TOLD)
+def test_every_command_ends_as_the_page_says(ran, heading):
+    for one in ran[heading]:
+        assert one.code == one.told.code, f"{one.told.command}\n{one.printed}"
+        for part in one.told.prints:
+            assert part in one.printed, f"{one.told.command}\n{one.printed}"
+
+
+def test_commands_are_read_as_they_stand():
+    text = (
+        "```console\nfirst \\\n  --on\n#> said\n#> more\nsecond    # exit 3\n```\n```sh\nno\n```\n"
+    )
+    first, second = commands(text)
+    assert (first.command, first.code, first.prints) == ("first   --on", 0, ("said", "more"))
+    assert (second.command, second.code, second.prints) == ("second", 3, ())
+
+
+def test_every_place_is_named_at_the_top(machine):
+    (top,) = blocks(sections()[""], "sh")
+    named = set(re.findall(r"\b([A-Z_]+)=", top))
+    assert named == {*machine.places, "PREFECT_API_URL", "SFUMATO_SIGNING_PASSPHRASE"}
+    text = "".join(told.command + "\n" for section in TOLD.values() for told in section)
+    assert set(re.findall(r"\$([A-Z_]+)", text)) <= named | set(
+        re.findall(r"^([A-Z]+)=", text, re.M)
+    )
+
+
+def test_no_block_is_neither_run_nor_said_not_to_be():
+    kinds = re.findall(r"^```(\w+)$", PAGE.read_text(encoding="utf-8"), re.M)
+    assert set(kinds) == {"console", "sh"}
+
+
+def test_settings_and_targets_that_are_not_run_are_there():
+    from prefect import settings
+
+    text = "".join(block for part in sections().values() for block in blocks(part, "sh"))
+    named = set(re.findall(r"\b(PREFECT_[A-Z_]+)=", text)) - {"PREFECT_DATABASE_PASSWORD"}
+    assert all(hasattr(settings, name) for name in named)
+    makefile = (ROOT / "Makefile").read_text()
+    assert all(f"\n{target}: " in makefile for target in re.findall(r"\bmake (\w+)", text))
+    for file in re.findall(r"deployments/[\w./]+", text):
+        assert (ROOT / file).is_file()
+
+
+def test_the_readme_leads_here():
+    assert "deployments/guide/operations.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def after(machine, ran, monkeypatch):
+    """The machine after the last page."""
+    for name, value in machine.variables.items():
+        monkeypatch.setenv(name, value)
+    return machine
+
+
+def hashes(machine):
+    """The person's name in maps, and its hash among units."""
+    line = plan_run(machine.places["SPECS"] / "wages.yaml").line
+    return name_of(ERASED, people_key(line.work)), bytes(unit_hash(ERASED, line_key(line.private)))
+
+
+def test_what_stays_of_a_person(after):
+    """As the table of the page says it: keyed hashes, and a slot without a name."""
+    name, unit = hashes(after)
+    state = after.work / "wages"
+    found = {
+        path.relative_to(state).as_posix(): path.read_bytes()
+        for path in state.rglob("*")
+        if path.is_file()
+    }
+    assert {path for path, content in found.items() if name in content} == {"map/erased"}
+    having = {path for path, content in found.items() if unit in content}
+    assert having == {f"units/{number}" for number in ("0001", "0002", "0003")}
+    maps = [pq.read_table(path) for path in sorted((state / "map").glob("[0-9]*"))]
+    assert [slots["key"].null_count for slots in maps] == [1, 1]
+    backup = after.places["SAFE"] / "wages.backup"
+    kept = unpack(backup, backup.read_bytes(), "wages")
+    assert {path for path, content in kept.items() if name in content} == {"map/erased"}
+    assert not (after.places["SAFE"] / "units.txt").exists()
+
+
+def wages(release):
+    """The values that a version shows, beside people and vacant."""
+    return [
+        row["wage"] for name in ("microdata", "vacant") for row in release.table(name).to_pylist()
+    ]
+
+
+def test_the_value_stays_beside_nobody(after):
+    line = after.places["PUBLIC"] / "wages"
+    before, later = (open_release(line / number) for number in ("0003", "0004"))
+    assert later.table("microdata").num_rows == before.table("microdata").num_rows - 1
+    assert sorted(wages(later)) == sorted(wages(before))
+
+
+def test_a_line_that_remembers_units_has_nothing_to_forget(small, tmp_path):
+    small.write(people(), remember="units").publish("one")
+    (tmp_path / "units.txt").write_text(ERASED)
+    with pytest.raises(InputError, match="has no slot in this line"):
+        forget(small.spec, tmp_path / "units.txt")
