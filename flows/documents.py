@@ -16,7 +16,7 @@ class DuplicateKeyError(yaml.MarkedYAMLError):
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a key stands once, and that aliases do not make large."""
+    """YAML in which a key stands once and `on` is a key, and that aliases do not make large."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -36,6 +36,8 @@ class _StrictLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys: list[Any] = []
         for key_node, _ in node.value:
+            if key_node.tag == _TRUTH:  # YAML 1.1 takes on, off, yes and no for it, too
+                key_node.tag = self.DEFAULT_SCALAR_TAG
             key = self.construct_object(key_node, deep=True)
             if key in keys:
                 raise DuplicateKeyError(
@@ -45,6 +47,7 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_TRUTH = "tag:yaml.org,2002:bool"
 _MOST_NODES = 1_000_000  # of a document, in which an alias counts as what it stands for
 
 

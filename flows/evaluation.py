@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import InputError
+from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import Plan, plan_run
-from sfumato.flows.source import ingest_source
+from sfumato.flows.source import coded_source, ingest_source
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
@@ -17,13 +18,14 @@ from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
+from sfumato.tasks.private.progress import say
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.stages.evaluate import evaluate_release
 
 
 def ingest_again(plan: Plan) -> Microdata:
-    """The rows that a run of this plan is about, read from its source."""
-    return ingest_source(plan).microdata
+    """The rows that a run of this plan is about, read from its source, coded as its versions."""
+    return coded_source(plan, ingest_source(plan).microdata)
 
 
 def names_in_source(plan: Plan, source: Microdata) -> np.ndarray | None:
@@ -51,6 +53,10 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[di
         known = read_state(line.private).versions.get(version.name)
         if known is None or known.rows != fingerprint(original, line_key(line.private), names):
             raise InputError(f"{directory}: was not made of this source")
-        return evaluate_release(
-            version, original, plan.spec.evaluate, line, operating_system, lambda _done, _of: None
-        )
+        try:
+            return evaluate_release(
+                version, original, plan.spec.evaluate, line, operating_system, lambda _, __: None
+            )
+        finally:  # the record has changed, also where the version was withdrawn
+            for said in (said for one in deliver_known(line) for said in one.said):
+                say(said)

@@ -1,12 +1,13 @@
 """Secrets in Prefect Secret blocks, where a variable of the environment names the block.
 
     SFUMATO_KEY_PASSPHRASE_BLOCK=<name>      in place of SFUMATO_KEY_PASSPHRASE, and so on
-    DB_PASSWORD_BLOCK=<name>                 in place of DB_PASSWORD, if a source has it
+    DB_PASSWORD_BLOCK=<name>                 in place of DB_PASSWORD, if an address has it
 
 A deployment names them in its job variables. A secret is read once, stays in this process, and
 is no parameter of a flow or task: Prefect stores these.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -43,6 +44,18 @@ def source_secrets(source: Source, environ: Mapping[str, str]) -> Iterator[None]
         Fault: where the block cannot be read.
     """
     with _handed_over(source.variables, environ):
+        yield
+
+
+@contextmanager
+def destination_secrets(variables: Sequence[str]) -> Iterator[None]:
+    """Have what a destination needs, whose blocks the environment names.
+
+    Raises:
+        InputError: where a variable is given in both ways, or its block is missing or none.
+        Fault: where the block cannot be read.
+    """
+    with _handed_over(variables, os.environ):
         yield
 
 

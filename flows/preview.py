@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.plan import plan_run, require_in_memory
-from sfumato.flows.source import ingest_source
+from sfumato.flows.source import coded_source, ingest_source
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.hierarchies import hierarchies
 from sfumato.tasks.microdata.randomness import operating_system
@@ -33,7 +33,7 @@ _OF_GROUPS = ("groups_continued", "groups_new", "groups_retired")
 
 
 def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
-    """The labels of a column's hierarchy over the represented rows of its source.
+    """The labels of a column's hierarchy over the represented rows of its source, coded.
 
     Returns:
         `column`, `values` (how many different ones), and `levels`, each with its number and its
@@ -48,10 +48,10 @@ def preview(path: Path, column: str, overrides: Overrides) -> dict[str, Any]:
     spec = plan.spec
     if column not in spec.columns or spec.columns[column].hierarchy is None:
         raise SpecError(f"{path}: columns: {column!r} has no hierarchy")
-    source = ingest_source(plan)
+    source = coded_source(plan, ingest_source(plan).microdata)
     wanted = {column: spec.columns[column]}
-    known = hierarchies(wanted, source.microdata, plan.base)[column]
-    present = set(pc.cast(source.microdata[column].values, pa.string()).to_pylist())
+    known = hierarchies(wanted, source, plan.base)[column]
+    present = set(pc.cast(source[column].values, pa.string()).to_pylist())
     levels = []
     for level in range(1, known.height + 1):
         labels: dict[str, int] = {}

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from sfumato.expectations.errors import PromiseError, SfumatoError
 from sfumato.flows.environment import imports_apart, open_home, quiet
+from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import plan_run
 from sfumato.flows.spec import line_named
@@ -78,4 +79,5 @@ def publish(
             plan.page_of,
             plan.spec.artifacts == "all",
         )
-    return (standing_state if stood else published_state)(version.resolve())
+    behind = bring_copies(plan)
+    return (standing_state if stood else published_state)(version.resolve(), behind)

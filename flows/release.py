@@ -14,6 +14,7 @@ from prefect.runtime import flow_run
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import imports_apart, open_home, quiet
 from sfumato.flows.hidden import whole
+from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.plan import Plan, plan_run
 from sfumato.flows.spec import ShownOverrides, line_named
@@ -69,6 +70,26 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
     plan = plan_run(Path(spec), whole(overrides))
     for notice in plan.notices:
         say_in_run(notice)
+    try:
+        found = _run(plan)
+    except SfumatoError:
+        with suppress(SfumatoError):  # an evaluation may have withdrawn a version
+            _bring_copies(plan)
+        raise
+    behind = _bring_copies(plan)  # no stage of the run is left by now
+    if isinstance(found, HeldCandidate):
+        return pending_state(found)
+    version, stood = found
+    return (standing_state if stood else published_state)(version.resolve(), behind)
+
+
+def _bring_copies(plan: Plan) -> tuple[str, ...]:
+    """The same where who builds a line publishes it, too: else copies are the publishing user's."""
+    return () if plan.line.reviewers else bring_copies(plan)
+
+
+def _run(plan: Plan) -> tuple[Path, bool] | HeldCandidate:
+    """The version of this source and spec, and whether it stood before; or what waits."""
     with (
         imports_apart(),
         passphrases(environ),
@@ -78,7 +99,7 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
     ):
         make = _make if plan.terms.parts is None else _make_in_parts
         made = make(plan, run)
-        return pending_state(made) if isinstance(made, HeldCandidate) else _finish(plan, made, run)
+        return made if isinstance(made, HeldCandidate) else _finish(plan, made, run)
 
 
 @dataclass(frozen=True)
@@ -128,7 +149,7 @@ def _make_in_parts(plan: Plan, run: Path) -> JudgedRun | HeldCandidate:
     return JudgedRun(divided, candidate=candidate)
 
 
-def _finish(plan: Plan, made: JudgedRun, run: Path) -> State:
+def _finish(plan: Plan, made: JudgedRun, run: Path) -> tuple[Path, bool] | HeldCandidate:
     """Find the version that stands, or let the candidate appear, or wait for its reviewers."""
     spec, line = plan.spec, plan.line
     if made.version is not None:
@@ -137,18 +158,18 @@ def _finish(plan: Plan, made: JudgedRun, run: Path) -> State:
             forget_candidate(line)
         else:
             _measure(plan, made.version, made.deidentified)
-        return standing_state(made.version.resolve())
+        return made.version, True
     candidate = cast(Path, made.candidate)
     if spec.reviewed is not None:
         accuracy = None
         if plan.terms.parts is None:
             reports = report_place(run)
             accuracy = evaluate_before(candidate, made.deidentified, spec.evaluate, line, reports)
-        return pending_state(hold(candidate, made.deidentified, line, spec.reviewed.days, accuracy))
+        return hold(candidate, made.deidentified, line, spec.reviewed.days, accuracy)
     shown = spec.artifacts == "all"
     version, stood = publish(candidate, made.deidentified, line, plan.page_of, shown)
     _measure(plan, version, made.deidentified)
-    return (standing_state if stood else published_state)(version.resolve())
+    return version, stood
 
 
 def _measure(plan: Plan, version: Path, deidentified: Path) -> None:

@@ -5,6 +5,8 @@ from os import environ
 from sfumato.flows.passphrases import source_secrets
 from sfumato.flows.plan import Plan, require_in_memory
 from sfumato.tasks.microdata.source import Ingested, ingest
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.private.coded.coder import code_published
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.stages.ingest import FETCHED
@@ -22,3 +24,15 @@ def ingest_source(plan: Plan) -> Ingested:
     with source_secrets(spec.source, environ), scratch_directory(environ) as scratch:
         place, known = scratch / FETCHED, with_secrets(environ)
         return ingest(spec.source, spec.columns, spec.nulls, plan.base, known, place)
+
+
+def coded_source(plan: Plan, microdata: Microdata) -> Microdata:
+    """All columns of a source, those that are published coded; the line keeps nothing of it.
+
+    Raises:
+        InputError: where a value cannot be coded, or a column holds free text.
+        PromiseError: where the line has lost what its published versions were coded by.
+    """
+    terms, private = plan.terms, plan.line.private
+    coded = code_published(microdata, terms.columns, terms.digest(), plan.unit, private).microdata
+    return microdata.keep(coded[c.name] if coded.has(c.name) else c for c in microdata.columns)

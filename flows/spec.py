@@ -55,6 +55,7 @@ class ReleaseSpec(SpecParts):
                 nulls=(column.nulls or self.nulls) == "category",
                 unprotected=column.unprotected,
                 hierarchy=self._used_hierarchy(name, base),
+                **column.coding_keys(),
             )
             for role in _PUBLISHED_ROLES
             for name, column in self.columns.items()

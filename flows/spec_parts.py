@@ -18,6 +18,7 @@ from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, re
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
 from sfumato.tasks.partitions.parameters import PartitionChoice
+from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
 from sfumato.tasks.schema.strata import Stratum
@@ -48,6 +49,19 @@ class Publish(StrictPart):
         KeyName | None,
         Field(alias="signed-by", description="the name of the signing key (sfumato keys)"),
     ] = None
+    destinations: Annotated[
+        tuple[StoreDestination, ...],
+        Field(description="stores of objects to which the line is copied"),
+    ] = ()
+    database: Annotated[
+        DatabaseDestination | None,
+        Field(description="where each version is a schema, and the current one is views"),
+    ] = None
+
+    @property
+    def copies(self) -> tuple[StoreDestination | DatabaseDestination, ...]:
+        """All places to which the line is copied."""
+        return (*self.destinations, *(() if self.database is None else (self.database,)))
 
     @model_validator(mode="after")
     def _parquet_is_among_them(self) -> Self:
@@ -57,6 +71,8 @@ class Publish(StrictPart):
             raise ValueError("csv: says how CSV files are written, but formats has no csv")
         if len(set(self.formats)) < len(self.formats):
             raise ValueError("formats: one is named twice")
+        if len({one.uri for one in self.destinations}) < len(self.destinations):
+            raise ValueError("destinations: one is named twice")
         return self
 
 
@@ -67,7 +83,9 @@ class ApprovalWish(StrictPart):
     days: Annotated[int, Field(ge=1, le=366, description="until a candidate expires")] = 14
 
 
-Watched = Literal["published", "pending", "refused", "faulted", "withdrawn", "late", "crashed"]
+Watched = Literal[
+    "published", "pending", "refused", "faulted", "withdrawn", "behind", "late", "crashed"
+]
 WATCHED: tuple[Watched, ...] = get_args(Watched)
 
 

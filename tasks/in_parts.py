@@ -1,8 +1,10 @@
 """The tasks of a release in parts: the source is divided, and parts are made one after another."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 from prefect.artifacts import create_table_artifact
@@ -17,7 +19,7 @@ from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
 from sfumato.tasks.parts.findings import join_findings
 from sfumato.tasks.parts.validate import seal_candidates
-from sfumato.tasks.policy import private_task
+from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
 from sfumato.tasks.publication.in_parts.whole import findings_of
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
@@ -25,6 +27,9 @@ from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.workers.workers import Workers
+
+J = TypeVar("J")
+R = TypeVar("R")
 
 
 @private_task(retries=2)
@@ -60,10 +65,41 @@ def find_version(divided: Path, terms: Terms, line: Line) -> Path | None:
     return existing_version(line, identity(divided), rule_of(terms.versions))
 
 
+@dataclass(frozen=True)
+class WatchedWorkers:
+    """Workers whose progress is shown: how many parts of how many are done.
+
+    Attributes:
+        workers: who does it.
+        stage: what they do.
+        progress: shows it.
+    """
+
+    workers: Workers
+    stage: str
+    progress: ShownProgress
+
+    def each(self, work: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
+        """See `Workers`."""
+        todo = list(jobs)
+        for done, found in enumerate(self.workers.each(work, todo), start=1):
+            yield found
+            before = self.progress.tenths
+            self.progress.show(done, len(todo))
+            if self.progress.tenths > before:
+                said = f"{self.stage}: {done:,} of {len(todo):,} parts"
+                say_in_run(said, {"parts": done, "of": len(todo)})
+
+
+def _watched(workers: Workers, stage: str, line: str) -> WatchedWorkers:
+    return WatchedWorkers(workers, stage, ShownProgress(f"{line}-{stage}"))
+
+
 @private_task()
 def anonymize_parts(divided: Path, terms: Terms, run: Path, workers: Workers) -> Path:
     """Write the candidate tables of each part, drawn from the operating system's randomness."""
-    return write_candidates(divided, terms, run, operating_system, workers)
+    watched = _watched(workers, "anonymize", terms.name)
+    return write_candidates(divided, terms, run, operating_system, watched)
 
 
 @private_task()
@@ -81,7 +117,8 @@ def validate_parts(
     """
     judging = partial(_judge_in, line.name)
     together = partial(judging(candidate), {}, {})
-    seen = seal_candidates(candidate, divided, terms, withheld, judging, together, workers)
+    watched = _watched(workers, "validate", line.name)
+    seen = seal_candidates(candidate, divided, terms, withheld, judging, together, watched)
     create_table_artifact(
         finding_rows(findings_of(seen.all_verdicts())),
         key=f"{line.name}-promises",

@@ -4,7 +4,8 @@ A refusal is the pipeline at work and not a crash: it has a state of its own and
 is never tried again. Messages are those of our errors alone, so nothing in them is of the data.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,16 +23,22 @@ PUBLISHED, STANDS, REFUSED, FAULTED = "Published", "Stands", "Refused", "Faulted
 PENDING = "Pending approval"
 _SHOWN = 12  # digits of a digest
 _PATIENCE = 10.0  # seconds
+_SENDERS = ("EventsWorker", "prefect._internal.concurrency", "prefect.events.clients")
 
 
-def published_state(release: Path) -> State:
-    """The end of a run that published a version; its result is the directory."""
-    return _ended_well(PUBLISHED, release)
+def published_state(release: Path, behind: Sequence[str] = ()) -> State:
+    """The end of a run that published a version; its result is the directory.
+
+    Args:
+        release: the directory.
+        behind: destinations to which it could not be copied.
+    """
+    return _ended_well(PUBLISHED, release, behind)
 
 
-def standing_state(release: Path) -> State:
+def standing_state(release: Path, behind: Sequence[str] = ()) -> State:
     """The end of a run whose source and spec have a version already, which is its result."""
-    return _ended_well(STANDS, release)
+    return _ended_well(STANDS, release, behind)
 
 
 def pending_state(held: HeldCandidate) -> State:
@@ -51,13 +58,40 @@ def tell(happened: str, line: str, facts: Mapping[str, Any]) -> None:
     """Emit the event of what happened to a line, for automations.
 
     Args:
-        happened: `published`, `refused`, `faulted`, `pending` or `withdrawn`.
+        happened: `published`, `refused`, `faulted`, `pending`, `withdrawn` or `behind`.
         line: the line's name.
         facts: names, numbers and digests, all of them public.
     """
     resource = {"prefect.resource.id": f"sfumato.line.{line}", "prefect.resource.name": line}
     with suppress(Exception):  # a version stands whether or not somebody hears of it
         emit_event(event_name(happened), resource=resource, payload=dict(facts))
+
+
+def tell_at_once(happened: str, line: str, facts: Mapping[str, Any]) -> bool:
+    """Emit the event, and send it, in a process that has no run.
+
+    Prefect says of it what tells of its own parts: that is not repeated.
+
+    Returns:
+        False where no server took it.
+    """
+    failed: list[logging.LogRecord] = []
+
+    def hear(record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.ERROR:
+            failed.append(record)
+        return False
+
+    loggers = [logging.getLogger(name) for name in _SENDERS]
+    for logger in loggers:
+        logger.addFilter(hear)
+    try:
+        tell(happened, line, facts)
+        send_events()
+    finally:
+        for logger in loggers:
+            logger.removeFilter(hear)
+    return not failed
 
 
 def event_name(happened: str) -> str:
@@ -80,7 +114,9 @@ def identify(release: Path) -> dict[str, str]:
     return {"version": release.name, "digest": digest}
 
 
-def _ended_well(name: str, release: Path) -> State:
+def _ended_well(name: str, release: Path, behind: Sequence[str]) -> State:
     known = identify(release)
     message = f"version {known['version']}, digest {known['digest'][:_SHOWN]}…"
+    if behind:
+        message += f"; behind: {', '.join(behind)} (the next run completes it, or sfumato deliver)"
     return State(type=StateType.COMPLETED, name=name, message=message, data=str(release))

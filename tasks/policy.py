@@ -7,8 +7,10 @@ from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
+from uuid import UUID
 
 from prefect import Task, flow
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas import State
 from prefect.exceptions import FailedRun, MissingContextError
@@ -125,6 +127,27 @@ def private_flow(
         return cast(Callable[P, Any], made(guarded))
 
     return decorate
+
+
+class ShownProgress:
+    """The progress of a long stage, as an artifact that moves by tenths.
+
+    Attributes:
+        tenths: of all steps that are done.
+        of: how many steps there are, 0 before the first one is shown.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._artifact = cast(UUID, create_progress_artifact(0.0, key=key))
+        self.tenths = self.of = 0
+
+    def show(self, done: int, of: int) -> None:
+        """Show how many steps of how many are done."""
+        self.of = of
+        tenths = done * 10 // max(of, 1)
+        if tenths > self.tenths:
+            self.tenths = tenths
+            update_progress_artifact(self._artifact, 10.0 * tenths)
 
 
 def say_that_it_stands(version: Path) -> None:

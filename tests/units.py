@@ -19,6 +19,7 @@ SHARED = {
         "tests/flows/test_release_flow.py",
         "tests/flows/test_outcomes.py",
         "tests/flows/test_sources.py",
+        "tests/flows/test_destinations.py",
         "tests/flows/test_retention.py",
         "tests/flows/test_log_lines.py",
         "tests/guide/test_operations.py",

@@ -155,6 +155,24 @@ class ReadableLabels(CountingRule):
 
 
 @dataclass(frozen=True)
+class ValuesAsCoded(CountingRule):
+    """Every value of a column is one that its codings give; `uncoded` counts those that are not."""
+
+    type: ClassVar[str] = "expect_coded_values"
+    column: str
+    codings: tuple[str, ...]
+    uncoded: Callable[[pa.Table], int]
+
+    def parameters(self) -> dict[str, Any]:
+        """The column's name, and the codings that can be seen."""
+        return {"column": self.column, "codings": list(self.codings)}
+
+    def observed(self, table: pa.Table) -> int:
+        """The number of different values that no such coding gives."""
+        return self.uncoded(table)
+
+
+@dataclass(frozen=True)
 class CanonicalOrder:
     """The rows stand in the order that is a function of their content; `canonical` decides."""
 

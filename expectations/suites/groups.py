@@ -23,7 +23,7 @@ from sfumato.expectations.suites.engine import (
     metric_value,
 )
 from sfumato.expectations.suites.frames import carries_groups, from_frame
-from sfumato.expectations.suites.in_database import count_groups
+from sfumato.expectations.suites.in_database import column_names, count_groups
 from sfumato.expectations.verdicts import GROUPS
 
 _TYPES = "table.column_types"
@@ -62,24 +62,28 @@ class GroupsOfTable(TableMetricProvider):
         **_: Any,
     ) -> Groups:
         with discreet(GROUPS):
-            types = {str(one["name"]): one.get("type") for one in metrics[_TYPES] or ()}
-            by, sensitive = _columns(metric_value_kwargs, list(types))
+            types = {str(one["name"]): one.get("type") for one in metrics.get(_TYPES) or ()}
             rows, *_ = execution_engine.get_compute_domain(
                 metric_domain_kwargs, domain_type="table"
             )
             with execution_engine.get_connection() as connection:
+                known = list(types) or column_names(connection, rows)
+                by, sensitive = _columns(metric_value_kwargs, known)
                 return count_groups(
                     connection,
                     rows,
-                    [_column(name, types[name]) for name in by],
-                    [_column(name, types[name]) for name in sensitive],
+                    [_column(name, types.get(name)) for name in by],
+                    [_column(name, types.get(name)) for name in sensitive],
                 )
 
     @classmethod
     def _get_evaluation_dependencies(
         cls, metric: Any, *_: Any, execution_engine: Any = None, **__: Any
     ) -> dict[str, Any]:
+        """The declared types where moments are texts; elsewhere one may be unknown."""
         if not isinstance(execution_engine, SqlAlchemyExecutionEngine):
+            return {}
+        if execution_engine.dialect_name != "sqlite":
             return {}
         of = metric.metric_domain_kwargs
         return {_TYPES: MetricConfiguration(_TYPES, of, {"include_nested": True})}

@@ -66,6 +66,14 @@ def count_groups(
     return groups_of_counts(numbers[:, 0], numbers[:, 1], {sensitive[0].key or "": values})
 
 
+def column_names(connection: sa.Connection, rows: Any) -> list[str]:
+    """The names of the columns of a table or a query, of whatever types they are."""
+    of = rows if isinstance(rows, sa.FromClause) else rows.subquery()
+    asked: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(of).limit(0)
+    with connection.execute(asked) as nothing:
+        return list(nothing.keys())
+
+
 def _counting(keys: Sequence[Expression], of: Any, by: int) -> sa.Select[Any]:
     """Count rows by all keys; the first of them number the groups, and are not shown."""
     labelled = [key.label(f"key_{place}") for place, key in enumerate(keys)]

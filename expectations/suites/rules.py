@@ -121,6 +121,14 @@ class ExpectReadableLabels(ExpectRule):
     column: str
 
 
+class ExpectCodedValues(ExpectRule):
+    """Every value of a column is one that its codings give."""
+
+    success_keys: ClassVar = ("column", "codings")
+    column: str
+    codings: list[str]
+
+
 class ExpectAcceptedValues(ExpectRule):
     """Every value of a column is one of those that the spec accepts."""
 

@@ -17,6 +17,7 @@ from sfumato.flows.cli.analyst.diff import diff
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
+from sfumato.flows.cli.life.deliver import deliver
 from sfumato.flows.cli.life.describe import describe
 from sfumato.flows.cli.life.releases import releases
 from sfumato.flows.cli.life.withdraw import withdraw
@@ -28,6 +29,7 @@ from sfumato.flows.cli.steward.health import health
 from sfumato.flows.cli.steward.hierarchy import hierarchy
 from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
+from sfumato.flows.cli.steward.pseudonyms import pseudonyms
 from sfumato.flows.cli.steward.publish import publish
 from sfumato.flows.cli.steward.release import release
 from sfumato.flows.cli.steward.schema import schema
@@ -48,11 +50,13 @@ _COMMANDS = (
     deploy,
     health,
     hierarchy,
+    pseudonyms,
     schema,
     review,
     releases,
     withdraw,
     describe,
+    deliver,
     line,
     sweep,
     keys,

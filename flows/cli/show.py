@@ -4,7 +4,7 @@ import csv
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -105,8 +105,14 @@ def answer(found: "Answer") -> None:
     rows = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
     if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
         echo("≈ is an estimate, without guarantee")
+    if found.coded:
+        echo(one_line(f"about coded values: {_codings(found.coded)}"))
     left_out = ", ".join(f"{n} ({why})" for why, n in found.not_represented.items() if n)
     echo(f"{_standing(found)}{f'; rows not represented: {left_out}' if left_out else ''}")
+
+
+def _codings(coded: Mapping[str, Sequence[str]]) -> str:
+    return ", ".join(f"{name} ({', '.join(keys)})" for name, keys in sorted(coded.items()))
 
 
 def _standing(found: "Answer") -> str:

@@ -1,1 +1,1 @@
-"""What a steward does with versions that stand: list, withdraw and describe them."""
+"""What a steward does with versions that stand, and with pseudonyms that are handed over."""

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.places import line_at
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.private.failure import sanitised
@@ -24,5 +26,8 @@ def describe_line(place: Path, changes: Mapping[str, str | None]) -> DescribedLi
     """
     line = line_at(place)
     with passphrases(os.environ), sanitised("describe"):
-        changed = any(text is not None for text in changes.values())
-        return describe(line, changes) if changed else description(line)
+        if all(text is None for text in changes.values()):
+            return description(line)
+        described = describe(line, changes)
+    said = (said for one in deliver_known(line) for said in one.said)
+    return replace(described, notices=(*described.notices, *said))

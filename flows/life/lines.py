@@ -25,6 +25,7 @@ from sfumato.tasks.private.backup import (
     take_people_key,
     unpack,
 )
+from sfumato.tasks.private.coded.frozen import require_no_shift
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.keys import KEY, PASSPHRASE, key_file, line_key, new_secret, rewrap
@@ -176,7 +177,8 @@ def rename(spec: Path, file: Path) -> int:
         The number of people.
 
     Raises:
-        InputError: where the file cannot be read, a unit has no slot, or two would become one.
+        InputError: where the file cannot be read, a unit has no slot, two would become one, or
+            dates are moved by unit.
     """
     line = plan_run(spec).line
     rows = list(csv.reader(_content(file).decode("utf-8", "replace").splitlines()))
@@ -184,6 +186,7 @@ def rename(spec: Path, file: Path) -> int:
         raise InputError(f"{file}: write an old and a new unit on each line, with a comma between")
     with hold(line), sanitised("rename"):
         recover(line)
+        require_no_shift(line.private)
         secret = people_key(line.work)
         names = {name_of(old, secret): name_of(new, secret) for old, new in rows}
         key = line_key(line.private)

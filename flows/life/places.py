@@ -18,17 +18,24 @@ def own_line(public: Path, environ: Mapping[str, str] = os.environ) -> Line:
     """The line whose public directory this is, with its private state.
 
     Raises:
-        InputError: where nothing was published there.
+        InputError: where nothing was published there, or it cannot be read.
         PromiseError: where the work directory has no such line.
     """
     place, work = public.resolve(), work_directory(environ)
-    if not (place / RECORD).is_file():
+    if not _is_file(place / RECORD):
         raise InputError(f"{public}: is no public directory of a line ({RECORD} is missing)")
     private = work / place.name
-    if not (private / STATE).is_file():
+    if not _is_file(private / STATE):
         raise PromiseError(f"{public}: no line {place.name} in {work} published it")
     finish_restoring(private_directory(private))
     return Line(place.name, place, private)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise InputError(f"{path.parent}: cannot be read ({error.strerror})") from None
 
 
 def line_at(place: Path) -> Line:

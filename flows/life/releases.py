@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.errors import InputError, SfumatoError
 from sfumato.flows.life.places import lines_at
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import STATE
@@ -25,6 +25,18 @@ def list_lines(places: tuple[Path, ...]) -> list[ListedLine]:
         return [_listed(name, public, work) for name, public in dict.fromkeys(found)]
 
 
+def own_lines() -> list[tuple[str, ListedLine | SfumatoError]]:
+    """The lines of the work directory by name, each by itself; or why one cannot be listed.
+
+    Raises:
+        InputError: where there is none.
+    """
+    work = work_directory(os.environ)
+    with sanitised("releases"):
+        found = lines_at(work)
+    return [(name, _listed_or_why(name, public, work)) for name, public in found]
+
+
 def rebuild(places: tuple[Path, ...]) -> list[str]:
     """Write the pages of the lines of some places, or of the work directory's, and catalogues.
 
@@ -41,6 +53,14 @@ def rebuild(places: tuple[Path, ...]) -> list[str]:
             raise InputError(f"{lost[0]}: where it is published is not known: name the place")
         roots = dict.fromkeys(public.resolve().parent for _, public in found if public is not None)
         return [said for root in roots for said in rebuild_pages(root)]
+
+
+def _listed_or_why(name: str, public: Path | None, work: Path) -> ListedLine | SfumatoError:
+    try:
+        with sanitised("releases"):
+            return _listed(name, public, work)
+    except SfumatoError as error:
+        return error
 
 
 def _listed(name: str, public: Path | None, work: Path) -> ListedLine:

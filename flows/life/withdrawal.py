@@ -1,18 +1,20 @@
 """Withdrawing a version: what it means is told first, and then it is done."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SfumatoError, SpecError
-from sfumato.flows.environment import quiet
+from sfumato.flows.environment import quiet, without_login
+from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.life.places import own_line
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.offers import read_offers, require_next_signer
 from sfumato.tasks.authorship.secret import Signer, open_signer, own_keys, signing_key
 from sfumato.tasks.authorship.signature import signer_of
-from sfumato.tasks.declaration.lines.tombstone import Tombstone, is_tombstone
+from sfumato.tasks.declaration.lines.tombstone import Tombstone, has_replaced
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.withdrawal import Withdrawn, require_reason, withdraw
@@ -47,27 +49,31 @@ class WithdrawalPlan:
     done: bool
 
     def carry_out(self) -> Withdrawn:
-        """Withdraw the version.
+        """Withdraw the version, here and then in the destinations of its line.
 
         Raises:
             PromiseError: where the line's private state does not know it.
         """
         with passphrases(os.environ), sanitised("withdraw"):
             done = withdraw(self.line, self.number, self.reason, signer=self.signer)
-        if not done.existed and os.environ.get("PREFECT_API_URL"):
-            _tell_server(done.tombstone)
-        return done
+        notices = [*done.notices]
+        if not done.existed and (server := os.environ.get("PREFECT_API_URL")):
+            notices += _tell_server(done.tombstone, server)
+        found = deliver_known(self.line)
+        notices += [said for one in found if one.behind is None for said in one.said]
+        behind = tuple(one.said[-1] for one in found if one.behind is not None)
+        return replace(done, notices=tuple(notices), behind=behind)
 
 
-def _tell_server(tombstone: Tombstone) -> None:
-    """Emit the event of a withdrawal, where a server is named that could act on it."""
+def _tell_server(tombstone: Tombstone, server: str) -> Iterator[str]:
+    """Emit the event of a withdrawal for a server that could act on it; or say that none did."""
     quiet()
     os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
-    from sfumato.tasks.outcomes import send_events, tell  # imports Prefect: a second
+    from sfumato.tasks.outcomes import tell_at_once  # imports Prefect: a second
 
     facts = {"version": tombstone.version, "digest": tombstone.digest, "reason": tombstone.reason}
-    tell("withdrawn", tombstone.line, facts)
-    send_events()
+    if not tell_at_once("withdrawn", tombstone.line, facts):
+        yield f"{without_login(server)}: no answer from a server: nobody was notified by it"
 
 
 def plan_withdrawal(
@@ -93,7 +99,7 @@ def plan_withdrawal(
     if number not in record.versions:
         raise InputError(f"{directory}: is no version of the line {line.name}")
     require_reason(reason)
-    done, version = is_tombstone(place), record.versions[number]
+    done, version = has_replaced(place), record.versions[number]
     with passphrases(os.environ):
         signer = None if done or unsigned else _signer(line, place, version.digest, signed_by)
     known = read_state(line.private).versions.get(number)

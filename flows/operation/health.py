@@ -3,6 +3,7 @@
 Each question is answered in one line; what cannot be asked is not well.
 """
 
+import base64
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.environment import open_home
-from sfumato.flows.life.releases import list_lines
+from sfumato.flows.environment import open_home, without_login
+from sfumato.flows.life.releases import own_lines
 from sfumato.flows.operation.deployments import FLOWS, RELEASE
+from sfumato.flows.review.candidates import list_candidates
 from sfumato.tasks.private.workdir import is_private, work_directory
 from sfumato.tasks.publication.life.listing import ListedLine
+from sfumato.tasks.report.lines.entries import rfc3339
 
 _ROOM = 1 << 30  # bytes that should be free
 _UNWELL = ("withdrawn, in place", "gone", "unfinished")
@@ -44,16 +47,17 @@ def examine_machine(environ: Mapping[str, str] = os.environ) -> list[Examined]:
         ("work directory", lambda: _work(work_directory(environ))),
         ("Prefect's home", lambda: _home(environ)),
         ("lines", _lines),
+        ("candidates", _candidates),
     ]
-    if address := environ.get("PREFECT_API_URL"):
-        questions.append(("server", lambda: _server(address)))
+    if environ.get("PREFECT_API_URL"):
+        questions.append(("server", lambda: _server(environ)))
     return [one for about, ask in questions for one in _answered(about, ask)]
 
 
 def listed_lines() -> list[ListedLine]:
-    """The lines of the work directory; none where they cannot be listed, which is said apart."""
+    """The lines of the work directory but those that cannot be listed, which is said apart."""
     try:
-        return list_lines(())
+        return [line for _, line in own_lines() if isinstance(line, ListedLine)]
     except SfumatoError:
         return []
 
@@ -83,7 +87,7 @@ def write_metrics(file: Path, found: Sequence[Examined], lines: Sequence[ListedL
         for version in line.versions:
             states.labels(line.name, version.state).inc()
             if version.state == "current" and version.entry is not None:
-                time = datetime.fromisoformat(version.entry.time)
+                time = datetime.fromisoformat(rfc3339(version.entry.time))
                 latest.labels(line.name).set(time.timestamp())
     write_to_textfile(str(file), registry)
 
@@ -115,25 +119,38 @@ def _home(environ: Mapping[str, str]) -> Iterator[Examined]:
 
 
 def _lines() -> Iterator[Examined]:
-    for line in list_lines(()):
+    for name, line in own_lines():
+        if isinstance(line, SfumatoError):
+            yield Examined(f"line {name}", False, str(line))
+            continue
         bad = [one for one in line.versions if one.state in _UNWELL]
         current = [one.number for one in line.versions if one.state == "current"]
-        said = ", ".join(f"{one.number} {one.state}" for one in bad)
+        behind = [f"{one.place} is behind" for one in line.destinations if one.behind is not None]
+        said = ", ".join([*(f"{one.number} {one.state}" for one in bad), *behind])
+        well = not (bad or behind)
         yield Examined(
-            f"line {line.name}", not bad, said or f"current {current[0] if current else 'none'}"
+            f"line {line.name}", well, said or f"current {current[0] if current else 'none'}"
         )
 
 
-def _server(address: str) -> Iterator[Examined]:
+def _candidates() -> Iterator[Examined]:
+    """Those that wait: one that is approved is to be published, one that expired made again."""
+    for one in list_candidates(()):
+        yield Examined(f"candidate of {one.held.request.line}", one.status == "pending", one.words)
+
+
+def _server(environ: Mapping[str, str]) -> Iterator[Examined]:
     import httpx
 
-    with httpx.Client(base_url=f"{address.rstrip('/')}/", timeout=_SECONDS) as client:
+    address = environ["PREFECT_API_URL"]
+    base = f"{address.rstrip('/')}/"
+    with httpx.Client(base_url=base, headers=_login(environ), timeout=_SECONDS) as client:
 
         def ask(path: str, body: Mapping[str, Any] | None = None) -> Any:
             answer = client.get(path) if body is None else client.post(path, json=dict(body))
             return answer.raise_for_status().json()
 
-        yield Examined("server", bool(ask("health")), address)
+        yield Examined("server", bool(ask("health")), without_login(address))
         yield from _pools(ask)
         late = _runs(ask, {"name": {"any_": ["Late"]}})
         yield Examined("late runs", not late, ", ".join(late) or "none")
@@ -150,6 +167,15 @@ def _pools(ask: Callable[[str, Mapping[str, Any]], Any]) -> Iterator[Examined]:
     found = {pool["name"]: pool["status"] for pool in ask("work_pools/filter", named)}
     for pool, status in ({RELEASE.pool: "missing"} | found).items():
         yield Examined("worker", status == "READY", f"pool {pool}: {status.lower()}")
+
+
+def _login(environ: Mapping[str, str]) -> dict[str, str]:
+    """What Prefect's own client says of who it is, where the server or a proxy wants to know."""
+    if key := environ.get("PREFECT_API_KEY"):
+        return {"Authorization": f"Bearer {key}"}
+    if login := environ.get("PREFECT_API_AUTH_STRING"):
+        return {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
+    return {}
 
 
 def _runs(ask: Callable[[str, Mapping[str, Any]], Any], state: Mapping[str, Any]) -> list[str]:

@@ -37,6 +37,19 @@ class Reviewed:
     decisions: tuple[Decision, ...]
 
     @property
+    def approvals(self) -> int:
+        """How many approve of it, whoever they are."""
+        return sum(one.judgement.verdict == "approved" for one in self.decisions)
+
+    @property
+    def words(self) -> str:
+        """Its state in a line."""
+        asked = self.held.request
+        counted = f"{self.approvals} of {asked.reviewers} approvals"
+        until = f"until {asked.expires:%Y-%m-%d %H:%M} UTC"
+        return f"{self.status}, digest {asked.digest}, {counted}, {until}"
+
+    @property
     def status(self) -> str:
         """`pending`, `approved` by as many as are asked, turned down, or `expired`."""
         request = self.held.request

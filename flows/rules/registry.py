@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sfumato.flows.rules import in_parts, owned, release, source, versions
+from sfumato.flows.rules import codings, in_parts, owned, release, source, versions
 from sfumato.flows.spec_parts import SpecParts
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
@@ -11,4 +11,5 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     *versions.RULES,
     *in_parts.RULES,
     *owned.RULES,
+    *codings.RULES,
 )

@@ -9,6 +9,7 @@ from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.of_line import fault_of_groups
 from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.publication.destinations.declared import LONGEST_SCHEMA
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import NUMBERS, ORDERED
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
@@ -189,6 +190,16 @@ def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
     return None
 
 
+def _database(spec: SpecParts) -> None:
+    """Names of schemas hold the line's, and PostgreSQL cuts longer ones off."""
+    database = spec.publish.database
+    if database is not None and len(database.schema_of(spec.name)) > LONGEST_SCHEMA:
+        raise ValueError(
+            f"publish.database: the line's name makes names of schemas that are longer than "
+            f"{LONGEST_SCHEMA}: name one (publish.database.schema)"
+        )
+
+
 def _stages(spec: SpecParts) -> None:
     if spec.stages == "encrypted" and (spec.retain or spec.reviewed):
         which = "retain" if spec.retain else "approval"
@@ -210,4 +221,5 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _form,
     _workloads,
     _stages,
+    _database,
 )

@@ -1,6 +1,7 @@
 """What reviewers decide of a candidate: detached signatures, which may travel as one line of text.
 
-    statement    sfumato approval, and (line, digest, sealed, state, decision, time, expiry, reason)
+    statement    sfumato approval, and line, digest, seal, state, number of reviewers, verdict,
+                 time, expiry and reason
 
 A decision holds no secret: it may be a parameter of a flow, stand in a mail, or lie beside the
 candidate. It is worth nothing for another candidate, or for this one once its line has gone on.

@@ -33,12 +33,14 @@ class Asked(Strict):
         digest: of the candidate's manifest, which vouches for all that would be published.
         sealed: of all files of the candidate, the private ones among them.
         state: of the line's private state when it began to wait.
+        reviewers: how many have to approve it, so that nobody can ask for fewer afterwards.
     """
 
     line: LineName
     digest: Digest
     sealed: Digest
     state: Digest
+    reviewers: Annotated[int, Field(ge=1)]
 
 
 class Request(Asked):
@@ -47,7 +49,6 @@ class Request(Asked):
     Attributes:
         rows: the keyed fingerprint of the source.
         spec: the digest of the declared terms.
-        reviewers: how many have to approve it.
         made: when it began to wait.
         expires: when it ceases to.
     """
@@ -55,7 +56,6 @@ class Request(Asked):
     format: Literal[1] = 1
     rows: str
     spec: str
-    reviewers: Annotated[int, Field(ge=1)]
     made: AwareDatetime
     expires: AwareDatetime
 
@@ -69,15 +69,12 @@ class Request(Asked):
         return (self.rows, self.spec) == (identity.rows, identity.spec)
 
 
-def request_approval(
-    asked: Asked, identity: Identity, reviewers: int, days: int, now: datetime
-) -> Request:
+def request_approval(asked: Asked, identity: Identity, days: int, now: datetime) -> Request:
     """A request that waits from now for some days."""
     return Request(
         **asked.model_dump(),
         rows=identity.rows,
         spec=identity.spec,
-        reviewers=reviewers,
         made=now,
         expires=now + timedelta(days=days),
     )

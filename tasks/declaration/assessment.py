@@ -22,6 +22,7 @@ from sfumato.expectations.verdicts import (
     judge_rule,
     verdict_of,
 )
+from sfumato.tasks.declaration.coded import coding_rules
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
@@ -124,7 +125,11 @@ def assess(
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:
     """The rules of each published table besides the promises; none of `withheld` is in it."""
     form, rows = form_of(declared), declared.rows.published
-    return form.rules(declared.columns, declared.form, rows, withheld)
+    rules = form.rules(declared.columns, declared.form, rows, withheld)
+    if not declared.coded:
+        return rules
+    shown = form.schemas(declared.columns, declared.form)
+    return {name: (*of, *coding_rules(declared, shown[name])) for name, of in rules.items()}
 
 
 def documents(findings: Sequence[Finding]) -> list[dict[str, Any]]:

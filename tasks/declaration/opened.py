@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
-from sfumato.expectations.errors import InputError
-from sfumato.tasks.declaration.lines.tombstone import require_not_withdrawn
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.declaration.lines.tombstone import is_missing_and_marked, require_not_withdrawn
 from sfumato.tasks.declaration.parquet import read_parquet
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.schema.formats import require_readable
@@ -64,6 +64,8 @@ def require_release(directory: Path) -> None:
         there = (directory / MANIFEST).is_file()
     except OSError:
         there = False
+    if not there and is_missing_and_marked(directory):
+        raise PromiseError(f"{directory}: was withdrawn, says the record beside it")
     if not there:
         raise InputError(f"{directory}: no release here ({MANIFEST} is missing)")
 

@@ -106,6 +106,12 @@ class Terms(_Frozen):
         known = {name: column.hierarchy for name, column in self.columns.items()}
         return {name: hierarchy for name, hierarchy in known.items() if hierarchy is not None}
 
+    @property
+    def coded(self) -> dict[str, tuple[str, ...]]:
+        """The columns whose values were coded, and how, by the keys of codings."""
+        codings = {name: tuple(column.codings) for name, column in self.columns.items()}
+        return {name: keys for name, keys in codings.items() if keys}
+
     def named(self, *roles: str) -> list[str]:
         """The published columns that have one of these roles, in order."""
         return names_with_roles(self.columns, *roles)

@@ -92,6 +92,8 @@ def represented_rows(
 ) -> Ingested:
     """The rows of a whole source that a release speaks of.
 
+    The hierarchy of a column that is coded is of its coded values: it is not held to it here.
+
     Raises:
         SpecError: where the declaration itself is wrong.
         InputError: where a row breaks a null policy, repeats a unit or is in no hierarchy.
@@ -100,7 +102,8 @@ def represented_rows(
     complete = without_nulls(whole, filtered, columns, nulls, source.uri)
     kept = one_per_unit(whole, complete, columns, source.uri)
     microdata = whole if len(kept) == whole.rows else whole.take(kept)
-    for name, known in hierarchies(columns, microdata, base).items():
+    whole_values = {name: column for name, column in columns.items() if not column.codings}
+    for name, known in hierarchies(whole_values, microdata, base).items():
         require_leaves(microdata[name], known, source.uri, kept)
     return Ingested(
         microdata=microdata,

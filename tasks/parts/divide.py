@@ -28,6 +28,8 @@ from sfumato.tasks.parts.identity import RowsSeen, UnitsSeen
 from sfumato.tasks.parts.sources.room import require_room
 from sfumato.tasks.parts.sources.source import read_chunks
 from sfumato.tasks.parts.strata import StrataOnDisk, StratumOnDisk
+from sfumato.tasks.private.coded.coder import Coder
+from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.people.keys import people_key
 from sfumato.tasks.private.people.lines import other_lines
@@ -35,8 +37,8 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
-from sfumato.tasks.stages.deidentify import STREAMED, UNITS
-from sfumato.tasks.stages.ingest import FETCHED
+from sfumato.tasks.stages.deidentify import STREAMED, UNITS, write_codings
+from sfumato.tasks.stages.ingest import place_of_objects
 from sfumato.tasks.stages.stage import new_stage, write_note
 
 JudgeSource = Callable[[pa.Table, Sequence[Rule]], tuple[Finding, ...]]
@@ -80,15 +82,16 @@ def write_divided(
         PromiseError: where no row is left, or what is declared of the source is broken.
     """
     parts = terms.parts or PartsOfTable()
-    files = source_files(rows.source, rows.base, with_secrets(os.environ), run / FETCHED)
-    require_room(files.paths, run, line.public, terms.formats)
     shutil.rmtree(run / "deidentified", ignore_errors=True)  # of an attempt that failed
-    stage = new_stage(run, "deidentified")
-    passing = _Passing(rows, terms, line, stage)
-    for chunk, called in read_chunks(files, rows.source, rows.columns):
-        passing.add(chunk, called, judge)
-        del chunk
-        gc.collect()  # what refers to itself would hold chunk after chunk
+    with place_of_objects(run) as fetched:
+        files = source_files(rows.source, rows.base, with_secrets(os.environ), fetched)
+        require_room(files.paths, run, line.public, terms.formats)
+        stage = new_stage(run, "deidentified")
+        passing = _Passing(rows, terms, line, stage)
+        for chunk, called in read_chunks(files, rows.source, rows.columns):
+            passing.add(chunk, called, judge)
+            del chunk
+            gc.collect()  # what refers to itself would hold chunk after chunk
     if not passing.rows:
         raise input_error(rows.source.uri, "has no rows")
     strata = passing.finish()
@@ -114,6 +117,8 @@ class _Passing:
         self._rows, self._terms, self._stage = rows, terms, stage
         self._seen = RowsSeen(secret, people, kept)
         self._units = UnitsSeen(stage, line.private, secret, people) if rows.unit else None
+        self._coder = Coder(terms.columns, terms.digest(), rows.unit, line.private)
+        self._used = FrozenCodings()
         self._strata = StrataOnDisk(private_directory(stage / "strata"), terms.strata)
         self._counts = Counter[str]()
 
@@ -136,8 +141,9 @@ class _Passing:
         kept = ingested.microdata
         if not kept.rows:
             return
-        shown = kept.keep(kept[name] for name in self._terms.columns)
-        self._seen.add(shown)
+        coded = self._coder.code(kept)
+        shown, self._used = coded.microdata, coded.used
+        self._seen.add(shown, kept.keep(kept[name] for name in self._terms.columns))
         if self._units is not None and rows.unit is not None:
             self._units.add(kept[rows.unit])
         self._strata.add(shown)
@@ -160,4 +166,5 @@ class _Passing:
         write_note(self._stage, "counts", dict(self._counts))
         identity = {"rows": self._seen.fingerprint(), "spec": self._terms.digest(), "met": met}
         write_note(self._stage, "identity", identity)
+        write_codings(self._stage, self._used)
         return self._strata.found

@@ -36,15 +36,15 @@ class RowsSeen:
         self._rows = 0
         self._writer: pq.ParquetWriter | None = None
 
-    def add(self, rows: Microdata) -> None:
-        """See more rows, with the columns that are published."""
+    def add(self, rows: Microdata, as_read: Microdata) -> None:
+        """See more rows, with the columns that are published: coded, and as they were read."""
         self._columns = [[column.name, str(column.values.type)] for column in rows.columns]
         self._rows += rows.rows
         for place, secret in enumerate(self._keys):
             found = row_hashes(rows, secret).sum(dtype=np.uint64)
             self._sums[place] = (self._sums[place] + int(found)) % 2**64
         if self._file is not None:
-            table = hashed_rows(rows, self._people)
+            table = hashed_rows(as_read, self._people)
             if self._writer is None:
                 self._writer = pq.ParquetWriter(self._file, table.schema, compression="zstd")
             self._writer.write_table(table)

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.private.coded.frozen import CODINGS
 from sfumato.tasks.private.durable import sync_directory, write_atomically
 from sfumato.tasks.private.keys import KEY
 from sfumato.tasks.private.people.keys import PEOPLE, restore_people_key
@@ -23,7 +24,7 @@ from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-_FORMAT = 3
+_FORMAT = 4
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
@@ -35,6 +36,7 @@ _FOLDERS = ("units", "left-out", MAP, ROWS, WITHDRAWN)
 _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
     "cuts.json",
+    CODINGS,  # since format 4
     "releases.format-*.json",
     REVIEWS,
 )
@@ -73,7 +75,7 @@ def kept_files(line: Path) -> dict[str, bytes]:
 def _people_key(line: Path) -> dict[str, bytes]:
     """The secret of the names of people and of rows, where the line has any."""
     path = line.parent / PEOPLE / KEY
-    named = any((line / folder).exists() for folder in (MAP, ROWS))
+    named = any((line / kept).exists() for kept in (MAP, ROWS, CODINGS))
     return {PEOPLE_KEY: path.read_bytes()} if named and path.exists() else {}
 
 
@@ -97,7 +99,7 @@ def take_people_key(place: Path, line: Path, files: dict[str, bytes]) -> None:
 def pack(name: str, files: Mapping[str, bytes]) -> bytes:
     """A backup of these files."""
     contents = {
-        "format": _lowest_format(files),
+        "format": _format_of(files),
         "line": name,
         "sha256": {path: hashlib.sha256(content).hexdigest() for path, content in files.items()},
     }
@@ -110,7 +112,10 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
     return archive.getvalue()
 
 
-def _lowest_format(files: Mapping[str, bytes]) -> int:
+def _format_of(files: Mapping[str, bytes]) -> int:
+    """The lowest format that has these files."""
+    if CODINGS in files:
+        return 4
     if REVIEWS in files:
         return 3
     return 2 if any(path.startswith(f"{WITHDRAWN}/") for path in files) else 1

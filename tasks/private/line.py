@@ -24,6 +24,7 @@ from sfumato.tasks.private.keys import HASH_BYTES, keyed_hashes, texts_of
 from sfumato.tasks.private.workdir import private_directory
 
 if TYPE_CHECKING:
+    from sfumato.tasks.private.coded.frozen import FrozenCodings
     from sfumato.tasks.private.source_rows import RowsInFile
 
 _AT_ONCE = 1 << 20  # units
@@ -39,6 +40,7 @@ class Identity:
         units: as keyed hashes (S32, sorted), None where rows are people.
         met: how many of them other lines know, by the lines' names.
         hashed: the rows themselves, as keyed hashes (see `source_rows`), where they are known.
+        codings: what its columns were coded by beside their declaration, where that is known.
     """
 
     rows: str
@@ -46,6 +48,7 @@ class Identity:
     units: np.ndarray | None
     met: Mapping[str, int] = field(default_factory=dict)
     hashed: "pa.Table | RowsInFile | None" = None
+    codings: "FrozenCodings | None" = None
 
 
 def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = None) -> str:

@@ -4,6 +4,8 @@
     <work>/<line>/state.json     what was published of which source
     <work>/<line>/units/         whom each version was about, as keyed hashes
     <work>/<line>/left-out/      which rows a version does not represent
+    <work>/<line>/codings.json   what codings of columns computed of rows once
+    <work>/<line>/handed-over/   pseudonyms of people, for joining sources
     <work>/<line>/runs/<id>/     one run's stages, deleted when it ends
     <work>/.scratch/<id>/        what a command writes only to compare it
     <work>/<line>/reports/       accuracy reports

@@ -1,5 +1,7 @@
 """A release line: where it is published, and where its private state is."""
 
+import errno
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +15,8 @@ from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.workdir import private_directory, state_lock
+
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 
 
 @dataclass(frozen=True)
@@ -87,10 +91,14 @@ def hold(line: Line) -> Iterator[None]:
     """Hold the locks of the work directory's people, the line, and its public directory.
 
     Always in this order: no two lines of a work directory are compared at once.
+
+    Raises:
+        Fault: where the line's directories cannot be written.
     """
-    _make_public(line.public)
-    with lock_of_lines(line.work), state_lock(line.private), locked(line.public / ".lock"):
-        yield
+    with _named_where_closed(line):
+        _make_public(line.public)
+        with lock_of_lines(line.work), state_lock(line.private), locked(line.public / ".lock"):
+            yield
 
 
 def _make_public(place: Path) -> None:
@@ -113,3 +121,21 @@ def hold_privately(line: Line) -> Iterator[None]:
     """Hold the same locks but that of the public directory, where nothing is written meanwhile."""
     with lock_of_lines(line.work), state_lock(line.private):
         yield
+
+
+@contextmanager
+def _named_where_closed(line: Line) -> Iterator[None]:
+    """Name the line's directory that this user may not read or write, and nothing in it."""
+    try:
+        yield
+    except OSError as error:
+        where = Path(os.fsdecode(error.filename or ""))
+        for place in (line.public, line.private):
+            if error.errno in _CLOSED and (where == place or _is_beside(where, place)):
+                raise Fault(f"{place}: cannot be written ({error.strerror})") from None
+        raise
+
+
+def _is_beside(where: Path, place: Path) -> bool:
+    """True for what is in a directory, or a directory that it is to be made in."""
+    return place in where.parents or where in place.parents

@@ -12,13 +12,14 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.verification.integrity import digest, sha256_of
 
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
-_MEDIA = {
+MEDIA = {
     ".csv": "text/csv",
     ".html": "text/html",
     ".json": "application/json",
     ".parquet": "application/vnd.apache.parquet",
     ".sql": "application/sql",
 }
+"""The media types of published files, by their endings."""
 
 
 def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def _resource(directory: Path, path: Path, tables: Mapping[str, pa.Schema]) -> d
         "name": path.name.replace(".", "-"),
         "path": path.as_posix(),
         "format": path.suffix[1:],
-        "mediatype": _MEDIA[path.suffix],
+        "mediatype": MEDIA[path.suffix],
         "bytes": (directory / path).stat().st_size,
         "hash": f"sha256:{sha256_of(directory / path)}",
     }

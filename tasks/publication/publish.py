@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.private.coded.frozen import freeze
 from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.line import (
     Identity,
@@ -161,6 +162,8 @@ def _next(line: Line) -> str:
 def _intend(
     line: Line, number: str, staging: Path, identity: Identity, candidate: Candidate
 ) -> PublishedVersion:
+    if identity.codings is not None:
+        freeze(line.private, identity.codings)
     if identity.units is not None:
         write_units(line.private, number, identity.units)
     elif identity.hashed is not None:

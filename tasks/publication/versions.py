@@ -16,6 +16,7 @@ from sfumato.tasks.schema.nesting import parse_json
 
 RECORD = "releases.json"
 _NEWEST = 3
+_Number = Annotated[str, Field(pattern="^[0-9]+$")]  # and so a name that leads nowhere else
 
 
 class Approval(BaseModel):
@@ -59,8 +60,8 @@ class Record(BaseModel):
     name: str
     counter: int = 0
     owner: str | None = None
-    current: str | None = None
-    versions: dict[str, Version] = {}
+    current: _Number | None = None
+    versions: dict[_Number, Version] = {}
 
     @property
     def lowest_format(self) -> int:
@@ -119,18 +120,41 @@ def read_record(line: Path) -> Record:
         Fault: where it is no record.
     """
     try:
-        document = parse_json((line / RECORD).read_bytes())
-        if isinstance(document, dict):
-            require_readable(line / RECORD, document, _NEWEST)
-        return Record.model_validate(document)
+        content = (line / RECORD).read_bytes()
     except FileNotFoundError:
         return Record(name=line.name)
-    except (ValidationError, ValueError, OSError):
-        raise Fault(f"{line / RECORD}: cannot be read as a record of versions") from None
+    except OSError:
+        raise _unreadable(line / RECORD) from None
+    return parse_record(line / RECORD, content)
+
+
+def parse_record(place: Path | str, content: bytes) -> Record:
+    """A record as it is written; `place` is for messages.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it is no record.
+    """
+    try:
+        document = parse_json(content)
+        if isinstance(document, dict):
+            require_readable(place, document, _NEWEST)
+        return Record.model_validate(document)
+    except (ValidationError, ValueError):
+        raise _unreadable(place) from None
+
+
+def _unreadable(place: Path | str) -> Fault:
+    return Fault(f"{place}: cannot be read as a record of versions")
 
 
 def write_record(line: Path, record: Record) -> None:
     """Replace the record atomically."""
+    write_atomically(line / RECORD, record_content(record), mode=0o644)
+
+
+def record_content(record: Record) -> bytes:
+    """A record as it is written, in the lowest format that can say it."""
     newest = record.model_copy(update={"format": record.lowest_format})
     document: Mapping[str, Any] = json.loads(newest.model_dump_json())
-    write_atomically(line / RECORD, canonical_json(document), mode=0o644)
+    return canonical_json(document)

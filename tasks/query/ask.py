@@ -6,7 +6,7 @@ per kind of form takes a question and returns the rows of its answer.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Answer:
         certain: for each row whether a HAVING clause surely keeps it: it holds, and a group surely
             has rows; a row is here if the clause may hold.
         verified: whether anything vouches for the files, where the answer comes from files.
+        coded: the columns whose values were coded before, and how: the answer is about coded ones.
     """
 
     form: str
@@ -49,6 +50,7 @@ class Answer:
     rows: tuple[Mapping[str, Any], ...]
     certain: tuple[bool, ...] = ()
     verified: bool = True
+    coded: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Answer:
@@ -151,6 +153,7 @@ def ask(asked: Engine, declared: Declared, question: Question, estimates: bool =
         columns=tuple(item.label for item in question.shown),
         rows=tuple(row_of(question, key, rows[key]) for key in keys),
         certain=tuple(question.surely_wants(rows[key]) for key in keys),
+        coded=declared.coded,
     )
 
 
@@ -162,6 +165,7 @@ def _not_represented(declared: Declared) -> dict[str, int]:
 
 def document(answer: Answer) -> dict[str, Any]:
     """The answer as JSON; bounds that are no integers are floats rounded outward."""
+    coded = sorted(answer.coded.items())
     return {
         "form": answer.form,
         "guaranteed": answer.guaranteed,
@@ -170,6 +174,7 @@ def document(answer: Answer) -> dict[str, Any]:
         "columns": list(answer.columns),
         "rows": [{name: _json(value) for name, value in row.items()} for row in answer.rows],
         **({} if all(answer.certain) else {"certain": list(answer.certain)}),
+        **({"coded": {name: list(keys) for name, keys in coded}} if coded else {}),
     }
 
 

@@ -18,7 +18,7 @@ from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.query.question.relations import GROUP_ID
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.views import bounds_function, groups_view
-from sfumato.tasks.sql.dialects.dialect import Made
+from sfumato.tasks.sql.dialects.dialect import Dialect, Made
 from sfumato.tasks.sql.fill import create, fill, index, require_fitting
 from sfumato.tasks.sql.statements import analyze, drop_tables
 from sfumato.tasks.sql.target import TargetDatabase, target, translate_refusals
@@ -71,8 +71,6 @@ def load(
     tables = _read(release)
     with target(url, environ) as database:
         loaded = _ready(release.declared, tables, database)
-        for name, table in tables.items():
-            require_fitting(database, name, table, exact=not name.startswith("help_"))
         with translate_refusals(f"{database.place}: the database refuses", database.dialect):
             _require_ready(database)
             _require_free(database, loaded, replace)
@@ -81,16 +79,39 @@ def load(
     return loaded.names
 
 
+def load_within(release: Release, database: TargetDatabase) -> list[str]:
+    """The same in a transaction that is open, in whose current schema nothing is yet.
+
+    Returns:
+        The names of the tables, views and functions.
+
+    Raises:
+        InputError: where a file of the release is missing, or the database cannot hold a value.
+    """
+    loaded = _ready(release.declared, _read(release), database)
+    _require_ready(database)
+    _make_all(database, loaded)
+    return loaded.names
+
+
+def functions_of(declared: Terms, dialect: Dialect) -> list[Made]:
+    """The functions that bound aggregates, which read tables of the current schema."""
+    names = SQL_WAYS[declared.form.shows].views(declared)
+    functions = [bounds_function(declared, name, dialect) for name in names]
+    return [function for function in functions if function is not None]
+
+
 def _read(release: Release) -> dict[str, pa.Table]:
     paths = files_of_tables(release, release.declared.named("sensitive"))
     return {name: read_table(path) for name, path in paths.items()}
 
 
 def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: TargetDatabase) -> _Loaded:
+    for name, table in tables.items():
+        require_fitting(database, name, table, exact=not name.startswith("help_"))
     sensitive = SQL_WAYS[declared.form.shows].views(declared)
     views = [groups_view(declared, name, database.dialect) for name in sensitive]
-    functions = [bounds_function(declared, name, database.dialect) for name in sensitive]
-    return _Loaded(tables, views, [function for function in functions if function is not None])
+    return _Loaded(tables, views, functions_of(declared, database.dialect))
 
 
 def _require_ready(database: TargetDatabase) -> None:
@@ -121,18 +142,22 @@ def _in_one(database: TargetDatabase, loaded: _Loaded, replace: bool) -> None:
     try:
         if replace:
             _drop(database, loaded)
-        for name, table in loaded.tables.items():
-            _make(database, name, table, name)
-        for ready in (*loaded.views, *loaded.functions):
-            database.execute(ready.create)
-        if database.dialect.access.analyzes:
-            for name in loaded.tables:
-                database.run(analyze(name))
+        _make_all(database, loaded)
         database.end(well=True)
         done = True
     finally:
         if not done:
             database.end(well=False)
+
+
+def _make_all(database: TargetDatabase, loaded: _Loaded) -> None:
+    for name, table in loaded.tables.items():
+        _make(database, name, table, name)
+    for ready in (*loaded.views, *loaded.functions):
+        database.execute(ready.create)
+    if database.dialect.access.analyzes:
+        for name in loaded.tables:
+            database.run(analyze(name))
 
 
 def _drop(database: TargetDatabase, loaded: _Loaded) -> None:

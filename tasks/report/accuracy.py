@@ -40,11 +40,13 @@ def write_accuracy_report(
     directory: Path,
     title: str,
     exposures: Sequence[Mapping[str, Any]] = (),
+    coded: Sequence[str] = (),
 ) -> Path:
     """Write `accuracy.html` and `accuracy.csv` (a line per query) into a private directory.
 
     `exposures` say how present the represented people are (see
     `tasks.publication.diagnostics.exposure`); where there are any, `exposure.json` holds them, too.
+    `coded` are the columns whose truth is that of coded values.
 
     Returns:
         The path of the HTML report.
@@ -52,7 +54,7 @@ def write_accuracy_report(
     workloads = summarize(measured)
     report = directory / "accuracy.html"
     _write(directory / "accuracy.csv", _csv(measured))
-    _write(report, _html(workloads, title, exposures))
+    _write(report, _html(workloads, title, exposures, coded))
     if exposures:
         _write(directory / "exposure.json", json.dumps(list(exposures), indent=1))
     return report
@@ -75,7 +77,12 @@ def _cell(value: object) -> object:
     return value
 
 
-def _html(workloads: Sequence[Workload], title: str, exposures: Sequence[Mapping[str, Any]]) -> str:
+def _html(
+    workloads: Sequence[Workload],
+    title: str,
+    exposures: Sequence[Mapping[str, Any]],
+    coded: Sequence[str],
+) -> str:
     template = _environment().get_template("accuracy.html.j2")
     sections: list[Mapping[str, object]] = [
         {
@@ -91,6 +98,7 @@ def _html(workloads: Sequence[Workload], title: str, exposures: Sequence[Mapping
         title=title,
         sections=sections,
         exposures=exposures,
+        coded=coded,
         readings=_READINGS,
         queries=sum(level.queries for level in levels),
         outside=sum(level.outside for level in levels),

@@ -19,6 +19,7 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.composed.lineage import LineageTotals
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
+from sfumato.tasks.report.codings import coding_lines, unmoved_dates
 from sfumato.tasks.report.plots.plot import Plot
 from sfumato.tasks.report.plots.ranges import ranges_plot
 from sfumato.tasks.report.plots.sizes import sizes_plot
@@ -74,6 +75,7 @@ class _Column:
     type: str
     nulls: bool
     unprotected: str | None
+    free_text: str | None
     shown: str
 
 
@@ -82,6 +84,8 @@ def page(content: PageContent) -> str:
     style = stylesheet()
     view = _promises(content) | _tables(content) | _asking(content.declared)
     view["lost"] = _lost(content)
+    view["coded"] = coding_lines(content.declared)
+    view["unmoved"] = unmoved_dates(content.declared)
     return (
         environment()
         .get_template("page.html.j2")
@@ -155,6 +159,7 @@ def _columns(declared: Declared) -> list[_Column]:
             _type(column.type, column.scale),
             column.nulls,
             column.unprotected,
+            column.free_text,
             SNIPPETS[declared.form.shows].place_of(name)
             if column.role == "quasi-identifier"
             else "",

@@ -6,6 +6,8 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sfumato.expectations.texts import NUMBERS, ORDERED, Value, as_number
+from sfumato.tasks.schema.codings.declared import CodedColumn
+from sfumato.tasks.schema.codings.fits import fault_of_codings
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, Written
 from sfumato.tasks.schema.part import Part
 
@@ -15,6 +17,23 @@ NullPolicy = Literal["refuse", "drop-row", "category"]
 __all__ = ["NUMBERS", "ORDERED", "TYPES", "ColumnSpec", "ColumnType", "NullPolicy", "Range", "Role"]
 
 TYPES: tuple[str, ...] = get_args(ColumnType)
+
+
+class Pseudonym(Part):
+    """Keyed pseudonyms of an identifier, for joining and private hand-over."""
+
+    purpose: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
+            max_length=63,
+            description="a key of its own: the same in every line of the work directory",
+        ),
+    ]
+    beside: Annotated[
+        tuple[str, ...],
+        Field(description="published columns that are handed over beside it, as they are coded"),
+    ] = ()
 
 
 class Range(BaseModel):
@@ -35,8 +54,8 @@ class Range(BaseModel):
 _BUILT_OF: Mapping[type[BaseModel], str] = {Intervals: "integer", Dates: "date", Prefixes: "string"}
 
 
-class ColumnSpec(Part):
-    """A column's role, type, null policy, accepted values and hierarchy."""
+class ColumnSpec(CodedColumn, Part):
+    """A column's role, type, null policy, accepted values, codings and hierarchy."""
 
     role: Role
     type: ColumnType = "string"
@@ -68,6 +87,10 @@ class ColumnSpec(Part):
     same_as: Annotated[
         str | None,
         Field(min_length=1, description="its name in another line of the same people, or banded"),
+    ] = None
+    pseudonym: Annotated[
+        Pseudonym | None,
+        Field(description="under which it is handed over privately; in no published table"),
     ] = None
 
     @model_validator(mode="after")
@@ -104,6 +127,17 @@ class ColumnSpec(Part):
         for builder, type_ in _BUILT_OF.items():
             if isinstance(self.hierarchy, builder) and self.type != type_:
                 raise ValueError(f"hierarchy: {builder.__name__.lower()} need type {type_}")
+        return self
+
+    @model_validator(mode="after")
+    def _codings_fit(self) -> Self:
+        if (self.codings or self.free_text) and self.role in ("identifier", "drop"):
+            key = next(iter(self.codings), "free-text")
+            raise ValueError(f"{key}: a column with role {self.role} is in no published table")
+        if fault := fault_of_codings(self, self.type):
+            raise ValueError(fault)
+        if self.pseudonym is not None and self.role != "identifier":
+            raise ValueError(f"pseudonym: only an identifier has one, not a {self.role}")
         return self
 
     @model_validator(mode="after")

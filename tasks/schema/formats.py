@@ -11,6 +11,8 @@ default: what does not use it is written, and digested, as it always was.
         combined expose together; partition.draw of anatomy: round-robin; the groups of another line
         in place of a partition
     3   parts: a release in parts, each in a directory of its own
+    4   columns: shift, bottom, top, round, prefix, fold, free_text: values that were coded before
+        anything else was done with them
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +23,7 @@ from pydantic import Field
 
 from sfumato.expectations.errors import InputError
 
-NEWEST = 3
+NEWEST = 4
 
 _MARK = "x-since-format"
 
@@ -58,7 +60,7 @@ def _formats_within(part: Any) -> Iterator[int]:
                 yield lowest_format(value)
 
 
-def require_readable(place: Path, document: Mapping[str, Any], newest: int = NEWEST) -> None:
+def require_readable(place: Path | str, document: Mapping[str, Any], newest: int = NEWEST) -> None:
     """Refuse a document of a format that came after this software.
 
     Args:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from sfumato.tasks.schema.codings.declared import CodedColumn
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
 
@@ -22,13 +23,11 @@ _TYPES: Mapping[ColumnType, pa.DataType] = {
 }
 
 
-class DeclaredColumn(BaseModel):
+class DeclaredColumn(CodedColumn):
     """A published column. `type` is that of the original values, also where labels are published.
 
     `hierarchy` is there where the release uses it: rows of labels, or the rule that makes them.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     role: Literal["quasi-identifier", "sensitive", "insensitive"]
     type: ColumnType

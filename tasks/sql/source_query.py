@@ -31,12 +31,14 @@ _WRITES = (
 _EFFECTS = (
     *("pg_", "lo_", "txid_", "dblink", "nextval", "setval", "lastval", "set_config", "notify"),
     *("current_setting", "query_to_xml", "cursor_to_xml", "database_to_xml", "table_to_xml"),
+    *("schema_to_xml", "ts_stat", "ts_rewrite", "crosstab", "connectby", "xpath_table"),
+    *("loread", "lowrite", "currval", "currtid", "setseed", "brin_", "gin_clean", "binary_upgrade"),
     *("sleep", "benchmark", "get_lock", "is_free_lock", "is_used_lock", "release_"),
     *("last_insert_id", "load_file", "master_", "sys_eval", "sys_exec", "load_extension"),
     *("readfile", "writefile", "openrowset", "opendatasource", "openquery", "xp_", "sp_"),
     *("dbms_", "utl_"),
 )
-"""What names of functions begin with that change, lock, wait for or reach something."""
+"""What names of functions begin with that change, lock, wait for or reach something, or run SQL."""
 
 
 def parse_source_query(text: str, dialect: str | None) -> exp.Query:

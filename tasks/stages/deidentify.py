@@ -1,4 +1,8 @@
-"""De-identify: what says who a row is about goes; a keyed hash of it stays in private."""
+"""De-identify: what says who a row is about goes; a keyed hash of it stays in private.
+
+What is published is coded here: everything after sees coded values alone. Rows are told from those
+of other lines by their values as they were read, which other lines may code otherwise.
+"""
 
 from pathlib import Path
 
@@ -9,6 +13,8 @@ from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import load, save
+from sfumato.tasks.private.coded.coder import code_published
+from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.line import Identity, fingerprint, unit_hashes
 from sfumato.tasks.private.people.keys import names_of, people_key
@@ -17,7 +23,7 @@ from sfumato.tasks.private.source_rows import RowsInFile, hashed_rows
 from sfumato.tasks.stages.stage import new_stage, read_note, write_note
 
 UNITS, STREAMED = "units.npy", "rows-in-parts.parquet"
-_ROWS = "hashed.parquet"
+_ROWS, _CODINGS = "hashed.parquet", "codings"
 _LARGE = 1 << 28  # bytes
 
 
@@ -38,15 +44,21 @@ def write_deidentified(
         line: the line's private directory.
         run: the run's directory.
         remember: whether the line is to know who stands in which group.
+
+    Raises:
+        InputError: where a value cannot be coded, or a column holds free text.
+        PromiseError: where the line has lost what its versions were coded by.
     """
     secret = line_key(line)
     microdata = load(ingested)
-    shown = microdata.keep(microdata[name] for name in terms.columns)
+    coded = code_published(microdata, terms.columns, terms.digest(), unit, line)
+    shown = coded.microdata
     stage = new_stage(run, "deidentified")
     save(shown, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
     names, met = None, dict[str, int]()
-    write_stage_table(hashed_rows(shown, people_key(line.parent)), stage / _ROWS)
+    as_read = microdata.keep(microdata[name] for name in terms.columns)
+    write_stage_table(hashed_rows(as_read, people_key(line.parent)), stage / _ROWS)
     if unit is not None:
         np.save(stage / UNITS, unit_hashes(microdata[unit], secret))
         names = names_of(microdata[unit], people_key(line.parent))
@@ -55,12 +67,18 @@ def write_deidentified(
             write_names(stage, names)
     rows = fingerprint(shown, secret, names if terms.composed else None)
     write_note(stage, "identity", {"rows": rows, "spec": terms.digest(), "met": met})
+    write_codings(stage, coded.used)
     return stage
+
+
+def write_codings(stage: Path, used: FrozenCodings) -> None:
+    """Leave in a stage what its columns were coded by, for the line to keep."""
+    write_note(stage, _CODINGS, used.model_dump(mode="json"))
 
 
 def keep_identity(deidentified: Path, place: Path) -> None:
     """Move what tells of whom a stage is to another place, without its table."""
-    for name in ("identity.json", UNITS, STREAMED, _ROWS):
+    for name in ("identity.json", f"{_CODINGS}.json", UNITS, STREAMED, _ROWS):
         if (deidentified / name).exists():
             (deidentified / name).rename(place / name)
 
@@ -72,6 +90,7 @@ def identity(deidentified: Path) -> Identity:
         **read_note(deidentified, "identity"),
         units=_read_array(units) if units.exists() else None,
         hashed=_hashed(deidentified),
+        codings=FrozenCodings.model_validate(read_note(deidentified, _CODINGS)),
     )
 
 

@@ -121,7 +121,8 @@ def measure_bounds(
         exposed = exposures(opened, original)
     except InputError:
         return MeasuredBounds([], BrokenWord(_UNCOVERED, _UNCOVERED))
-    write_accuracy_report(measured, reports, opened.declared.title, exposed)
+    declared = opened.declared
+    write_accuracy_report(measured, reports, declared.title, exposed, sorted(declared.coded))
     fault = None
     if outside := sum(not query.inside for query in measured):
         told = f"the truth is outside the bounds of {outside} of {len(measured)} queries"

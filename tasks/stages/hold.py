@@ -77,8 +77,9 @@ def hold_candidate(
             digest=digest_in(staged / CANDIDATE / RELEASE),
             sealed=seal_digest(staged),
             state=state_digest(line.private),
+            reviewers=line.reviewers,
         )
-        write_request(staged, request_approval(asked, whose, line.reviewers, days, now))
+        write_request(staged, request_approval(asked, whose, days, now))
         sync_tree(staged)
         return put(staged, line.private)
 

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,12 +24,20 @@ Columns = Mapping[str, ColumnSpec]
 
 def write_source(source: Source, columns: Columns, base: Path, run: Path) -> Path:
     """Read the whole source, whose paths are relative to `base`, into a stage of `run`."""
-    fetched = run / FETCHED
-    whole = read(source, columns, base, with_secrets(os.environ), fetched)
-    shutil.rmtree(fetched, ignore_errors=True)
+    with place_of_objects(run) as fetched:
+        whole = read(source, columns, base, with_secrets(os.environ), fetched)
     stage = new_stage(run, "source")
     save(whole, stage)
     return stage
+
+
+@contextmanager
+def place_of_objects(run: Path) -> Iterator[Path]:
+    """A name in a run for what is fetched from a store, which goes when it was read."""
+    try:
+        yield run / FETCHED
+    finally:
+        shutil.rmtree(run / FETCHED, ignore_errors=True)
 
 
 def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, ...]]:

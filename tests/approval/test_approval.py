@@ -41,6 +41,9 @@ def test_an_approved_candidate_is_published_as_it_waited(waiting):
     assert known.digest == digest
     assert [one.by.split()[0] for one in known.approvals] == ["ann", "ben"]
     assert {one.reason for one in known.approvals} == {"as agreed", "risk is low"}
+    page = (waiting.line.public / "index.html").read_text()
+    assert "<h3>Approved</h3>" in page
+    assert "“risk is low”" in page
     assert known.approver == ", ".join(one.by for one in known.approvals)
     assert [one["queries"] for one in known.accuracy] == [5, 5]
     reports = waiting.line.reports("0001")
@@ -207,6 +210,14 @@ def test_a_line_that_asks_for_none_has_no_publication_of_its_own(reviewed):
     reviewed.write(reviewers=0)
     with pytest.raises(PromiseError, match=r"approval: none is asked for"):
         reviewed.publish(digest="0" * 64)
+
+
+def test_nobody_asks_for_fewer_reviewers_afterwards(waiting):
+    waiting.decide("ann")
+    waiting.write(reviewers=1)
+    waiting.edit("request.json", lambda document: document.update(reviewers=1))
+    with pytest.raises(PromiseError, match=r"0 of 1 .*about another candidate"):
+        waiting.publish()
 
 
 @pytest.mark.parametrize("part", ["reason", "digest", "line", "expires"])

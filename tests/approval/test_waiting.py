@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.flows.operation.health import examine_machine
 from sfumato.tasks.approval.held import seal_digest
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.life.withdrawal import withdraw
@@ -17,6 +18,12 @@ from tests.release.evolving import Evolving
 from tests.release.small import SPEC, people
 from tests.release.test_recoded import TOWNS, changes
 
+KEPT = {"rule": "composed", "changes": "as-first"}
+ASKED = {
+    "workloads": [
+        {"kind": "range", "aggregate": "sum", "over": "age", "spans": [5, 40], "queries": 20}
+    ]
+}
 OTHERS = people(first=1000, seed=2)
 
 
@@ -207,6 +214,17 @@ def test_a_backup_put_back_forgets_no_decision(waiting, call):
         waiting.release()
 
 
+def test_health_tells_of_candidates(waiting):
+    def told():
+        found = {one.about: one for one in examine_machine()}["candidate of wages"]
+        return found.well, found.said.split(",")[0]
+
+    assert told() == (True, "pending")
+    waiting.decide("ann")
+    waiting.decide("ben")
+    assert told() == (False, "approved")
+
+
 def test_the_list_of_what_became_of_candidates(waiting, call):
     waiting.decide("ann", "reject", reason="too risky")
     code, said, _ = call("review", "list", waiting.spec, "--past")
@@ -230,16 +248,25 @@ def test_suppressed_rows_are_not_measured(reviewed):
     assert reviewed.publish().name == "0001"
 
 
-@pytest.mark.parametrize("form", ["permuted", "generalized"])
-def test_a_composed_line_goes_on_from_what_was_approved(reviewed, form):
-    line = Evolving(reviewed.folder / "evolving", form)
+def test_a_composed_line_goes_on_from_what_was_approved(reviewed):
+    line = Evolving(reviewed.folder / "evolving", "ranges")
     reviewed.reviewer("ann", "*")
     for number in ("0001", "0002"):
-        reviewed.small = SimpleNamespace(spec=line.write(approval="required"))
+        spec = line.write(approval="required", evaluate=ASKED, versions=KEPT)
+        reviewed.small = SimpleNamespace(spec=spec)
         reviewed.release()
         reviewed.decide("ann")
         version = reviewed.publish()
         assert version.name == number
         check(version)
-        line.move()
+        for person in list(line.people.values())[:9]:
+            person["hours"] = 500  # their slots keep what was published of them
     assert reviewed.past == ["approved", "approved"]
+
+
+def test_who_builds_leaves_the_public_place_alone(waiting, monkeypatch):
+    waiting.decide("ann")
+    waiting.decide("ben")
+    version = waiting.publish()
+    monkeypatch.setattr("sfumato.tasks.publication.publish.recover", pytest.fail)
+    assert waiting.release() == version

@@ -4,6 +4,7 @@ from tests.benchmarks import (
     ambiguity,
     asking,
     attackers,
+    codings,
     composition,
     disjoint_cover,
     forest,
@@ -33,6 +34,7 @@ if __name__ == "__main__":
     lattice.main()
     mondrian.main()
     forest.main()
+    codings.main()
     recoded.main()
     rewriting.main()
     asking.main()

@@ -97,7 +97,23 @@ def _recoded() -> PageContent:
     return replace(of, utility=lost)
 
 
+def _coded() -> PageContent:
+    kept = {"role": "insensitive"}
+    columns = {
+        **ADULT_COLUMNS,
+        "age": ADULT_COLUMNS["age"] | {"bottom": 18, "top": "9" * 60, "round": {"to": "3"}},
+        "w" * 90: {**kept, "type": "string", "prefix": 3},
+        "job <b>": {**kept, "type": "string", "fold": {"below": 10**9, "into": "</td>" * 25}},
+        "came": {**kept, "type": "date", "shift": {"days": 36_500}},
+        "seen": {**kept, "type": "timestamp", "shift": {"days": 36_500}},
+        "born": {**kept, "type": "date", "top": {"share": "0.000000001"}},
+        "note": {**kept, "type": "string", "free_text": "because " * 30},
+    }
+    return losses([26, 54, 1130], columns=columns, unit="identifier")
+
+
 PAGES = {
+    "coded": _coded,
     "few": lambda: losses([26, 54, 1130, 209, 8], 3, promises=[KE]),
     "random": _random,
     "hostile": _hostile,

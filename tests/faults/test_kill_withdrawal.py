@@ -127,7 +127,7 @@ def completed(place, point, again, *, renames=False):
     assert (record.current, record.versions["0002"].status) == ("0001", "withdrawn")
     # whole, or a tombstone, or for a moment nothing; never read as if it stood
     assert is_tombstone(version) or (version / "datapackage.json").exists() or not version.exists()
-    assert run(["check", str(version)]) == (3 if version.exists() else 2)
+    assert run(["check", str(version)]) == 3
     assert run(["check", str(public / "0001")]) == 0
     small = line_of(place)
     if again == "withdraw":
@@ -144,3 +144,15 @@ def completed(place, point, again, *, renames=False):
         assert b"withdrawn" in page.read_bytes()
     assert REASON.encode() in (public / "index.html").read_bytes()
     assert b"withdrawn" in (public.parent / "index.html").read_bytes()
+
+
+def test_between_two_renames_readers_are_told(place, capfd):
+    """Nothing is in the place for a moment, and the record says why."""
+    killed(place, f"after:{LIFE}.exchange:rename", renames=True)
+    version = place / "line" / "public" / "wages" / "0002"
+    assert not version.exists()
+    for command in (["check"], ["query"], ["load"]):
+        rest = {"query": ["SELECT COUNT(*) FROM microdata"], "load": ["sqlite:///x.db"]}
+        assert run([*command, str(version), *rest.get(command[0], [])]) == 3
+        assert f"{version}: was withdrawn, says the record beside it" in capfd.readouterr().err
+    assert run(["check", str(version.with_name("0003"))]) == 2

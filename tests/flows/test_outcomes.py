@@ -1,6 +1,8 @@
 """The states in which tasks and runs end, and what is left out of their logs."""
 
 import logging
+import os
+import subprocess
 import sys
 
 import pytest
@@ -9,6 +11,8 @@ from prefect.exceptions import FailedRun
 from sfumato.expectations.errors import Fault, PromiseError, SpecError, TransientFault
 from sfumato.tasks.outcomes import failed_state, published_state, standing_state
 from sfumato.tasks.policy import WithoutRepetition, private_task
+from tests.prefect_server import free_port
+from tests.release.small import people
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -74,3 +78,21 @@ def test_a_task_hands_its_error_to_who_called_it(prefect_api):
     with pytest.raises(PromiseError, match="cannot be kept"):
         refuses()
     assert tried == [1]  # what is refused stays refused
+
+
+def test_a_server_that_nobody_reaches_is_said_in_a_line(small):
+    """A withdrawal of which nobody hears is done, and the steward knows who was not told."""
+    version = small.write(people()).publish("one").directory
+    command = "from sfumato.flows.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "withdraw", str(version), "--reason", "r", "--yes"],
+        env={**os.environ, "PREFECT_API_URL": f"http://me:CANARY@127.0.0.1:{free_port()}/api"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{version}: withdrawn; current: none\n")
+    *_, last = done.stderr.splitlines()
+    assert last.endswith("/api: no answer from a server: nobody was notified by it")
+    for word in ("CANARY", "EventsWorker", "websocket", "items"):
+        assert word not in done.stderr

@@ -3,6 +3,9 @@
 import json
 import logging
 import math
+import os
+import subprocess
+import sys
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -34,6 +37,7 @@ from sfumato.expectations.suites.promises import assertable
 from sfumato.expectations.verdicts import observation
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.inferred_table import Written, read_inferred
+from tests.fork_server import ROOT
 from tests.gallery.batches import (
     FORMATS,
     fill,
@@ -335,3 +339,22 @@ def test_no_value_is_in_any_result(context, tmp_path, engine, result_format, cap
 
 def test_rows_of_examples_are_parallel():
     assert {len(column) for column in examples.DATA.values()} == {8}
+
+
+def test_the_guide_runs_as_it_stands(tmp_path):
+    """What README shows of another project's suite, in a process that knows nothing yet."""
+    guide = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = [part for part in guide.split("```") if part.startswith("python\nimport great_exp")]
+    url = f"sqlite:///{tmp_path / 'stays.db'}"
+    rows = [(age, "Delft", f"d{n}") for age in (30, 40) for n in range(5)]
+    fill(url, pd.DataFrame(rows, columns=["age", "city", "diagnosis"]), "stays")
+    program = shown.removeprefix("python\n").replace("postgresql+psycopg://…", url)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if not k.startswith("SFUMATO_")},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

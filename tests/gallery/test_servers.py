@@ -121,6 +121,26 @@ def test_types_of_servers(context, kind):
     assert texts == (True, {"l": 2, "groups": 2, "failing": 0})
 
 
+def test_columns_of_other_types_are_nobodys_concern(context):
+    """Great Expectations cannot name the type of a column that SQLAlchemy does not know."""
+    engine = sa.create_engine(address("postgres"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE mixed (city text, born date, note xml, at point)")
+        connection.exec_driver_sql("INSERT INTO mixed VALUES ('a', NULL, '<a/>', '(1,2)')")
+        connection.exec_driver_sql("INSERT INTO mixed VALUES ('a', '2020-01-01', NULL, NULL)")
+    engine.dispose()
+    batch = of_table(context, address("postgres"), "mixed", name="mixed")
+    asked = [
+        ExpectKAnonymity(quasi_identifiers=["city"], k=2),
+        ExpectDistinctLDiversity(quasi_identifiers=["city"], sensitive="born", l=2),
+        ExpectKAnonymity(quasi_identifiers=["note"], k=1),
+        ExpectKAnonymity(quasi_identifiers=["nowhere"], k=1),
+    ]
+    (*results, nowhere), _ = validate(batch, asked)
+    assert [(one.success, message(one)) for one in results] == [(True, None)] * 3
+    assert message(nowhere) == "column 'nowhere' is not in the table"
+
+
 def test_a_negative_zero_of_mariadb_is_zero(context):
     """A rest may be a decimal that is shown as -0.0."""
     engine = sa.create_engine(address("mariadb"))

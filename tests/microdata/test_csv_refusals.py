@@ -5,7 +5,7 @@ import pytest
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import ingest
-from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal
+from tests.microdata.sources import CANARY, FILE, column, ingest_csv, refusal, values
 
 AB = {"a": column(), "b": column()}
 
@@ -151,6 +151,18 @@ def test_decimals_that_fit_alone_but_not_together(tmp_path):
     content = "x\n" + "1" * 30 + "\n0." + "1" * 9 + "\n"
     message = refusal(lambda: ingest_csv(tmp_path, content, {"x": column("decimal")}), InputError)
     assert message.startswith(f"{FILE}: row 1: column 'x': not a decimal, or more than 38 digits")
+
+
+@pytest.mark.parametrize("beside", ["1", "0.25"])
+def test_digits_are_never_lost(tmp_path, beside):
+    """Arrow takes 41, 44 and 400 of them for another number, without a word."""
+    for digits in range(39, 420):
+        content = f"x\n{beside}\n{'9' * digits}\n"
+        with pytest.raises(InputError, match="row 2: column 'x': not a decimal, or more than 38"):
+            ingest_csv(tmp_path, content, {"x": column("decimal")})
+    content = f"x\n{beside}\n-{'0' * 400}{'9' * 36}.0\n"
+    found = ingest_csv(tmp_path, content, {"x": column("decimal")})
+    assert values(found, "x")[1] == -(10**36 - 1)
 
 
 def test_the_first_wrong_row_is_named_wherever_threads_split_the_file(tmp_path):

@@ -11,7 +11,9 @@ import pytest
 from sfumato.expectations.errors import InputError
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.stages.ingest import FETCHED
 from tests.parts.divided import SPEC, visits
+from tests.sources.simulator import simulator
 
 
 def partition(divided, rows, *names):
@@ -97,3 +99,24 @@ def test_what_writers_left_unfinished_is_not_read(divided):
         (source / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(source / "0.parquet", source / name)
     assert divided.publish("two").directory == first.directory
+
+
+def test_objects_of_a_store_are_read_as_files_and_go_when_they_are_read(divided, monkeypatch):
+    rows = visits()
+    divided.write(rows)
+    partition(divided, rows, "year")
+    with simulator() as (environ, write):
+        for path in sorted((divided.folder / "visits").rglob("*.parquet")):
+            write(path.relative_to(divided.folder).as_posix(), path.read_bytes())
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        shutil.rmtree(divided.folder / "visits")
+        address = {"format": "parquet", "uri": "s3://bucket/visits/year=*/*.parquet"}
+        divided.write(rows, source=address)
+        shutil.rmtree(divided.folder / "visits")
+        _, stage = divided.divide("one")
+        assert not (stage.parent / FETCHED).exists()
+        release = divided.publish("two").directory
+    assert check(release).derived == "equal"
+    tables = [pq.read_table(p) for p in sorted(release.glob("parts/*/data/microdata.parquet"))]
+    assert sum(table.num_rows for table in tables) == rows.num_rows

@@ -138,6 +138,16 @@ def test_what_cannot_be_written_takes_back_no_version(small, monkeypatch):
     assert "0001" in text_of(small.folder / "public")
 
 
+@pytest.mark.parametrize("number", ["../../elsewhere", '"><b>', "٠٠٠٣"])
+def test_a_number_that_is_none_makes_no_record(two, number):
+    """Numbers are names of directories, and pages lead there."""
+    document = json.loads((two.public / RECORD).read_bytes())
+    document["versions"][number] = document["versions"]["0001"]
+    (two.public / RECORD).write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(Fault, match="cannot be read as a record of versions"):
+        read_record(two.public)
+
+
 def test_a_line_that_cannot_be_read_hides_no_other(two, other):
     other.publish("one")
     place = two.public.parent

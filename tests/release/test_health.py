@@ -1,14 +1,17 @@
 """What a steward is told in the morning: of private places, lines and a server that is gone."""
 
+import base64
+import http.server
 import json
 import shutil
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 from sfumato.flows.cli.main import run
 from tests.prefect_server import free_port
-from tests.release.small import people
+from tests.release.small import Small, people
 
 
 @pytest.fixture
@@ -74,6 +77,74 @@ def test_a_server_that_is_gone(machine, capsys, monkeypatch):
     code, found = told(capsys)
     assert code == 1
     assert found["server"] == (False, "cannot be asked (ConnectError)")
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server that wants to know who asks, and has nothing but its health."""
+    asked = []
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.path, self.headers["Authorization"]))
+            self.send_response(200 if self.path == "/api/health" else 404)
+            self.end_headers()
+            self.wfile.write(b"true")
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{running.server_port}/api", asked
+        finally:
+            running.shutdown()
+            thread.join()
+
+
+def test_a_login_in_the_address_is_said_to_nobody(machine, capsys, server, monkeypatch):
+    address, asked = server
+    monkeypatch.setenv("PREFECT_API_URL", f"http://me:CANARY@{address}")
+    assert run(["health"]) == 1
+    assert asked[0][1] == f"Basic {base64.b64encode(b'me:CANARY').decode()}"
+    assert f"ok   server: http://{address}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "header"),
+    [
+        ("PREFECT_API_AUTH_STRING", "me:pw", "Basic bWU6cHc="),
+        ("PREFECT_API_KEY", "key", "Bearer key"),
+    ],
+)
+def test_a_server_with_a_login_is_asked_with_it(
+    machine, capsys, server, monkeypatch, name, value, header
+):
+    address, asked = server
+    monkeypatch.setenv("PREFECT_API_URL", f"http://{address}")
+    monkeypatch.setenv(name, value)
+    told(capsys)
+    assert {told_of for _, told_of in asked} == {header}
+
+
+def test_a_record_that_cannot_be_read_hides_no_other_line(machine, capsys, tmp_path):
+    other = Small(tmp_path / "other").write(people(first=1000), name="other", people="others")
+    other.publish("other")
+    (machine.folder / "public" / "wages" / "releases.json").write_text("{")
+    code, found = told(capsys, "--metrics", str(tmp_path / "sfumato.prom"))
+    assert (code, found["line other"]) == (1, (True, "current 0001"))
+    assert found["line wages"][1].endswith("cannot be read as a record of versions")
+    assert 'line="other"' in (tmp_path / "sfumato.prom").read_text(encoding="utf-8")
+
+
+def test_a_time_that_is_none_is_no_fault(machine, capsys, tmp_path):
+    record = machine.folder / "public" / "wages" / "releases.json"
+    document = json.loads(record.read_bytes())
+    document["versions"]["0001"]["time"] = "yesterday"
+    record.write_text(json.dumps(document))
+    assert told(capsys, "--metrics", str(tmp_path / "sfumato.prom"))[0] == 0
 
 
 def test_what_is_found_is_written_for_prometheus(machine, capsys, tmp_path):

@@ -10,6 +10,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.line import represented_part, write_suppressed_rows
 from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication import staging
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.publication.versions import RECORD, read_record
@@ -148,7 +149,7 @@ def test_a_candidate_that_fails_its_check_leaves_nothing(small, line, monkeypatc
         raise PromiseError("no")
 
     with monkeypatch.context() as patched:
-        patched.setattr(publication, "check", refuse)
+        patched.setattr(staging, "check", refuse)
         with pytest.raises(PromiseError):
             small.publish("one")
     assert content(line).keys() == {(line / ".lock").relative_to(line)}

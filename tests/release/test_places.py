@@ -1,15 +1,18 @@
 """Where private files may be, and what may be read: nothing open to others, nothing endless."""
 
+import errno
 import hashlib
 import os
+from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import InputError, SfumatoError, SpecError
+from sfumato.expectations.errors import Fault, InputError, SfumatoError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication import publish as publication
+from sfumato.tasks.publication.life import tombstones
 from tests.release.small import SPEC, people
 
 
@@ -161,3 +164,43 @@ def test_a_half_written_record_is_swept(small):
     (line / ".releases.json.4194305.tmp").write_bytes(b"half")
     small.publish("two")
     assert not list(line.glob(".*.tmp"))
+
+
+def test_a_public_place_that_is_none_is_named(small, monkeypatch):
+    small.write(people(), publish={"uri": "file"})
+    (small.folder / "file").write_text("x")
+    with pytest.raises(Fault) as caught:
+        small.publish("one")
+    assert str(caught.value) == f"{small.folder}/file/wages: cannot be made (Not a directory)"
+
+
+def test_a_public_place_that_is_closed_is_named(small, monkeypatch, capsys):
+    """Of the file that could not be written nothing is said: work files are not named."""
+    version = small.write(people()).publish("one").directory
+
+    def closed(path, *_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(tombstones, "write_atomically", closed)
+    assert run(["withdraw", str(version), "--reason", "r", "--yes"]) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said == f"sfumato: {version.parent}: cannot be written (Permission denied)"
+
+
+def test_a_closed_directory_is_no_bug(small, monkeypatch, capsys):
+    version = small.write(people()).publish("one").directory
+    for closed, place in (
+        (version.parent, version.parent),
+        (small.plan().line.private, small.plan().line.private),
+    ):
+
+        def is_file(path, closed=closed):
+            if closed == path.parent:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return True
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "is_file", is_file)
+            assert run(["withdraw", str(version), "--reason", "r", "--yes"]) == 2
+        said = capsys.readouterr().err.splitlines()[-1]
+        assert said == f"sfumato: {place}: cannot be read (Permission denied)"

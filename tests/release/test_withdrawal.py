@@ -137,6 +137,29 @@ def test_a_tombstone_that_cannot_be_read_is_one(two, call):
     assert (code, "was withdrawn" in said) == (3, True)
 
 
+@pytest.mark.parametrize("forged", ["{", None])
+def test_one_beside_the_files_of_a_version_is_nobodys_word(two, forged, call):
+    """Whoever can write there could else keep a version in its place, under a reason of his own."""
+    place = two.public / "0002"
+    told = Tombstone(line="wages", version="0002", digest="0" * 64, time=TIME, reason="not ours")
+    (place / "withdrawal.json").write_text(forged or told.model_dump_json())
+    replace_record(two, read_record(two.public).withdrawn("0002"))
+    assert "withdrawn, in place" in call("releases", two.public)[1]
+    done = withdraw(two, "0002", REASON)
+    assert (done.existed, names(place)) == (False, ["index.html", "withdrawal.json"])
+    assert read_tombstone(place).reason == REASON
+    assert not [*two.public.glob(".withdraw*")]
+
+
+def test_a_record_that_contradicts_itself_is_put_right(two):
+    record = read_record(two.public)
+    marked = record.versions["0002"].model_copy(update={"status": "withdrawn"})
+    versions = {**record.versions, "0002": marked}
+    replace_record(two, record.model_copy(update={"versions": versions}))
+    assert withdraw(two, "0002", REASON).current == "0001"
+    assert read_record(two.public) == record.withdrawn("0002")
+
+
 def test_a_pipe_in_the_name_of_a_tombstone_is_not_waited_for(two, call):
     os.mkfifo(two.public / "0002" / "withdrawal.json")
     assert call("check", two.public / "0002")[0] == 3  # it does not belong there

@@ -102,6 +102,15 @@ def test_a_folder_is_all_its_files_in_the_order_of_their_names(folder):
     assert read(folder, "visits") == {"n": [1, 2, 3, 4], "s": ["x", None, "y", "x"]}
 
 
+def test_folders_that_are_called_like_patterns_are_themselves(tmp_path):
+    place = tmp_path / "[2026]" / "a*"
+    place.mkdir(parents=True)
+    (place / "one.csv").write_bytes(b"n,s\n1,x\n")
+    assert read(place, "o*.csv")["n"] == [1]
+    assert read(tmp_path, "[2026]/a*/one.csv")["n"] == [1]
+    assert "no such file" in told(place, "two.csv").lower()
+
+
 def test_a_pattern_is_all_files_that_match(folder):
     assert read(folder, "visits/2026-*.csv")["n"] == [3]
     assert read(folder, "visits/2026-*")["n"] == [1, 2, 3]

@@ -28,6 +28,9 @@ def store():
         write("visits/deep/2026-02.csv.gz", gzip.compress(b"n,s\n3,y\n"))
         write("visits/_SUCCESS", b"")
         write("one.csv", WHOLE)
+        write("odd//one.csv", WHOLE)
+        write("odd/a*.csv", WHOLE)
+        write("odd/ab.csv", b"n,s\n4,z\n")
         yield environ
 
 
@@ -53,6 +56,32 @@ def test_an_object_is_read_as_a_file(read):
 
 def test_all_below_a_key_are_read_as_a_folder(read):
     assert read("s3://bucket/visits") == read("s3://bucket/visits/") == [1, 2, 3]
+
+
+def test_a_pattern_is_one_of_objects_as_of_files(read, store, tmp_path):
+    assert read("s3://bucket/visits/2026-*.csv") == [1, 2]
+    assert read("s3://bucket/v*/*/2026-0?.csv.gz") == [3]
+    assert read("s3://bucket/visits/**/*.csv*") == [1, 2, 3]
+    for uri in ("s3://bucket/visits/2027-*.csv", "s3://bucket/nowhere/*.csv"):
+        assert told(read, uri) == f"{uri}: no file is of this pattern"
+    place.fetch(Source(uri="s3://bucket/visits/*.csv"), store, tmp_path / "fetched")
+    fetched = [path.name for path in (tmp_path / "fetched").rglob("*")]
+    assert fetched == ["2026-01.csv"]  # and nothing else
+
+
+def test_an_object_that_is_called_like_a_pattern_is_itself(read):
+    assert read("s3://bucket/odd/a*.csv") == [1, 2]
+    assert read("s3://bucket/odd/a?.csv") == [1, 2, 4]
+
+
+def test_a_pattern_is_pinned_as_one_of_files_is(read):
+    pin = hashlib.sha256(f"{hashlib.sha256(WHOLE).hexdigest()}  2026-01.csv\n".encode()).hexdigest()
+    assert read("s3://bucket/visits/*.csv", sha256=pin) == [1, 2]
+
+
+def test_keys_that_are_no_paths_are_refused(read):
+    uri = "s3://bucket/odd/"
+    assert told(read, uri) == f"{uri}: a key has nothing between two slashes"
 
 
 def test_the_endpoint_may_stand_in_the_spec(read, store):

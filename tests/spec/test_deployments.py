@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
@@ -77,6 +78,16 @@ def test_wrong_operation_is_refused(lines, change, said):
         read_lines([root / "one"], root)
 
 
+def test_keys_are_texts_as_they_are_written(lines):
+    """YAML takes a bare `on` for true, and nobody writes it in quotes."""
+    root = lines(one={})
+    spec = root / "one" / "wages.yaml"
+    asked = "notifications: {block: slack-webhook/on-call, on: [refused, late]}\n"
+    spec.write_text(spec.read_text(encoding="utf-8") + asked, encoding="utf-8")
+    (line,) = read_lines([spec], root)
+    assert line.spec.notifications.on == ("refused", "late")
+
+
 def test_specs_of_the_same_line_are_refused(lines):
     root = lines(one={}, two={"name": "one"})
     with pytest.raises(SpecError, match=r"two/wages.yaml: name: one is the line of one/wages"):
@@ -92,6 +103,18 @@ def test_specs_elsewhere_are_refused(lines, tmp_path_factory):
     root = lines(one={})
     with pytest.raises(SpecError, match="is not below"):
         read_lines([root / "one"], tmp_path_factory.mktemp("root"))
+
+
+def test_a_login_in_the_address_is_said_to_nobody(lines, monkeypatch, capsys):
+    def gone(*_):
+        raise httpx.ConnectError("none")
+
+    root = str(lines(one={}) / "one")
+    monkeypatch.setenv("PREFECT_API_URL", "http://me:CANARY@127.0.0.1:1/api")
+    monkeypatch.setattr("sfumato.flows.operation.register.register", gone)
+    assert run(["deploy", root, "--root", root]) == 1
+    said = capsys.readouterr().err
+    assert said == "sfumato: http://127.0.0.1:1/api: no answer from a server (ConnectError)\n"
 
 
 def test_the_command_writes_a_file(lines, tmp_path):

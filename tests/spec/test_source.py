@@ -26,6 +26,9 @@ def test_a_query_is_a_format_of_its_own(read):  # noqa: F811
     ("changes", "place"),
     [
         ({"uri": "postgresql://me:hunter2@db/clinic"}, "source.uri: a password stands in it"),
+        ({"uri": "jdbc:postgresql://me:hunter2@db/c"}, "source.uri: a password stands in it"),
+        ({"uri": "postgresql:/me:hunter2@db/c"}, "source.uri: a password stands in it"),
+        ({"uri": "${SCHEME}://me:hunter2@db/c"}, "source.uri: a password stands in it"),
         ({"uri": "postgresql://db/c?password=hunter2"}, "source.uri: a password stands in it"),
         ({"uri": "postgresql://me:hunter${X}@db/c"}, "source.uri: a password stands in it"),
         ({"format": "csv"}, "source: query: and format: sql need each other"),

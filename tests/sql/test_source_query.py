@@ -2,10 +2,12 @@
 
 import logging
 
+import psycopg
 import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.sql.source_query import parameters_in, parse_source_query, require_parameters
+from tests.query.databases import postgres
 
 READS = {
     "postgres": [
@@ -30,6 +32,8 @@ DOES_MORE = {
         "SELECT PG_READ_FILE('x')",
         "SELECT * FROM dblink('a', 'b') AS t(a int)",
         "SELECT set_config('a', 'b', true)",
+        "SELECT * FROM ts_stat('SELECT to_tsvector(pg_sleep(3)::text)')",
+        "SELECT * FROM crosstab('DELETE FROM t') AS t(a int)",
         "SELECT 1; SELECT 2",
         "COPY t TO PROGRAM 'x'",
         "EXPLAIN ANALYZE DELETE FROM t",
@@ -76,3 +80,31 @@ def test_parameters_are_those_that_are_declared():
     for declared, name in (({"b"}, ":c"), ({"b", "c", "d"}, ":d")):
         with pytest.raises(QueryError, match=name):
             require_parameters(query, declared)
+
+
+HARMLESS = {"clock_timestamp", "current_query", "gen_random_uuid", "random", "timeofday"}
+HARMLESS |= {"amvalidate", "plpgsql_validator"}  # tell of the catalogue alone
+
+
+@pytest.mark.postgres
+def test_what_postgresql_itself_calls_volatile_is_refused():
+    """All that it has and that SQL can call: each may tell or change more than the rows."""
+    asked = """
+        SELECT DISTINCT proname FROM pg_proc
+        WHERE provolatile = 'v' AND prokind = 'f' AND pronamespace = 'pg_catalog'::regnamespace
+          AND NOT 'internal'::regtype = ANY (proargtypes) AND prorettype::regtype::text
+              NOT IN ('trigger', 'language_handler', 'index_am_handler', 'table_am_handler',
+                      'tsm_handler', 'internal', 'event_trigger')
+    """
+    with psycopg.connect(postgres()) as connection:
+        names = {name for (name,) in connection.execute(asked)}
+    assert len(names) > 100
+    assert {name for name in names if _reads(f"SELECT {name}(x) FROM t")} <= HARMLESS
+
+
+def _reads(query):
+    try:
+        parse_source_query(query, "postgres")
+    except QueryError:
+        return False
+    return True

@@ -61,6 +61,8 @@ def _tell(lines: Sequence["ListedLine"]) -> None:
         for version in line.versions:
             if version.entry is not None and (tombstone := version.entry.tombstone) is not None:
                 echo(f"  {version.number} was withdrawn on {tombstone.day}: {tombstone.reason}")
+        for one in line.destinations:
+            echo(f"  {one.place}: {'complete' if one.behind is None else f'behind: {one.behind}'}")
     _explain({version.state for line in lines for version in line.versions})
 
 

@@ -12,6 +12,7 @@ from sfumato.flows.cli.terminal import echo, one_line
 
 if TYPE_CHECKING:
     from sfumato.flows.life.withdrawal import WithdrawalPlan
+    from sfumato.tasks.publication.life.withdrawal import Withdrawn
 
 
 @click.command()
@@ -24,7 +25,8 @@ def withdraw(version: Path, reason: str, yes: bool, key: str | None, unsigned: b
     """Withdraw VERSION, the directory of a published version: a tombstone takes its place.
 
     The latest version that was not withdrawn is current then, or none. The reason is public. The
-    withdrawal is signed by the key that signed the version, or the one that took its place.
+    withdrawal is signed by the key that signed the version, or the one that took its place. Exits 1
+    where it may still be in a destination of the line.
     """
     from sfumato.flows.life.withdrawal import plan_withdrawal
 
@@ -36,7 +38,10 @@ def withdraw(version: Path, reason: str, yes: bool, key: str | None, unsigned: b
         if not yes and not _confirmed(version):
             show.say("nothing was withdrawn")
             raise click.exceptions.Exit(1)
-    done = plan.carry_out()
+    _tell(version, plan.carry_out())
+
+
+def _tell(version: Path, done: "Withdrawn") -> None:
     for notice in done.notices:
         show.say(notice)
     if done.existed:
@@ -47,6 +52,10 @@ def withdraw(version: Path, reason: str, yes: bool, key: str | None, unsigned: b
             "with: back the state up again (sfumato line backup)"
         )
     echo(f"{version}: withdrawn; current: {done.current or 'none'}")
+    for said in done.behind:
+        show.say(f"{said}; it may still be there: sfumato deliver {version.parent} completes it")
+    if done.behind:
+        raise click.exceptions.Exit(1)
 
 
 def _explain(plan: "WithdrawalPlan") -> None:

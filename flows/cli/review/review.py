@@ -45,10 +45,7 @@ def list_(places: tuple[Path, ...], past: bool, as_json: bool) -> None:
         echo_json({"candidates": [_document(one) for one in found]})
         return
     for one in found:
-        asked = one.held.request
-        counted = f"{_approvals(one)} of {asked.reviewers} approvals"
-        until = f"until {asked.expires:%Y-%m-%d %H:%M} UTC"
-        echo(f"{asked.line}: {one.status}, digest {asked.digest}, {counted}, {until}")
+        echo(f"{one.held.request.line}: {one.words}")
     if not found:
         show.say("no candidate waits for approval")
 
@@ -155,10 +152,6 @@ def _tell(decision: "Decision", *, left: bool) -> None:
         )
 
 
-def _approvals(found: "Reviewed") -> int:
-    return sum(one.judgement.verdict == "approved" for one in found.decisions)
-
-
 def _document(found: "Reviewed") -> dict[str, object]:
     asked = found.held.request
     return {
@@ -168,7 +161,7 @@ def _document(found: "Reviewed") -> dict[str, object]:
         "made": asked.made.isoformat(),
         "expires": asked.expires.isoformat(),
         "reviewers": asked.reviewers,
-        "approvals": _approvals(found),
+        "approvals": found.approvals,
         "decisions": [
             {"verdict": one.judgement.verdict, "key": str(one.key), "reason": one.judgement.reason}
             for one in found.decisions

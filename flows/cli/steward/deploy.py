@@ -52,6 +52,7 @@ def deploy(specs: tuple[Path, ...], root: Path, file: Path | None) -> None:
 def _register(lines: list["DeployedLine"], root: Path) -> None:
     import httpx
 
+    from sfumato.flows.environment import without_login
     from sfumato.flows.operation.register import register
     from sfumato.tasks.private.workdir import work_directory
 
@@ -59,7 +60,7 @@ def _register(lines: list["DeployedLine"], root: Path) -> None:
     try:
         register(lines, root.resolve(), environment)
     except httpx.HTTPError as error:
-        address = os.environ["PREFECT_API_URL"]
+        address = without_login(os.environ["PREFECT_API_URL"])
         raise Fault(f"{address}: no answer from a server ({type(error).__name__})") from None
     for line in lines:
         times = line.spec.schedule

@@ -115,6 +115,7 @@ def sign(name: str, releases: tuple[Path, ...]) -> None:
     for release in releases:
         key, signed = sign_version(release, name)
         echo(f"{release}: {'is signed' if signed else 'was signed already'} by {key}")
+        _deliver(release.resolve().parent)
 
 
 @keys.command()
@@ -129,6 +130,7 @@ def rotate(old: str, new: str, lines: tuple[Path, ...]) -> None:
     for line in lines:
         publish_rotation(line, signer, successor)
         echo(f"{line}: {successor} takes the place of {signer.key}")
+        _deliver(line)
 
 
 @keys.command()
@@ -144,6 +146,15 @@ def revoke(name: str, lines: tuple[Path, ...], by: str | None) -> None:
         key = _offered(line, name) if by else signer.key
         publish_revocation(line, key, signer)
         echo(f"{line}: {key} is revoked")
+        _deliver(line)
+
+
+def _deliver(line: Path) -> None:
+    """Bring what readers are offered elsewhere up to it."""
+    from sfumato.flows.life.delivery import deliver_beside
+
+    for said in deliver_beside(line):
+        show.say(said)
 
 
 def _signer(name: str) -> "Signer":

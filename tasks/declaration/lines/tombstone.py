@@ -3,6 +3,7 @@
 It says which version was there and why it is no more, and nothing of what it published.
 """
 
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,7 +16,7 @@ from sfumato.tasks.schema.nesting import parse_json
 
 WITHDRAWAL = "withdrawal.json"
 WITHDRAWAL_SIGNATURE = "withdrawal.json.sig"
-_RECORD = "releases.json"
+_RECORD, _MANIFEST = "releases.json", "datapackage.json"
 _MOST = 1 << 16  # bytes that are read: somebody else may have made it
 _TIME = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$")
 
@@ -57,6 +58,11 @@ def is_tombstone(directory: Path) -> bool:
         return False
 
 
+def has_replaced(directory: Path) -> bool:
+    """True for a tombstone that stands alone: beside the files of a version it is nobody's word."""
+    return is_tombstone(directory) and not os.path.lexists(directory / _MANIFEST)
+
+
 def read_tombstone(directory: Path) -> Tombstone | None:
     """The withdrawal that a directory tells of, None where it tells of none.
 
@@ -92,10 +98,23 @@ def is_marked_beside(directory: Path, digest: Any) -> bool:
 
     Whatever else stands beside a release is nobody's word on it.
     """
+    told = _told_beside(directory)
+    return told is not None and told.get("digest") == digest
+
+
+def is_missing_and_marked(directory: Path) -> bool:
+    """True where nothing is there, and the record beside it says that a version was withdrawn.
+
+    It may be about to be replaced by its tombstone, in two renames.
+    """
+    return not os.path.lexists(directory) and _told_beside(directory) is not None
+
+
+def _told_beside(directory: Path) -> dict[str, Any] | None:
+    """What the record beside a release says of a version of this name that was withdrawn."""
     release = directory.resolve()
     try:
-        versions = parse_json((release.parent / _RECORD).read_bytes())["versions"]
-        told = versions[release.name]
-        return bool(told["status"] == "withdrawn" and told["digest"] == digest)
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+        told = parse_json((release.parent / _RECORD).read_bytes())["versions"][release.name]
+        return told if told["status"] == "withdrawn" else None
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return None

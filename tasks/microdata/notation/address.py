@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 from sfumato.expectations.errors import SpecError
 
 UNSAFE_ADDRESS = (
-    r"^[A-Za-z][A-Za-z0-9+.-]*://"
+    r"^[^/?#]*:/+"
     r"([^/?#@]*:(?!\$\{\w+\}@)[^@]*[^@/]@|.*[?&]([A-Za-z_]*(pass(word|wd)?|pwd|secret|token))="
     r"(?!\$\{\w+\}(&|$)))"
 )
@@ -30,6 +30,8 @@ def holds_secret(uri: str) -> bool:
     """Tell whether a password stands in an address as it is, and not as `${NAME}`.
 
     >>> holds_secret("postgresql://me:hunter2@db/clinic")
+    True
+    >>> holds_secret("jdbc:postgresql://me:hunter2@db/clinic")
     True
     >>> holds_secret("postgresql://me:${DB_PASSWORD}@db/clinic?sslmode=require")
     False

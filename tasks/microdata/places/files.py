@@ -82,8 +82,8 @@ def _found(place: Path, source: Source) -> SourceFiles:
         if any(path.is_symlink() and not path.is_file() for path in place.rglob("*")):
             raise input_error(source.uri, "has a link in it to a directory or nothing: name files")
         return _several(place, "**/*", source)
-    if glob.has_magic(str(place)) and not place.exists():
-        fixed = _fixed_part(place)
+    fixed = _fixed_part(place)
+    if fixed != place:
         return _several(fixed, str(place.relative_to(fixed)), source, of_pattern=True)
     if reason := unreadable(place):
         raise input_error(source.uri, reason)
@@ -102,10 +102,13 @@ def _several(below: Path, pattern: str, source: Source, *, of_pattern: bool = Fa
 
 
 def _fixed_part(place: Path) -> Path:
-    """The folder above the first part of a path that is a pattern."""
-    parts = place.parts
-    first = next(number for number, part in enumerate(parts) if glob.has_magic(part))
-    return Path(*parts[:first]) if first else Path()
+    """The folder above the first part of a path that is a pattern, and not there as it is."""
+    fixed = Path()
+    for part in place.parts:
+        if glob.has_magic(part) and not (fixed / part).exists():
+            return fixed
+        fixed /= part
+    return fixed
 
 
 def _is_data(path: Path, below: Path) -> bool:

@@ -1,7 +1,9 @@
 """Objects of S3-compatible stores, fetched into a private directory to be read there as files."""
 
+import glob
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -29,7 +31,7 @@ _REFUSALS = {
 
 
 def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> Path:
-    """Fetch the object of an address, or all below it, into a private directory.
+    """Fetch the object of an address, all below it or of a pattern, into a private directory.
 
     Args:
         source: its address is s3://bucket/key.
@@ -37,7 +39,7 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
         scratch: the directory; what an earlier attempt left there goes.
 
     Returns:
-        The file, or the folder of files.
+        The file, the folder of files, or the pattern that they have there.
 
     Raises:
         SpecError: where the address names no bucket and key.
@@ -56,19 +58,56 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
     store = _store(source, environ)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(mode=0o700, parents=True)
-    root = f"{bucket}/{key.strip('/')}"
+    root = PurePosixPath(bucket, key.strip("/"))
     try:
-        (about,) = store.get_file_info([root])
+        (about,) = store.get_file_info([str(root)])
         if about.type == fs.FileType.File and not key.endswith("/"):
-            return _fetched(store, [about], str(PurePosixPath(root).parent), scratch, source)[0]
-        if about.type == fs.FileType.NotFound:
+            return _fetched(store, [about], root.parent, scratch, source)[0]
+        if about.type != fs.FileType.NotFound:
+            _fetched(store, _below(store, root), root, scratch, source)
+            return scratch
+        if not glob.has_magic(key):
             raise input_error(source.uri, "there is no such object, or the keys do not show it")
-        listed = store.get_file_info(fs.FileSelector(root, recursive=True))
-        files = [one for one in listed if one.type == fs.FileType.File]
-        _fetched(store, files, root, scratch, source)
+        fixed, pattern = _pattern_of(root)
+        listed = _below(store, fixed)
+        wanted = [one for one in listed if _is_of(_parts(one, fixed), pattern)]
+        _fetched(store, wanted, fixed, scratch, source)
+        return scratch.joinpath(*pattern)
     except OSError as error:
         raise _told(error, source.uri) from None
-    return scratch
+    except ValueError:  # PyArrow's own, of a path
+        raise input_error(source.uri, "a key has nothing between two slashes") from None
+
+
+def _below(store: Any, folder: PurePosixPath) -> list[Any]:
+    """All objects below a folder; none where there is no such folder."""
+    from pyarrow import fs
+
+    listed = store.get_file_info(fs.FileSelector(str(folder), allow_not_found=True, recursive=True))
+    return [one for one in listed if one.type == fs.FileType.File]
+
+
+def _pattern_of(root: PurePosixPath) -> tuple[PurePosixPath, tuple[str, ...]]:
+    """The folder above the first part of a key that is a pattern, and the parts from there."""
+    first = next(n for n, part in enumerate(root.parts) if n and glob.has_magic(part))
+    return PurePosixPath(*root.parts[:first]), root.parts[first:]
+
+
+def _parts(one: Any, folder: PurePosixPath) -> tuple[str, ...]:
+    return PurePosixPath(one.path).relative_to(folder).parts
+
+
+def _is_of(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Tell whether an object is to be fetched for a pattern; which files it means is told later.
+
+    >>> _is_of(["2026", "a.csv"], ["*", "*.csv"]), _is_of(["a.csv"], ["**", "*.csv"])
+    (True, True)
+    """
+    if not (parts and pattern):
+        return not (parts or pattern)
+    if pattern[0] == "**":
+        return _is_of(parts, pattern[1:]) or _is_of(parts[1:], pattern)
+    return fnmatchcase(parts[0], pattern[0]) and _is_of(parts[1:], pattern[1:])
 
 
 def _store(source: Source, environ: Mapping[str, str]) -> Any:
@@ -101,7 +140,7 @@ def _store(source: Source, environ: Mapping[str, str]) -> Any:
 
 
 def _fetched(
-    store: Any, objects: list[Any], root: str, scratch: Path, source: Source
+    store: Any, objects: list[Any], root: PurePosixPath, scratch: Path, source: Source
 ) -> list[Path]:
     """The objects below a root as files below the scratch directory."""
     size = sum(one.size for one in objects)

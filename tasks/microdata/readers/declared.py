@@ -103,4 +103,5 @@ class Source(FileDialect):
     @property
     def variables(self) -> list[str]:
         """The variables of the environment that may hold its secrets."""
-        return [*variables_in(self.uri), *(_OF_STORES if self.query is None else ())]
+        stored = scheme_of(self.uri) == "s3" or self.uri.startswith("${")
+        return [*variables_in(self.uri), *(_OF_STORES if stored and self.query is None else ())]

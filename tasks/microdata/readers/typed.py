@@ -137,9 +137,13 @@ def _parser(
 
 
 def _decimals(text: Distinct, file: str, name: str) -> int:
+    """The most decimals of a column, all of whose digits a decimal holds: Arrow does not look."""
     lengths = pc.utf8_length(pc.replace_substring_regex(text.values, r"\A[^.]*\.?", ""))
     refuse(text, pc.greater(lengths, _DIGITS), f"more than {_DIGITS} decimals", file, name)
-    return int(pc.max(lengths).as_py() or 0)
+    decimals = int(pc.max(lengths).as_py() or 0)
+    whole = pc.utf8_length(pc.replace_substring_regex(text.values, r"\A[+-]?0*|\..*\z", ""))
+    refuse(text, pc.greater(whole, _DIGITS - decimals), _RULES["decimal"], file, name)
+    return decimals
 
 
 def _timestamps(text: Distinct, file: str, name: str, spelling: ValueSpelling) -> Conversion:

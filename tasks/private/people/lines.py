@@ -9,10 +9,10 @@ The names of sets of people are private: they stand in no release.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.models.promises import Promise
@@ -45,6 +45,7 @@ class KnownLine(BaseModel):
         pinned: the SHA-256 of the one file whose row numbers are its units, None for none.
         declares: whether its form shows distributions in place of values.
         promises: what it promises of sensitive columns.
+        coded: how its sensitive columns were coded, where they were.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,15 +60,21 @@ class KnownLine(BaseModel):
     pinned: str | None = None
     declares: bool = False
     promises: tuple[Promise, ...] = ()
+    coded: Annotated[Mapping[str, str], Field(exclude_if=lambda codings: not codings)] = {}
 
     def names_of(self, name: str) -> frozenset[str]:
         """What a column is called here, and in the line that it is said to be of, too."""
         return frozenset({name, self.same_as.get(name, name)})
 
     @property
+    def sensitive(self) -> list[str]:
+        """The sensitive columns."""
+        return [name for name, role in self.roles.items() if role == "sensitive"]
+
+    @property
     def protected(self) -> list[str]:
         """The sensitive columns that a promise protects."""
-        return [n for n, role in self.roles.items() if role == "sensitive" and n not in self.open]
+        return [name for name in self.sensitive if name not in self.open]
 
 
 @contextmanager

@@ -28,7 +28,9 @@ from sfumato.tasks.publication.combined.exposed import (
     exposure_of,
     require_declared,
     require_nothing_by_subtraction,
+    same_people,
 )
+from sfumato.tasks.publication.combined.lines.coded_alike import require_coded_alike
 from sfumato.tasks.publication.combined.meeting import (
     description_of,
     meetings,
@@ -159,10 +161,12 @@ def require_combinable(
     met = list(meetings(line, now.names))
     notices = require_named(line, met, candidate.versions)
     require_compatible(line, met, now, declared)
+    ours, same = description_of(line, declared), [one for one in met if same_people(line, one)]
+    require_coded_alike(line, ours, same, candidate.versions)
     found = exposure_of(line, now, declared, met)
     require_declared(line, found, declared.exposure)
     composition = Composition(declared, found, now, passed, candidate.counts)
-    return HeldTogether(description_of(line, declared), composition, tuple(notices))
+    return HeldTogether(ours, composition, tuple(notices))
 
 
 def _require_theorem(line: Line, now: SlotMap, declared: Declared) -> None:

@@ -94,7 +94,7 @@ def exposure_of(line: Line, now: SlotMap, terms: Terms, met: Sequence[Meeting]) 
         met: the lines with people in common.
     """
     maps: list[MapOfLine] = []
-    same = [one for one in met if _same_people(line, one)]
+    same = [one for one in met if same_people(line, one)]
     own = [] if rule_of(terms.versions) == "disjoint" else [line.private]
     for number, one in enumerate(same):
         groups = len(same) if is_joined(line, one) else None
@@ -166,7 +166,7 @@ def require_nothing_by_subtraction(before: SlotMap, now: SlotMap, columns: Seque
             )
 
 
-def _same_people(line: Line, met: Meeting) -> bool:
+def same_people(line: Line, met: Meeting) -> bool:
     """Decide whether a line's people are the same where it uses the same units."""
     if met.known is None or line.people is None or met.known.people is None:
         return line.accepts_lines

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.partitions.of_line import line_of
 from sfumato.tasks.private.people.followed import followed_line
@@ -26,6 +27,7 @@ from sfumato.tasks.private.people.lines import (
 from sfumato.tasks.private.people.slots import SlotMap
 from sfumato.tasks.publication.combined.lines.second_grouping import second_grouping
 from sfumato.tasks.publication.line import Candidate, Line
+from sfumato.tasks.schema.codings.declared import document_of
 from sfumato.tasks.schema.strata import column_of
 
 
@@ -189,7 +191,19 @@ def description_of(line: Line, declared: Declared) -> KnownLine:
         pinned=line.pinned,
         declares=declared.form.declares,
         promises=tuple(promise for promise in declared.promises if promise.protects),
+        coded=_codings(line, declared),
     )
+
+
+def _codings(line: Line, declared: Declared) -> dict[str, str]:
+    """How sensitive columns are coded; what a line computed, or draws by unit, is its own alone."""
+    found = {}
+    for name in declared.named("sensitive"):
+        column = declared.columns[name]
+        if column.codings:
+            own = {"line": line.name} if column.computed or column.shift else {}
+            found[name] = canonical_json({**document_of(column), **own}).decode()
+    return found
 
 
 def _crossing(one: KnownLine, other: KnownLine) -> str | None:

@@ -1,5 +1,6 @@
 """What becomes known of a version once it stands, for the public record."""
 
+from sfumato.tasks.publication.life.pages import refresh_pages
 from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.ownership import replace_record
 from sfumato.tasks.publication.versions import Approval, read_record
@@ -21,3 +22,4 @@ def record_approvals(
     with hold(line):
         record = read_record(line.public).approved(number, approvals)
         replace_record(line, record if accuracy is None else record.measured(number, accuracy))
+        refresh_pages(line)

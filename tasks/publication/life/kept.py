@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
+from sfumato.tasks.declaration.lines.tombstone import has_replaced, is_tombstone
 from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release
 from sfumato.tasks.private.backup import WITHDRAWN, pack, unpack_files
 from sfumato.tasks.private.durable import write_atomically
@@ -29,7 +29,7 @@ def keep_release(line: Line, number: str, state: LineState) -> bool:
     """
     release = line.public / number
     needed = number == max(state.versions) and state.versions[number].composed
-    if not needed or is_tombstone(release) or not (release / MANIFEST).is_file():
+    if not needed or has_replaced(release) or not (release / MANIFEST).is_file():
         return needed and _place(line, number).is_file()
     paths = [release / MANIFEST, *sorted((release / "data").glob("*.parquet"))]
     files = {path.relative_to(release).as_posix(): path.read_bytes() for path in paths}

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.tasks.declaration.lines.tombstone import is_tombstone
+from sfumato.tasks.declaration.lines.tombstone import has_replaced
 from sfumato.tasks.private.state import read_state
+from sfumato.tasks.publication.life.destinations import knows_destinations, read_destinations
 from sfumato.tasks.publication.life.public_record import read_line_entry
+from sfumato.tasks.publication.life.snapshot import snapshot
 from sfumato.tasks.report.lines.entries import VersionEntry
 
 STATES: Mapping[str, str] = {
@@ -48,13 +50,28 @@ class ListedVersion:
 
 
 @dataclass(frozen=True)
+class ListedDestination:
+    """A place to which a line is copied, and why it is behind, None where it is not."""
+
+    place: str
+    behind: str | None
+    time: str
+
+    def document(self) -> dict[str, Any]:
+        """For machines."""
+        state = "complete" if self.behind is None else "behind"
+        return {"place": self.place, "state": state, "reason": self.behind, "tried": self.time}
+
+
+@dataclass(frozen=True)
 class ListedLine:
-    """A line: what it is called, where it is published, and its versions in order."""
+    """A line: what it is called, where it is published and copied to, its versions in order."""
 
     name: str
     title: str | None
     place: Path | None
     versions: tuple[ListedVersion, ...]
+    destinations: tuple[ListedDestination, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """For machines."""
@@ -65,6 +82,7 @@ class ListedLine:
             "directory": None if self.place is None else str(self.place),
             "current": current[0] if current else None,
             "versions": [one.document() for one in self.versions],
+            "destinations": [one.document() for one in self.destinations],
         }
 
 
@@ -87,12 +105,21 @@ def listed_line(name: str, public: Path | None, private: Path | None) -> ListedL
     if private is not None:
         versions = {**_private(private), **versions}
     ordered = tuple(versions[number] for number in sorted(versions))
-    return ListedLine(name, None if entry is None else entry.title, public, ordered)
+    title = None if entry is None else entry.title
+    return ListedLine(name, title, public, ordered, _destinations(public, private))
+
+
+def _destinations(public: Path | None, private: Path | None) -> tuple[ListedDestination, ...]:
+    """Where the line is copied to, as its private state has it; the places are not asked."""
+    if public is None or private is None or not knows_destinations(private):
+        return ()
+    known, now = read_destinations(private).destinations, snapshot(public).sha256
+    return tuple(ListedDestination(one.place, one.why_behind(now), one.time) for one in known)
 
 
 def _public(line: Path, entry: VersionEntry) -> ListedVersion:
     place, state = line / entry.number, entry.state
-    if state == "withdrawn" and place.exists() and not is_tombstone(place):
+    if state == "withdrawn" and place.exists() and not has_replaced(place):
         state = "withdrawn, in place"
     elif state != "withdrawn" and not place.is_dir():
         state = "gone"

@@ -49,6 +49,7 @@ def _version(line: Path, number: str, version: Version) -> VersionEntry:
         time=version.time,
         as_of=version.as_of,
         tombstone=_tombstone(line / number) if version.status == "withdrawn" else None,
+        approvals=tuple((one.by, one.reason) for one in version.approvals or ()),
     )
 
 

@@ -17,7 +17,7 @@ from sfumato.tasks.declaration.lines.tombstone import (
     WITHDRAWAL,
     WITHDRAWAL_SIGNATURE,
     Tombstone,
-    is_tombstone,
+    has_replaced,
 )
 from sfumato.tasks.private.durable import sync_directory, sync_tree, write_atomically
 from sfumato.tasks.publication.life.exchange import exchange, rename
@@ -58,7 +58,7 @@ def put_in_place(public: Path, number: str) -> None:
     Done again it goes on where it was stopped.
     """
     staged, aside, place = _names(public, number)
-    if is_tombstone(staged) and not is_tombstone(place):
+    if has_replaced(staged) and not has_replaced(place):
         if place.exists():
             exchange(staged, place, aside)
         else:

@@ -7,6 +7,7 @@ In this order, each step one that may be done again:
     3. the public record calls the version withdrawn: from here on it is, whatever happens
     4. tombstone and version change places, and the version is deleted
     5. the pages of the line and of the catalogue say so
+    6. whoever withdrew it brings the line's destinations up to this (`destinations.deliver`)
 
 A process that was killed before the third step has done nothing; what remains after it is completed
 by whatever opens the line next (`publish.recover`).
@@ -20,7 +21,12 @@ from pydantic import TypeAdapter, ValidationError
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
 from sfumato.tasks.authorship.offers import offer
 from sfumato.tasks.authorship.secret import Signer, open_signer
-from sfumato.tasks.declaration.lines.tombstone import Reason, Tombstone, read_tombstone
+from sfumato.tasks.declaration.lines.tombstone import (
+    Reason,
+    Tombstone,
+    has_replaced,
+    read_tombstone,
+)
 from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.life.kept import keep_release
@@ -43,6 +49,7 @@ class Withdrawn:
         current: the version that is current now, None for none.
         kept: whether its tables are kept in private for the next version's comparison.
         notices: what could not be done beside it.
+        behind: destinations where it may still be, and why, in lines.
     """
 
     tombstone: Tombstone
@@ -50,6 +57,7 @@ class Withdrawn:
     current: str | None
     kept: bool = False
     notices: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
 
 
 def withdraw(
@@ -72,7 +80,8 @@ def withdraw(
     with hold(line):
         recover(line)
         record = _record_with(line, number)
-        if (found := read_tombstone(line.public / number)) is not None:
+        place = line.public / number
+        if has_replaced(place) and (found := read_tombstone(place)) is not None:
             return Withdrawn(found, existed=True, current=_marked(line, number, record).current)
         tombstone = _tombstone(line, number, record, reason, time)
         kept = keep_release(line, number, read_state(line.private))
@@ -81,7 +90,6 @@ def withdraw(
         stage_tombstone(line.public, tombstone, _title(line), signer)
         record = _marked(line, number, record)
         put_in_place(line.public, number)
-        # Copies in other places, which are published to after this directory, go here.
         return Withdrawn(tombstone, False, record.current, kept, refresh_pages(line))
 
 
@@ -101,10 +109,9 @@ def withdraw_after_evaluation(line: Line, number: str, reason: str) -> Withdrawn
 
 def _marked(line: Line, number: str, record: Record) -> Record:
     """The record that calls the version withdrawn, in its place."""
-    if record.versions[number].status == "withdrawn":
-        return record
     changed = record.withdrawn(number)
-    replace_record(line, changed)
+    if changed != record:
+        replace_record(line, changed)
     return changed
 
 

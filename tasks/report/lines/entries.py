@@ -21,6 +21,7 @@ class VersionEntry:
         time: when it was published.
         as_of: the day of which it tells, where that is said.
         tombstone: what stands in its place, where it was withdrawn and says why.
+        approvals: whose keys approved it, and why, where somebody was asked.
     """
 
     number: str
@@ -29,6 +30,7 @@ class VersionEntry:
     time: str
     as_of: date | None = None
     tombstone: Tombstone | None = None
+    approvals: tuple[tuple[str, str], ...] = ()
 
     @property
     def published(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.terms import Declared
 
 
 def summary(release: Release, widths: Sequence[dict[str, Any]]) -> str:
@@ -28,6 +29,7 @@ def summary(release: Release, widths: Sequence[dict[str, Any]]) -> str:
             ],
         ),
         "",
+        *_coded(declared),
         "Relative widths of the bounds, (upper − lower) / ((upper + lower) / 2):",
         "",
         *_table(
@@ -36,6 +38,11 @@ def summary(release: Release, widths: Sequence[dict[str, Any]]) -> str:
         ),
     ]
     return "\n".join(lines)
+
+
+def _coded(declared: Declared) -> list[str]:
+    names = ", ".join(f"`{_text(name)}`" for name in sorted(declared.coded))
+    return [f"Everything is about coded values: of {names}.", ""] if names else []
 
 
 def _parameters(observation: dict[str, Any]) -> str:

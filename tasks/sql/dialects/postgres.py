@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL  # takes a tenth of a second: databases alone need it
 
 _CHUNK = 20_000
+_PATIENCE = "10"  # seconds until connected
 _COLLATION = exp.to_identifier("C", quoted=True)
 _RETURNED: dict[ColumnType, str] = {
     "integer": "BIGINT",
@@ -71,7 +72,8 @@ def _misfit(column: pa.ChunkedArray, kind: str, _: bool) -> str | None:
 
 
 def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
-    return connect_by_sqlalchemy(address, "postgresql+psycopg", {})
+    patience = {} if "connect_timeout" in address.query else {"connect_timeout": _PATIENCE}
+    return connect_by_sqlalchemy(address, "postgresql+psycopg", patience)
 
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:

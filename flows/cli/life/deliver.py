@@ -1,0 +1,26 @@
+"""`sfumato deliver`: bring the copies of a line in other places up to it."""
+
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.terminal import echo
+
+
+@click.command()
+@click.argument("line", type=click.Path(path_type=Path))
+def deliver(line: Path) -> None:
+    """Bring the destinations of LINE, its spec or public directory, up to it.
+
+    Every run does so; this completes what one left behind. Exits 1 where a destination is behind.
+    """
+    from sfumato.flows.life.delivery import deliver_line
+
+    found, notices = deliver_line(line)
+    for notice in notices:
+        show.say(notice)
+    for said in (said for one in found for said in one.said):
+        echo(said)
+    if any(one.behind is not None for one in found):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,26 @@
+"""`sfumato pseudonyms`: keyed pseudonyms of a source, for joining and private hand-over."""
+
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.options import overrides, with_settings
+from sfumato.flows.cli.terminal import echo
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option("--purpose", required=True, help="for which columns declare a pseudonym")
+@with_settings
+def pseudonyms(spec: Path, purpose: str, settings: tuple[str, ...]) -> None:
+    """Write pseudonyms, and the columns declared beside them, into the private work directory.
+
+    Sources handed over for the same purpose from the same work directory join by them. The file
+    tells of each person what its columns tell: it is no release, and no promise covers it.
+    """
+    from sfumato.flows.life.hand_over import hand_over
+
+    place = hand_over(spec, purpose, overrides(settings))
+    show.say("private: no promise covers this file; give it to nobody who may not know its rows")
+    echo(str(place))

@@ -1,0 +1,67 @@
+"""Copies of a line in other places, brought up to it by hand, or after it was changed by hand."""
+
+import os
+from pathlib import Path
+
+from sfumato.expectations.errors import InputError, SfumatoError
+from sfumato.flows.life.places import line_at, own_line
+from sfumato.flows.passphrases import destination_secrets
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.publication.destinations.deliver import Delivered, deliver, remember
+from sfumato.tasks.publication.life.destinations import knows_destinations
+from sfumato.tasks.publication.line import Line, hold
+from sfumato.tasks.publication.publish import recover
+
+
+def deliver_line(place: Path) -> tuple[list[Delivered], list[str]]:
+    """Bring the copies of a line up to it.
+
+    Args:
+        place: the line's spec, whose destinations these are then, or its public directory.
+
+    Returns:
+        What became of each, and what is to be said of others.
+
+    Raises:
+        SpecError: where the spec is wrong.
+        InputError: where nothing was published there, or it has no destination.
+        PromiseError: where the work directory has no such line.
+    """
+    line = line_at(place)
+    with sanitised("deliver"):
+        with hold(line):
+            recover(line)
+        notices = _remember(line, place) if place.is_file() else []
+        found = deliver(line, os.environ, destination_secrets)
+    if not (found or notices):
+        raise InputError(f"{place}: the line has no destination (publish.destinations, .database)")
+    return found, notices
+
+
+def deliver_known(line: Line) -> list[Delivered]:
+    """Bring the copies that a line has up to it, which was changed; none where it has none.
+
+    What cannot even be begun is one that is behind: the line stands as it was changed.
+    """
+    if not knows_destinations(line.private):
+        return []
+    try:
+        with sanitised("deliver"):
+            return deliver(line, os.environ, destination_secrets)
+    except SfumatoError as error:
+        return [Delivered(str(line.public), behind=str(error))]
+
+
+def deliver_beside(public: Path) -> list[str]:
+    """The same for the line of a public directory, and what became of its copies in lines."""
+    try:
+        line = own_line(public)
+    except SfumatoError:  # another's line, or none: nothing is known of its copies
+        return []
+    return [said for one in deliver_known(line) for said in one.said]
+
+
+def _remember(line: Line, spec: Path) -> list[str]:
+    from sfumato.flows.spec import read_spec
+
+    return remember(line, read_spec(spec).publish.copies)

@@ -1,0 +1,53 @@
+"""Pseudonyms of people, handed over privately: for joining sources, never published."""
+
+from os import environ
+from pathlib import Path
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.passphrases import passphrases
+from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.source import coded_source, ingest_source
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.private.coded.pseudonyms import (
+    pseudonymous_table,
+    pseudonyms_of,
+    write_handed_over,
+)
+from sfumato.tasks.private.coded.purposes import pseudonym_key
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.schema.columns import Pseudonym
+
+
+@passphrases(environ)
+def hand_over(path: Path, purpose: str, overrides: Overrides) -> Path:
+    """Write the pseudonyms of a source for a purpose into the line's private directory.
+
+    The rows are those that a release would speak of; the columns beside pseudonyms are coded as
+    its own.
+
+    Returns:
+        The file.
+
+    Raises:
+        SpecError: where the spec is wrong, or declares no pseudonym for the purpose.
+        InputError: where the source cannot be read.
+    """
+    plan = plan_run(path, overrides)
+    declared = _declared(plan, purpose)
+    if not declared:
+        raise SpecError(
+            f"{path}: no column has a pseudonym for the purpose {purpose!r}: say "
+            "columns.<identifier>.pseudonym: {purpose: …}"
+        )
+    with sanitised("hand over"):
+        source = coded_source(plan, ingest_source(plan).microdata)
+        key = pseudonym_key(plan.line.work, purpose)
+        named = {name: pseudonyms_of(source[name], key) for name in declared}
+        beside = [other for pseudonym in declared.values() for other in pseudonym.beside]
+        shown = {name: source[name].array() for name in dict.fromkeys(beside)}
+        return write_handed_over(plan.line.private, purpose, pseudonymous_table(named, shown))
+
+
+def _declared(plan: Plan, purpose: str) -> dict[str, Pseudonym]:
+    wished = {name: column.pseudonym for name, column in plan.spec.columns.items()}
+    return {name: of for name, of in wished.items() if of is not None and of.purpose == purpose}

@@ -1,0 +1,67 @@
+"""The rules of codings, which need more than their own column."""
+
+from collections.abc import Callable
+
+from sfumato.flows.spec_parts import SpecParts
+
+
+def _shifts(spec: SpecParts) -> None:
+    """One unit, one offset: columns that moved differently would lose the time between them."""
+    moved = {name: c.shift for name, c in spec.columns.items() if c.shift is not None}
+    for name, shift in moved.items():
+        if not spec.form.recodes:
+            raise ValueError(
+                f"columns.{name}.shift: form {spec.form.method} shows dates exactly, and one that "
+                "is known would tell all others of its person: use generalized or suppressed"
+            )
+        if not any(column.unit for column in spec.columns.values()):
+            raise ValueError(
+                f"columns.{name}.shift: is by unit: name an identifier with unit: true"
+            )
+        if shift != next(iter(moved.values())):
+            raise ValueError(
+                f"columns.{name}.shift: must be that of {next(iter(moved))!r}: a person's dates "
+                "move together"
+            )
+
+
+def _in_parts(spec: SpecParts) -> None:
+    """What is computed of all rows is not known when the first of them pass by."""
+    if spec.parts is None:
+        return
+    for name, column in spec.columns.items():
+        for key in column.computed:
+            raise ValueError(
+                f"columns.{name}.{key}: is computed from all rows at once, which a release in "
+                "parts never has: declare a value, or code it in the source"
+            )
+
+
+def _pseudonyms(spec: SpecParts) -> None:
+    published = spec.named("quasi-identifier", "sensitive", "insensitive")
+    for name, column in spec.columns.items():
+        if column.pseudonym is None:
+            continue
+        if column.generated is not None:
+            raise ValueError(
+                f"columns.{name}.pseudonym: a row's number is nobody's name in another source"
+            )
+        for other in column.pseudonym.beside:
+            if other not in published:
+                raise ValueError(f"columns.{name}.pseudonym.beside: {other!r} is not published")
+
+
+def _references(spec: SpecParts) -> None:
+    """A population is read as it is: no coding of the source acts on it."""
+    for i, promise in enumerate(spec.scoped()):
+        if promise.reference_uri is None:
+            continue
+        for name in promise.adversary_columns:
+            if spec.columns[name].codings:
+                raise ValueError(
+                    f"promises.{i}: {promise.name} compares {name!r} with a population, whose "
+                    "values are not coded: code both before they are read"
+                )
+
+
+RULES: tuple[Callable[[SpecParts], None], ...] = (_shifts, _in_parts, _pseudonyms, _references)

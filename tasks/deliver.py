@@ -1,0 +1,43 @@
+"""The task that brings the copies of a line in other places up to it."""
+
+import os
+from collections.abc import Sequence
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.outcomes import tell
+from sfumato.tasks.policy import private_task, say_in_run
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
+from sfumato.tasks.publication.destinations.deliver import Delivered, Secrets, remember
+from sfumato.tasks.publication.destinations.deliver import deliver as deliver_line
+from sfumato.tasks.publication.line import Line
+
+Declared = Sequence[StoreDestination | DatabaseDestination]
+
+
+@private_task()
+def deliver(line: Line, declared: Declared, secrets: Secrets) -> tuple[str, ...]:
+    """Bring every destination that a spec names up to the line; one that fails stays behind.
+
+    It fails for no reason: what it is about is published.
+
+    Returns:
+        The addresses of those that are behind.
+    """
+    found = _deliver(line, declared, secrets)
+    for one in found:
+        for said in one.said:
+            say_in_run(said)
+        if one.behind is not None:
+            tell("behind", line.name, {"destination": one.place, "reason": one.behind})
+    return tuple(one.place for one in found if one.behind is not None)
+
+
+def _deliver(line: Line, declared: Declared, secrets: Secrets) -> list[Delivered]:
+    try:
+        with sanitised("deliver"):
+            for notice in remember(line, declared):
+                say_in_run(notice)
+            return deliver_line(line, os.environ, secrets)
+    except SfumatoError as error:  # of what the line remembers of them
+        return [Delivered(one.uri, behind=str(error)) for one in declared]

@@ -1,0 +1,104 @@
+"""destinations.json: what a line remembers of the places where copies of it are.
+
+    complete    what was there last is the line as it stood then, known by its SHA-256
+    behind      it is not, or nobody knows: a delivery failed, or a process was killed in one
+
+It stands with the private state and not in the public record, which is copied itself, and read by
+everybody: addresses of servers are not everybody's. It is no secret either: secrets are in the
+environment alone. Whoever loses it loses nothing: each delivery looks at the place itself.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sfumato.expectations.errors import Fault
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.schema.formats import require_readable
+from sfumato.tasks.schema.nesting import parse_json
+
+DESTINATIONS = "destinations.json"
+_FORMAT = 1
+
+
+class KnownDestination(BaseModel):
+    """A destination as it was last heard of.
+
+    Attributes:
+        kind: of place.
+        declared: as its spec declares it.
+        time: of the last delivery.
+        behind: why it is behind, None where it was complete.
+        delivered: the SHA-256 of the line that was last there as a whole.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    declared: dict[str, Any]
+    time: str
+    behind: str | None = None
+    delivered: str | None = None
+
+    @property
+    def place(self) -> str:
+        """Its address, as declared."""
+        return str(self.declared["uri"])
+
+    def why_behind(self, sha256: str) -> str | None:
+        """Why it does not hold the line of this SHA-256, None where it does."""
+        if self.behind is None and self.delivered != sha256:
+            return "the line has changed since"
+        return self.behind
+
+
+class KnownDestinations(BaseModel):
+    """All destinations of a line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    destinations: tuple[KnownDestination, ...] = ()
+
+    def find(self, kind: str, uri: str) -> KnownDestination | None:
+        """What is known of one, None where nothing is."""
+        same = (one for one in self.destinations if (one.kind, one.place) == (kind, uri))
+        return next(same, None)
+
+    def with_one(self, known: KnownDestination) -> "KnownDestinations":
+        """With what is known of one now."""
+        changed = (
+            known if (one.kind, one.place) == (known.kind, known.place) else one
+            for one in self.destinations
+        )
+        return self.model_copy(update={"destinations": tuple(changed)})
+
+
+def knows_destinations(line: Path) -> bool:
+    """True where a line has had destinations."""
+    return (line / DESTINATIONS).is_file()
+
+
+def read_destinations(line: Path) -> KnownDestinations:
+    """What a line remembers of its destinations; nothing where it has none.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it cannot be read.
+    """
+    place = line / DESTINATIONS
+    try:
+        document = parse_json(place.read_bytes())
+        if isinstance(document, dict):
+            require_readable(place, document, _FORMAT)
+        return KnownDestinations.model_validate(document)
+    except FileNotFoundError:
+        return KnownDestinations()
+    except (ValidationError, ValueError, OSError):
+        raise Fault(f"{place}: cannot be read as a line's destinations") from None
+
+
+def write_destinations(line: Path, known: KnownDestinations) -> None:
+    """Replace what a line remembers of its destinations."""
+    write_atomically(line / DESTINATIONS, known.model_dump_json(exclude_none=True).encode())

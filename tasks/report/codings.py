@@ -1,0 +1,145 @@
+"""What was coded before anything else, in words: how, and what it tells all the same."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.schema.codings.declared import DateShift, RareFold, Rounding, TailShare
+from sfumato.tasks.schema.published import DeclaredColumn
+
+_TIES = {
+    "even": "the even multiple",
+    "up": "the larger multiple",
+    "down": "the smaller multiple",
+}
+
+
+@dataclass(frozen=True)
+class CodingLine:
+    """A coding of columns.
+
+    Attributes:
+        columns: that were coded alike, by name.
+        title: what the coding is called.
+        rule: what was done.
+        tells: what it does not hide.
+    """
+
+    columns: tuple[str, ...]
+    title: str
+    rule: str
+    tells: str
+
+
+def coding_lines(declared: Declared) -> list[CodingLine]:
+    """Every coding in the order in which they acted, with its columns by name."""
+    coded: dict[tuple[str, str, str], list[str]] = {}
+    for key, words in _WORDS.items():
+        for name, column in sorted(declared.columns.items()):
+            if (wish := column.codings.get(key)) is not None:
+                coded.setdefault(words(wish, column, declared), []).append(name)
+    return [CodingLine(tuple(names), *told) for told, names in coded.items()]
+
+
+def unmoved_dates(declared: Declared) -> list[str]:
+    """The columns of dates that were not moved, where others were."""
+    dates = {n: c for n, c in declared.columns.items() if c.type in ("date", "timestamp")}
+    if all(column.shift is None for column in dates.values()):
+        return []
+    return sorted(name for name, column in dates.items() if column.shift is None)
+
+
+def _shift(wish: DateShift, column: DeclaredColumn, _: Declared) -> tuple[str, str, str]:
+    days = f"{wish.days:,}"
+    times = "Times of day are as they were. " if column.type == "timestamp" else ""
+    return (
+        "Dates moved",
+        f"Moved by a number of days from {days} earlier to {days} later, each as likely as "
+        "another, 0 among them. A secret key chooses it for each person: it is the same for all "
+        "moved dates of the person, and in all versions.",
+        f"The time between two moved dates of a person. {times}"
+        "Whoever recognises a person and knows one of these dates knows all of them. Other "
+        "releases move dates by other days: whoever holds several has fewer days left to guess.",
+    )
+
+
+def _top(wish: str | TailShare, column: DeclaredColumn, declared: Declared) -> tuple[str, str, str]:
+    so = f"or more{_or_rounded(column)}"
+    return _end("Top-coded", "larger", "largest", so, wish, declared)
+
+
+def _bottom(
+    wish: str | TailShare, column: DeclaredColumn, declared: Declared
+) -> tuple[str, str, str]:
+    so = f"or less{_or_rounded(column)}"
+    return _end("Bottom-coded", "smaller", "smallest", so, wish, declared)
+
+
+def _or_rounded(column: DeclaredColumn) -> str:
+    return "" if column.round is None else ", or was rounded to it"
+
+
+def _end(
+    title: str, beyond: str, outermost: str, so: str, wish: str | TailShare, declared: Declared
+) -> tuple[str, str, str]:
+    if isinstance(wish, str):
+        return (
+            title,
+            f"Every {beyond} value is shown as {wish}.",
+            f"Whoever is shown with {wish} has that {so}.",
+        )
+    return (
+        title,
+        f"The {outermost} values are shown as one threshold, which was computed once: of the first "
+        f"version's {_counted(declared)}, a share of {wish.share:f} stood at it, or somewhat more. "
+        "It is the same in all versions, and not stated here: it was somebody's value.",
+        f"Whoever stands at the threshold has that {so}. Where values of the column are "
+        f"published, the {outermost} of them tells the threshold.",
+    )
+
+
+def _round(wish: Rounding, *_: object) -> tuple[str, str, str]:
+    half = format((Decimal(wish.to) / 2).normalize(), "f")
+    return (
+        "Rounded",
+        f"Every number is shown as the nearest multiple of {wish.to}; one halfway between two as "
+        f"{_TIES[wish.ties]}.",
+        f"The number itself, up to {half} less or more.",
+    )
+
+
+def _prefix(wish: int, *_: object) -> tuple[str, str, str]:
+    kept = "character is" if wish == 1 else f"{wish} characters are"
+    return (
+        "Cut short",
+        f"Only the first {kept} kept.",
+        "The characters that are kept are the true ones.",
+    )
+
+
+def _fold(wish: RareFold, _: DeclaredColumn, declared: Declared) -> tuple[str, str, str]:
+    return (
+        "Rare values folded",
+        f"Values that fewer than {wish.below:,} {_counted(declared)} of the first version had are "
+        f"shown as “{wish.into}”, and so is every value that none of them had. Which values stay "
+        "was decided once, for all versions.",
+        f"Whoever is shown with “{wish.into}” has a rare value, and whoever is known to have one "
+        "is shown so. All of them together may still be few: only a promise says how few.",
+    )
+
+
+def _counted(declared: Declared) -> str:
+    return "people" if declared.unit == "identifier" else "rows"
+
+
+_WORDS: Mapping[str, Callable[[Any, DeclaredColumn, Declared], tuple[str, str, str]]] = {
+    "shift": _shift,
+    "bottom": _bottom,
+    "top": _top,
+    "round": _round,
+    "prefix": _prefix,
+    "fold": _fold,
+}
+"""The title, the rule and what it tells, by the key of a coding, in the order of acting."""

@@ -1,0 +1,252 @@
+"""What is computed once and kept: by versions, backups, other keys and lost files."""
+
+import shutil
+from collections import Counter
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.private.backup import backup, unpack_files
+from sfumato.tasks.private.coded.frozen import CODINGS, read_frozen
+from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.private.state import read_state, write_state
+from tests.codings.stays import COLUMNS, EXACT, jobs_of, stays
+from tests.codings.test_release import expected, shift_key, shown, threshold
+from tests.lines import publish_prepared
+from tests.release.small import people
+
+LATER = stays(first=1000, seed=2)
+
+
+@pytest.fixture
+def published(line):
+    """The line with one version; its private directory."""
+    line.publish("one")
+    return line.plan().line.private
+
+
+def test_later_versions_are_coded_by_what_was_found_of_the_first(line, published):
+    kept = (published / CODINGS).read_bytes()
+    dear = [row | {"cost": str(Decimal(row["cost"]) * 9)} for row in LATER]
+    of_first = threshold(stays())
+    assert threshold(dear) > of_first * 2
+    second = line.write([row | {"job": "farrier"} for row in dear]).publish("two").directory
+    rows = expected(dear, shift_key(published), of_first, set())
+    assert shown(second) == Counter(rows)
+    assert second.name == "0002"
+    assert (published / CODINGS).read_bytes() == kept
+    assert (published / CODINGS).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_kept_is_what_was_found(line, published):
+    found = {one.column: one.found for one in read_frozen(published).columns}
+    jobs = sorted(jobs_of(stays()))
+    assert found == {"cost": {"top": str(threshold(stays()))}, "job": {"fold": jobs}}
+
+
+def test_the_same_source_and_spec_is_the_version_that_stands(line, published):
+    assert line.publish("again").existed
+
+
+def test_a_source_that_differs_below_the_codings_is_the_same(line, published):
+    """What would be published is the same, and is never drawn again."""
+    rows = stays()
+    assert rows[0]["code"][4:6] == "XY"
+    rows[0]["code"] = f"{rows[0]['code'][:4]}-and-more"
+    assert line.write(rows).publish("again").existed
+
+
+def test_a_person_is_moved_by_the_same_days_in_all_versions(line, published):
+    """Seen by somebody who knows when people came: one difference for each person."""
+    rows = {row["person"]: row for row in stays()}
+    accepted = {"versions": "accepted-risk"}
+    line.write(list(rows.values()), **accepted).publish("two")
+    later = [
+        row | {"came": date.fromisoformat(row["came"]).replace(year=2022).isoformat()}
+        for row in rows.values()
+    ]
+    _, run = line.write(later, **accepted).prepared("three")
+    moved = load(run / "deidentified").table().to_pylist()
+    key = shift_key(published)
+    known = list(expected(later, key, threshold(stays()), jobs_of(stays())))
+    assert [tuple(row[n] for n in ("left", "code", "job", "cost")) for row in moved] == known
+
+
+def test_changed_codings_are_found_anew_and_those_before_stay(line, published):
+    columns = {**COLUMNS, "cost": COLUMNS["cost"] | {"top": {"share": "0.1"}}}
+    line.write(LATER, columns=columns).publish("two")
+    found = [one.found for one in read_frozen(published).columns if one.column == "cost"]
+    assert found == [
+        {"top": str(threshold(stays()))},
+        {"top": str(threshold(LATER, Decimal("0.1")))},
+    ]
+    line.write(stays(first=2000, seed=3)).publish("three")
+    assert len(read_frozen(published).columns) == 3
+
+
+def test_a_run_that_publishes_nothing_keeps_nothing(line):
+    line.prepared("refused")
+    private = line.plan().line.private
+    assert not (private / CODINGS).exists()
+    line.write(LATER).publish("one")
+    found = {one.column: one.found for one in read_frozen(private).columns}
+    assert found["cost"] == {"top": str(threshold(LATER))}
+
+
+def test_of_two_first_runs_at_once_one_is_refused(line):
+    one = line.prepared("one")
+    two = line.write(LATER).prepared("two")
+    publish_prepared(*one)
+    with pytest.raises(PromiseError, match="other thresholds meanwhile: run it again"):
+        publish_prepared(*two)
+    public = line.plan().line.public
+    assert sorted(path.name for path in public.glob("[!.]*[0-9]")) == ["0001"]
+    assert line.publish("again").directory.name == "0002"
+
+
+def test_what_is_lost_is_not_found_again(line, published):
+    (published / CODINGS).unlink()
+    with pytest.raises(PromiseError, match=r"codings\.json: lacks what column 'job' is coded by"):
+        line.write(LATER).publish("two")
+    line.write(LATER, columns=_without_found()).publish("other-terms")
+
+
+def _without_found():
+    plain = {"job": {"role": "insensitive"}, "cost": {"role": "sensitive", "type": "decimal"}}
+    return {**COLUMNS, **plain}
+
+
+def test_a_lost_mark_of_the_days_is_no_other_key(line):
+    line.write(stays(), columns=_without_found()).publish("one")
+    private = line.plan().line.private
+    assert not read_frozen(private).columns
+    (private / CODINGS).unlink()
+    with pytest.raises(PromiseError, match=r"codings\.json: lacks the mark of the key that moves"):
+        line.write(LATER, columns=_without_found()).publish("two")
+
+
+def test_another_key_moves_no_dates(line, published):
+    """Lost with all that could tell of it, and drawn anew: the line's mark tells."""
+    shutil.rmtree(published.parent / PEOPLE)
+    with pytest.raises(PromiseError, match="dates were moved by another key than the work dir"):
+        line.write(LATER).publish("two")
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"columns": 3}', b"[" * 100_000])
+def test_what_cannot_be_read_is_a_fault(line, published, content):
+    (published / CODINGS).write_bytes(content)
+    with pytest.raises(Fault, match=r"codings\.json: cannot be read"):
+        line.write(LATER).publish("two")
+
+
+def test_what_newer_software_wrote_is_refused(line, published):
+    (published / CODINGS).write_text('{"format": 2, "columns": [], "more": 1}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"codings\.json: format 2 was made by newer software"):
+        line.write(LATER).publish("two")
+
+
+def test_a_backup_brings_back_thresholds_and_days(line, published, tmp_path, call):
+    file = tmp_path / "stays.backup"
+    assert call("line", "backup", line.spec, file)[0] == 0
+    files = unpack_files(file, file.read_bytes(), "stays")
+    assert {CODINGS, "people-key"} <= files.keys()
+    kept, key = (published / CODINGS).read_bytes(), shift_key(published)
+    shutil.rmtree(published.parent)
+    assert call("line", "restore", line.spec, file)[0] == 0
+    assert ((published / CODINGS).read_bytes(), shift_key(published)) == (kept, key)
+    assert line.publish("again").existed
+
+
+def test_older_software_is_told_that_a_backup_is_newer(published, small):
+    assert b'"format": 4' in backup(published)
+    small.write(people(first=5000)).publish("plain")
+    assert b'"format": 1' in backup(small.plan().line.private)
+
+
+def test_another_key_of_the_line_leaves_days_and_thresholds(line, published, call):
+    kept, key = (published / CODINGS).read_bytes(), shift_key(published)
+    source = f"0001={line.folder / 'stays.csv'}"
+    assert call("line", "rekey", line.spec, "--source", source)[0] == 0
+    assert ((published / CODINGS).read_bytes(), shift_key(published)) == (kept, key)
+    assert line.publish("again").existed
+    assert line.write(LATER).publish("two").directory.name == "0002"
+
+
+def test_units_are_not_renamed_where_dates_move_by_them(line, published, tmp_path, call):
+    names = tmp_path / "names.csv"
+    names.write_text("IDENT-1,IDENT-9999\n", encoding="utf-8")
+    code, _, said = call("line", "rekey", line.spec, "--units", names)
+    assert (code, "units cannot be renamed" in said) == (2, True)
+
+
+def test_later_versions_are_evaluated_as_they_were_coded(line, published, call):
+    second = line.write(LATER).publish("two").directory
+    assert call("evaluate", second, "--spec", line.spec)[0] == 0
+
+
+def test_a_rehearsal_keeps_nothing(line, call):
+    code, out, _ = call("release", line.spec, "--dry")
+    assert (code, "240" in out) == (0, True), out
+    assert not (line.plan().line.private / CODINGS).exists()
+
+
+def test_a_passphrase_does_not_change_the_days(line, published, monkeypatch, call):
+    monkeypatch.setenv("SFUMATO_NEW_KEY_PASSPHRASE", "secret")
+    assert call("line", "passphrase", line.spec)[0] == 0
+    monkeypatch.setenv("SFUMATO_KEY_PASSPHRASE", "secret")
+    assert line.publish("again").existed
+
+
+def test_a_version_that_may_have_appeared_counts_as_one(line, published):
+    """Of a run that was killed between its two steps."""
+    state = read_state(published)
+    number, known = next(iter(state.versions.items()))
+    write_state(published, state.model_copy(update={"versions": {}, "pending": (number, known)}))
+    (published / CODINGS).unlink()
+    with pytest.raises(PromiseError, match="lacks what column"):
+        line.write(LATER).prepared("two")
+
+
+def test_days_are_remembered_through_versions_without_dates(line, published):
+    plain = {name: {k: v for k, v in c.items() if k != "shift"} for name, c in COLUMNS.items()}
+    line.write(LATER, columns=plain).publish("two")
+    assert read_frozen(published).shift is not None
+    shutil.rmtree(published.parent / PEOPLE)
+    with pytest.raises(PromiseError, match="dates were moved by another key"):
+        line.write(stays(first=2000)).prepared("three")
+
+
+def test_a_backup_has_the_key_of_days_also_where_nobody_is_mapped(line):
+    line.write(stays(), remember="units").publish("one")
+    private = line.plan().line.private
+    assert not (private / "map").exists()
+    assert b"people-key" in backup(private)
+
+
+COMPOSED = [
+    {},
+    {
+        "columns": EXACT["columns"],
+        "promises": [{"model": "l-diversity", "variant": "distinct", "l": 3}],
+        "partition": {"method": "anatomy"},
+        "form": {"method": "permuted"},
+    },
+]
+
+
+@pytest.mark.parametrize("changes", COMPOSED, ids=["generalized", "permuted"])
+def test_composed_versions_go_on_with_coded_values(line, changes, call):
+    """Who is the same below the codings has not changed."""
+    composed = {"versions": {"rule": "composed"}, **changes}
+    first = line.write(stays(), **composed).publish("one").directory
+    going = stays()[6:]
+    going[0]["code"] = f"{going[0]['code'][:4]}-moved-within"
+    second = line.write([*going, *stays(12, first=1000, seed=5)], **composed).publish("two")
+    rows = open_release(second.directory).declared.rows
+    assert rows.read == 246
+    assert rows.published > 230
+    assert call("check", second.directory, "--previous", first)[0] == 0

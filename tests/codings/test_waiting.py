@@ -1,0 +1,52 @@
+"""Coded candidates that wait for approval: thresholds are kept when they are published."""
+
+from decimal import Decimal
+
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.authorship.secret import PASSPHRASE
+from sfumato.tasks.private.coded.frozen import CODINGS, FrozenCodings, freeze, read_frozen
+from sfumato.tasks.publication.check import check
+from tests.approval.conftest import Reviewed
+from tests.codings.stays import Stays, stays
+from tests.codings.test_release import threshold
+from tests.flow_here import leave_prefect_out
+
+
+@pytest.fixture
+def waiting(tmp_path, monkeypatch, call):
+    """A line whose first candidate was approved."""
+    leave_prefect_out(monkeypatch)
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv(PASSPHRASE, "correct horse")
+    small = Stays(tmp_path / "line")
+    line = Reviewed(small, call, pytest.MonkeyPatch, tmp_path).write(stays(), reviewers=1)
+    line.release()
+    line.reviewer("ann", "stays")
+    line.decide("ann")
+    return line
+
+
+def test_what_was_found_is_kept_once_it_is_published(waiting):
+    private = waiting.line.private
+    assert not (private / CODINGS).exists()
+    assert check(waiting.publish()).derived == "equal"
+    found = {one.column: one.found for one in read_frozen(private).columns}
+    assert found["cost"] == {"top": str(threshold(stays()))}
+    dear = [row | {"cost": str(Decimal(row["cost"]) * 9)} for row in stays(first=1000)]
+    waiting.write(dear, reviewers=1).release()
+    waiting.decide("ann")
+    assert waiting.publish().name == "0002"
+
+
+def test_a_candidate_of_other_thresholds_is_not_published(waiting):
+    """Another one has been published since."""
+    (note,) = waiting.line.private.rglob("codings.json")
+    used = FrozenCodings.model_validate_json(note.read_bytes())
+    others = {"cost": {"top": "1"}, "job": {"fold": []}}
+    found = [one.model_copy(update={"found": others[one.column]}) for one in used.columns]
+    freeze(waiting.line.private, used.model_copy(update={"columns": tuple(found)}))
+    with pytest.raises(PromiseError, match="other thresholds meanwhile"):
+        waiting.publish()

@@ -1,0 +1,53 @@
+"""The frozen line whose record says who approved it, and whose history what was turned down."""
+
+import shutil
+
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.publication.check import check
+from tests.approval.conftest import reviewed  # noqa: F401 - a fixture
+from tests.corpus.lines import CORPUS
+from tests.release.small import people
+
+
+@pytest.fixture
+def frozen(reviewed, tmp_path):  # noqa: F811
+    """A copy of the line that may be written to."""
+    shutil.rmtree(tmp_path / "line")
+    shutil.copytree(CORPUS / "approved" / "line", tmp_path / "line")
+    shutil.copytree(CORPUS / "approved" / "private", tmp_path / "work", dirs_exist_ok=True)
+    for place in (tmp_path / "work").rglob("*"):  # a repository keeps no modes
+        place.chmod(0o700 if place.is_dir() else 0o600)
+    return reviewed
+
+
+def test_who_approved_it_is_read(frozen):
+    known = frozen.record.versions["0001"]
+    assert [one.by.split()[0] for one in known.approvals] == ["ann", "ben"]
+    assert [one.reason for one in known.approvals] == ["as agreed", "risk is low"]
+    assert frozen.past == ["approved", "rejected"]
+
+
+def test_its_version_stands_and_is_checked(frozen):
+    version = frozen.release()
+    assert version == frozen.line.public / "0001"
+    check(version)
+
+
+def test_what_was_turned_down_is_known(frozen):
+    frozen.write(people(first=1000, seed=2))
+    with pytest.raises(PromiseError, match=r"was rejected .2026-11-23"):
+        frozen.release()
+
+
+def test_it_goes_on(frozen):
+    frozen.write(people(first=2000, seed=3)).release()
+    for name in ("eve", "kim"):
+        frozen.reviewer(name)
+        frozen.decide(name)
+    check(frozen.publish())
+    assert [version.approvals is not None for version in frozen.record.versions.values()] == [
+        True,
+        True,
+    ]

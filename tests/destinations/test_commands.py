@@ -1,0 +1,309 @@
+"""Destinations as stewards meet them: runs, commands, lists, and what is said and left unsaid."""
+
+import json
+
+import pytest
+import yaml
+
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.tasks.publication.destinations.bucket import Bucket
+from sfumato.tasks.publication.life.destinations import DESTINATIONS, read_destinations
+from sfumato.tasks.publication.line import Line
+from tests.destinations.places import PREFIX
+from tests.flow_here import leave_prefect_out, release_here
+from tests.release.small import Small, people
+from tests.sources.simulator import SECRET
+
+AWAY = "http://127.0.0.1:1"
+RECORD = f"{PREFIX}/wages/releases.json"
+REASON = ("--reason", "the wrong table", "--yes")
+
+
+@pytest.fixture
+def line(tmp_path, monkeypatch, store):
+    """A line with a destination, whose keys are in the environment."""
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    for name, text in store.environ.items():
+        monkeypatch.setenv(name, text)
+    return declared(Small(tmp_path / "line"), store)
+
+
+def declared(small, store, rows=None, **changes):
+    publish = {"uri": "public", "destinations": [{"uri": store.declared.uri, **changes}]}
+    return small.write(rows or people(), publish=publish)
+
+
+def known(small):
+    (found,) = read_destinations(small.plan().line.private).destinations
+    return found
+
+
+@pytest.fixture
+def published(line, monkeypatch):
+    """The same, with a version that was delivered."""
+    with monkeypatch.context() as patch:
+        leave_prefect_out(patch)
+        release_here(line.spec)
+    return line
+
+
+class TestRun:
+    @pytest.fixture(autouse=True)
+    def flow(self, monkeypatch):
+        leave_prefect_out(monkeypatch)
+
+    def test_it_delivers_at_its_end(self, line, store):
+        events = []
+        release_here(line.spec, events)
+        stages = [stage for stage, event in events if event == "finished"]
+        assert stages[-2:] == ["evaluate", "deliver"]
+        assert (f"{store.declared.uri} is complete (copied: 0001)", "said") in events
+        store.require_as(line.plan().line)
+        assert json.loads(store.read(RECORD))["versions"]["0001"]["accuracy"]
+
+    def test_one_that_fails_fails_no_release(self, line, store, call):
+        declared(line, store, endpoint=AWAY)
+        events = []
+        version = release_here(line.spec, events)
+        assert call("check", version)[0] == 0
+        (said,) = [text for text, event in events if event == "said" and "is behind" in text]
+        assert said.startswith(f"{store.declared.uri} is behind: the store")
+        assert known(line).behind is not None
+        declared(line, store)
+        assert release_here(line.spec) == version  # it stands, and the copy is completed
+        assert known(line).behind is None
+        store.require_as(line.plan().line)
+
+    def test_the_state_says_what_is_behind(self, line, store):
+        from sfumato.tasks.outcomes import published_state
+
+        version = release_here(line.spec)
+        message = published_state(version, (store.declared.uri,)).message
+        assert f"; behind: {store.declared.uri} (the next run completes it" in message
+
+    def test_a_run_that_is_refused_completes_it_too(self, line, store):
+        declared(line, store, endpoint=AWAY)
+        release_here(line.spec)
+        declared(line, store, people(seed=5))  # other values of the same people
+        with pytest.raises(Exception, match="units are in an earlier version"):
+            release_here(line.spec)
+        store.require_as(line.plan().line)
+
+    def test_a_first_run_that_is_refused_tells_nothing_there(self, line, store):
+        declared(line, store, people(rows=2))
+        with pytest.raises(Exception, match="ke-anonymity"):
+            release_here(line.spec)
+        assert store.objects() == {}
+        declared(line, store)
+        release_here(line.spec)
+        store.require_as(line.plan().line)
+
+    def test_what_an_evaluation_withdraws_goes_there_too(self, line, store, monkeypatch):
+        from sfumato.tasks.stages import evaluate
+
+        release_here(line.spec)
+
+        def uncovered(*_):
+            raise InputError("a row is covered by no group")
+
+        monkeypatch.setattr(evaluate, "exposures", uncovered)
+        declared(line, store, people(first=1000, seed=2))
+        with pytest.raises(Fault, match="does not cover"):
+            release_here(line.spec)
+        record = json.loads(store.read(RECORD))
+        assert (record["current"], record["versions"]["0002"]["status"]) == ("0001", "withdrawn")
+        store.require_as(line.plan().line)
+
+    def test_no_stage_of_the_run_is_left_while_it_delivers(self, line, store, monkeypatch):
+        private, found = line.plan().line.private, []
+
+        def send(self, key, file, sha256):
+            found.append([path for path in (private / "runs").iterdir() if path.is_dir()])
+
+        monkeypatch.setattr(Bucket, "send", send)
+        release_here(line.spec)
+        assert found
+        assert not any(found)
+
+    def test_a_line_without_destinations_has_no_note_of_them(self, small):
+        events = []
+        release_here(small.spec, events)
+        assert "deliver" not in {stage for stage, _ in events}
+        assert not (small.plan().line.private / DESTINATIONS).exists()
+
+    def test_one_that_the_spec_names_no_more_is_told(self, line, store):
+        release_here(line.spec)
+        line.write(people())
+        events = []
+        release_here(line.spec, events)
+        said = f"{store.declared.uri} is no destination any more: what is there stays, withdrawn"
+        assert [text for text, event in events if event == "said" and text.startswith(said)]
+
+    @pytest.mark.parametrize("content", [b"{", b'{"format": 9}'])
+    def test_a_note_that_cannot_be_read_fails_no_release(self, line, store, content):
+        release_here(line.spec)
+        note = line.plan().line.private / DESTINATIONS
+        note.write_bytes(content)
+        line.write(
+            people(first=1000, seed=2),
+            publish=line.plan().spec.publish.model_dump(
+                mode="json", by_alias=True, exclude_unset=True
+            ),
+        )
+        events = []
+        assert release_here(line.spec, events).name == "0002"
+        assert [text for text, event in events if event == "said" and "is behind" in text]
+        note.unlink()
+        release_here(line.spec)
+        store.require_as(line.plan().line)
+
+    def test_a_block_that_is_missing_leaves_it_behind(self, line, monkeypatch):
+        from sfumato.flows import passphrases
+
+        def missing(variable, _name):
+            raise InputError(f"{variable}: there is no Secret block of that name")
+
+        monkeypatch.setattr(passphrases, "_in_block", missing)
+        monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY_BLOCK", "nobody")
+        release_here(line.spec)
+        assert "there is no Secret block of that name" in known(line).behind
+
+
+class TestDeliver:
+    @pytest.mark.parametrize("by", ["spec", "directory"])
+    def test_it_completes(self, published, store, call, monkeypatch, by):
+        place = published.spec if by == "spec" else published.plan().line.public
+        store.client.delete_object(Bucket=store.bucket, Key=RECORD)
+        code, out, said = call("deliver", place)
+        assert (code, out, said) == (0, f"{store.declared.uri} is complete\n", "")
+        store.require_as(published.plan().line)
+
+    def test_it_exits_with_1_where_one_is_behind(self, published, store, call, monkeypatch):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", AWAY)
+        code, out, _ = call("deliver", published.spec)
+        assert (code, out.startswith(f"{store.declared.uri} is behind: ")) == (1, True)
+
+    def test_one_that_is_behind_holds_up_no_other(self, published, store, stores, call):
+        other = stores()
+        place = yaml.safe_load(published.spec.read_text())
+        away = {"uri": "s3://away/x", "endpoint": AWAY}
+        place["publish"]["destinations"] = [away, {"uri": other.declared.uri}]
+        published.spec.write_text(yaml.safe_dump(place))
+        code, out, said = call("deliver", published.spec)
+        assert (code, [line.split()[2] for line in out.splitlines()]) == (
+            1,
+            ["behind:", "complete"],
+        )
+        assert "is no destination any more" in said
+        other.require_as(published.plan().line)
+
+    def test_a_line_without_any_is_told(self, small, call):
+        small.publish("one")
+        code, _, said = call("deliver", small.spec)
+        assert (code, "the line has no destination (publish.destinations" in said) == (2, True)
+
+    def test_another_work_directory_delivers_nothing(self, published, call, monkeypatch, tmp_path):
+        monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "another"))
+        code, _, said = call("deliver", published.folder / "public" / "wages")
+        assert (code, "no line wages in" in said) == (3, True)
+
+    def test_an_unfinished_withdrawal_is_finished_first(self, published, store, call, monkeypatch):
+        from sfumato.tasks.publication.life import withdrawal
+
+        def stop(*_):
+            raise RuntimeError("killed")
+
+        line = published.plan().line
+        with monkeypatch.context() as patch:
+            patch.setattr(withdrawal, "put_in_place", stop)
+            with pytest.raises(RuntimeError):
+                withdrawal.withdraw(line, "0001", "the wrong table")
+        assert call("deliver", line.public)[0] == 0
+        assert f"{PREFIX}/wages/0001/withdrawal.json" in store.objects()
+        store.require_as(line)
+
+
+class TestWithdraw:
+    def test_it_goes_there_too(self, published, store, call):
+        line = published.plan().line
+        code, _, said = call("withdraw", line.public / "0001", *REASON)
+        assert (code, f"{store.declared.uri} is complete" in said) == (0, True)
+        store.require_as(line)
+
+    def test_where_it_may_still_be_is_told_until_it_is_done(
+        self, published, store, call, monkeypatch
+    ):
+        line = published.plan().line
+        with monkeypatch.context() as patch:
+            patch.setenv("AWS_ENDPOINT_URL", AWAY)
+            code, out, said = call("withdraw", line.public / "0001", *REASON)
+        assert (code, out.endswith("withdrawn; current: none\n")) == (1, True)
+        assert f"it may still be there: sfumato deliver {line.public} completes it" in said
+        assert f"{PREFIX}/wages/0001/datapackage.json" in store.objects()
+        assert call("withdraw", line.public / "0001", *REASON)[0] == 0
+        store.require_as(line)
+
+
+def test_other_changes_go_there_too(published, store, call):
+    line = published.plan().line
+    code, _, said = call("describe", line.public, "--description", "Wages of May")
+    assert (code, f"{store.declared.uri} is complete" in said) == (0, True)
+    store.require_as(line)
+    assert b"Wages of May" in store.read(f"{PREFIX}/wages/index.html")
+    code, _, said = call("evaluate", line.public / "0001", "--spec", published.spec)
+    assert code == 0, said
+    store.require_as(line)
+
+
+class TestListed:
+    def test_they_are_listed(self, published, store, call):
+        _, out, _ = call("releases", published.spec)
+        assert f"  {store.declared.uri}: complete\n" in out
+        (line,) = json.loads(call("releases", published.spec, "--json")[1])["lines"]
+        (found,) = line["destinations"]
+        assert (found["place"], found["state"], found["reason"]) == (
+            store.declared.uri,
+            "complete",
+            None,
+        )
+
+    def test_one_that_fell_behind_is_told_by_all(self, published, store, call, monkeypatch):
+        monkeypatch.setenv("AWS_ENDPOINT_URL", AWAY)
+        call("deliver", published.spec)
+        assert (
+            f"  {store.declared.uri}: behind: the store cannot"
+            in (call("releases", published.spec)[1])
+        )
+        code, out, _ = call("health")
+        assert code == 1
+        assert f"NOT  line wages: {store.declared.uri} is behind" in out
+
+    def test_a_line_that_changed_since_is_behind(self, published, store, call):
+        from sfumato.tasks.publication.life.description import describe
+
+        line: Line = published.plan().line
+        describe(line, {"title": "Other words"})
+        said = f"  {store.declared.uri}: behind: the line has changed since\n"
+        assert said in call("releases", line.public)[1]
+
+    def test_readers_who_have_no_private_state_see_none(self, published, call, monkeypatch):
+        monkeypatch.setenv("SFUMATO_WORK", str(published.folder / "reader"))
+        (line,) = json.loads(call("releases", published.folder / "public", "--json")[1])["lines"]
+        assert line["destinations"] == []
+
+
+def test_a_backup_has_no_addresses_and_a_restored_line_keeps_them(published, call, tmp_path):
+    assert call("line", "backup", published.spec, tmp_path / "backup")[0] == 0
+    assert b"s3://" not in (tmp_path / "backup").read_bytes()
+    assert call("line", "restore", published.spec, tmp_path / "backup")[0] == 0
+    assert known(published).behind is None
+
+
+def test_no_secret_is_in_any_file_or_object(published, store, call, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", f"{SECRET}-of-nobody")
+    call("deliver", published.spec)
+    folder = published.plan().line.work.parent
+    contents = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    assert contents
+    assert not [one for one in [*contents, *store.objects().values()] if SECRET.encode() in one]

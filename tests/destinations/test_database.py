@@ -1,0 +1,292 @@
+"""A PostgreSQL database: what readers see, what is never dropped, and what is said."""
+
+import json
+import threading
+
+import psycopg
+import pytest
+
+from sfumato.flows.cli.main import run
+from sfumato.tasks.publication.destinations import database as schemas
+from sfumato.tasks.publication.life.destinations import DESTINATIONS
+from sfumato.tasks.publication.life.withdrawal import withdraw
+from tests.destinations.places import bring
+from tests.release.evolving import digest_of
+from tests.release.small import SPEC, Small, people
+
+pytestmark = pytest.mark.postgres
+SECRET = "hunter2-of-the-publisher"
+
+
+def configured(database, **changes):
+    database.declared = database.declared.model_copy(update=changes)
+    return database
+
+
+def with_role(database, name, rights=""):
+    found = database.ask(f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'")
+    if not found:
+        database.ask(f"CREATE ROLE {name} LOGIN PASSWORD '{SECRET}' {rights}")
+    return name
+
+
+def as_role(database, name, sql):
+    address = database.address.replace("//tests@", f"//{name}:{SECRET}@")
+    with psycopg.connect(address, autocommit=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def publish_another(line, name="another", **changes):
+    rows = people(first=7000, seed=7)
+    return Small(line.public.parents[1]).write(rows, **changes).publish(name)
+
+
+def test_the_views_give_the_bounds_that_query_gives(with_versions, database, capsys):
+    line = with_versions(2)
+    bring(line, database)
+    query = (
+        "SELECT town, AVG(wage), COUNT(*) FROM microdata WHERE age BETWEEN 25 AND 45 GROUP BY town"
+    )
+    release = str(line.public / "0002")
+    capsys.readouterr()
+    assert run(["query", release, query, "--rewrite", "postgres"]) == 0
+    rewritten = capsys.readouterr().out
+    assert run(["query", release, query, "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    with psycopg.connect(database.address, autocommit=True) as connection:
+        connection.execute("SET search_path = wages")
+        asked = connection.execute(rewritten)
+        names = [column.name for column in asked.description]
+        rows = [dict(zip(names, row, strict=True)) for row in asked]
+    found = {row["town"]: row for row in rows}
+    assert found.keys() == {told["town"] for told in answer["rows"]}
+    for told in answer["rows"]:
+        row = found[told["town"]]
+        for of in ("avg(wage)", "count(*)"):
+            for side in ("lower", "upper"):
+                assert float(row[f"{of}_{side}"]) == pytest.approx(float(told[of][side]))
+
+
+def test_functions_read_their_own_version_whoever_calls_them(with_versions, database):
+    bring(with_versions(2), database)
+    old, new, now = (
+        database.ask(f"SELECT sum_lower, sum_upper FROM {schema}.bounds_wage('age > 30')")
+        for schema in ("wages_0001", "wages_0002", "wages")
+    )
+    assert new == now
+    assert old != new
+    database.ask("CREATE TABLE public.help_wage (x int)")
+    assert database.ask("SELECT sum_lower, sum_upper FROM wages.bounds_wage('age > 30')") == now
+
+
+def test_what_was_granted_on_a_view_stays(with_versions, database):
+    line, reader = with_versions(1), with_role(database, "of_views")
+    bring(line, database)
+    database.ask(f"GRANT USAGE ON SCHEMA wages TO {reader}")
+    database.ask(f"GRANT SELECT ON wages.microdata TO {reader}")
+    first = as_role(database, reader, "SELECT SUM(wage) FROM wages.microdata")
+    publish_another(line)
+    bring(line, database)
+    second = as_role(database, reader, "SELECT SUM(wage) FROM wages.microdata")
+    assert first != second
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        as_role(database, reader, "SELECT SUM(wage) FROM wages_0001.microdata")
+
+
+def test_readers_may_read_every_version_and_write_none(with_versions, database):
+    line, reader = with_versions(1), with_role(database, "analysts")
+    bring(line, configured(database, readers=(reader,)))
+    publish_another(line)
+    bring(line, database)
+    for schema in ("wages", "wages_0001", "wages_0002"):
+        assert as_role(database, reader, f"SELECT COUNT(*) FROM {schema}.microdata")
+        assert as_role(database, reader, f"SELECT * FROM {schema}.bounds_wage('true')")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            as_role(database, reader, f"DELETE FROM {schema}.microdata RETURNING 1")
+
+
+def test_a_reader_who_is_none_is_told(with_versions, database):
+    found = bring(with_versions(1), configured(database, readers=("nobody",)))
+    assert "there is no role 'nobody' (publish.database.readers)" in found.behind
+    assert database.schemas() == {}
+
+
+@pytest.mark.parametrize("name", ["wages", "wages_0001"])
+def test_a_schema_that_is_not_ours_is_refused_and_left(with_versions, database, name):
+    database.ask(f"CREATE SCHEMA {name}")
+    database.ask(f"CREATE TABLE {name}.microdata (x int)")
+    found = bring(with_versions(1), database)
+    assert f"there is a schema {name} that this line did not make: name another" in found.behind
+    assert database.ask(f"SELECT * FROM {name}.microdata") == []
+    assert database.schemas() == {}
+
+
+def test_a_schema_may_be_named(with_versions, database):
+    database.ask("CREATE SCHEMA wages")
+    line = with_versions(1)
+    assert bring(line, configured(database, within="of_the_town")).behind is None
+    assert sorted(database.schemas()) == ["of_the_town", "of_the_town_0001"]
+    database.require_as(line)
+
+
+def test_what_others_put_into_our_schemas_is_never_dropped(with_versions, database):
+    line = with_versions(2)
+    bring(line, database)
+    database.ask("CREATE TABLE wages_0002.notes AS SELECT 'mine' AS note")
+    database.ask("CREATE TABLE wages.notes AS SELECT 'mine' AS note")
+    withdraw(line, "0002", "the wrong table")
+    withdraw(line, "0001", "the wrong table")
+    found = bring(line, database)
+    assert found.behind is None
+    said = "schema {} was left: it has what is not Sfumato's"
+    left = [said.format(name) for name in ("wages", "wages_0002")]
+    assert [said.partition(": ")[2] for said in found.notices] == left
+    for schema in ("wages", "wages_0002"):
+        assert database.ask(f"SELECT note FROM {schema}.notes") == [("mine",)]
+        left = f"relnamespace = '{schema}'::regnamespace AND relkind IN ('r', 'v')"
+        assert database.ask(f"SELECT relname FROM pg_class WHERE {left}") == [("notes",)]
+    assert "wages_0001" not in database.schemas()
+    assert bring(line, database).behind is None
+
+
+def test_a_view_of_others_among_ours_is_refused(with_versions, database):
+    line = with_versions(1)
+    bring(line, database)
+    database.ask("COMMENT ON VIEW wages.microdata IS 'mine'")
+    publish_another(line)
+    found = bring(line, database)
+    assert "microdata in schema wages is not Sfumato's" in found.behind
+    assert "wages_0002" not in database.schemas()
+
+
+def test_views_of_analysts_go_on_where_columns_stay(with_versions, database):
+    line = with_versions(1)
+    bring(line, database)
+    database.ask("CREATE VIEW public.old AS SELECT age FROM wages.microdata WHERE wage > 500")
+    before = database.ask("SELECT COUNT(*) FROM public.old")
+    publish_another(line)
+    assert bring(line, database).behind is None
+    assert database.ask("SELECT COUNT(*) FROM public.old") != before
+
+
+def other_columns():
+    columns = {**SPEC["columns"], "town": {"role": "drop"}}
+    return {"columns": columns}
+
+
+def test_columns_that_change_wait_for_views_of_analysts(with_versions, database):
+    line = with_versions(1)
+    bring(line, database)
+    database.ask("CREATE VIEW public.old AS SELECT town FROM wages.microdata")
+    publish_another(line, **other_columns())
+    found = bring(line, database)
+    assert "others' tables or views need what is to be replaced: drop these first" in found.behind
+    assert "wages_0002" not in database.schemas()
+    database.ask("DROP VIEW public.old")
+    assert bring(line, database).behind is None
+    database.require_as(line)
+
+
+def test_no_view_of_analysts_keeps_what_was_withdrawn(with_versions, database):
+    line = with_versions(1)
+    publish_another(line, **other_columns())
+    bring(line, database)
+    database.ask("CREATE VIEW public.old AS SELECT age FROM wages_0002.microdata")
+    database.ask("CREATE VIEW public.older AS SELECT wage FROM wages.microdata")
+    withdraw(line, "0002", "the wrong table")
+    assert bring(line, database).behind is None
+    database.require_as(line)
+    assert database.ask("SELECT 1 FROM pg_class WHERE relname = 'old'") == []
+
+
+def test_a_table_that_was_dropped_there_comes_back(with_versions, database):
+    line = with_versions(1)
+    bring(line, database)
+    database.ask("DROP TABLE wages_0001.help_wage CASCADE")
+    assert bring(line, database).copied == ("0001",)
+    database.require_as(line)
+
+
+def test_another_release_of_that_number_is_refused(with_versions, database):
+    line = with_versions(1)
+    bring(line, database)
+    said = database.ask("SELECT obj_description('wages_0001'::regnamespace, 'pg_namespace')")[0][0]
+    said = said.replace(digest_of(line.public / "0001"), "f" * 64)
+    database.ask(f"COMMENT ON SCHEMA wages_0001 IS '{said}'")
+    assert (
+        "has another release as version 0001 (digest ffffffffffff…)" in bring(line, database).behind
+    )
+
+
+class TestWhatIsSaid:
+    @pytest.fixture
+    def publisher(self, database):
+        """The database by a user with a password, in a variable."""
+        role = with_role(database, "publisher")
+        address = database.address.replace("//tests@", f"//{role}:${{PUBLISHER_PASSWORD}}@")
+        database.environ = {"PUBLISHER_PASSWORD": SECRET}
+        return configured(database, uri=address)
+
+    def test_without_rights(self, with_versions, publisher):
+        found = bring(with_versions(1), publisher)
+        assert "the user may not do this there (it needs CREATE on the database" in found.behind
+        assert SECRET not in found.behind
+
+    def test_with_the_rights_that_it_names(self, with_versions, publisher):
+        publisher.ask(f"GRANT CREATE ON DATABASE {publisher.name} TO publisher")
+        line = with_versions(1)
+        assert bring(line, publisher).behind is None
+        noted = (line.private / DESTINATIONS).read_text()
+        assert "${PUBLISHER_PASSWORD}" in noted
+        for path in line.work.parent.rglob("*"):
+            if path.is_file():
+                assert SECRET.encode() not in path.read_bytes()
+        told = publisher.ask("SELECT description FROM pg_description WHERE description ~ 'hunter2'")
+        assert told == []
+
+    def test_without_the_variable(self, with_versions, publisher):
+        publisher.environ = {}
+        found = bring(with_versions(1), publisher)
+        assert "environment variable PUBLISHER_PASSWORD is not set" in found.behind
+
+    def test_nobody_answers(self, with_versions, database):
+        found = bring(
+            with_versions(1), configured(database, uri="postgresql://me@127.0.0.1:1/open")
+        )
+        assert "postgresql://127.0.0.1:1/open: cannot connect" in found.behind
+
+    def test_somebody_reads_for_too_long(self, with_versions, database, monkeypatch):
+        line = with_versions(1)
+        bring(line, database)
+        publish_another(line)
+        monkeypatch.setattr(schemas, "_PATIENCE", "50ms")
+        with psycopg.connect(database.address) as reader:
+            reader.execute("SELECT COUNT(*) FROM wages.microdata")
+            found = bring(line, database)
+        assert "somebody reads the line there for too long: deliver again (55P03)" in found.behind
+        assert bring(line, database).behind is None
+
+
+def test_two_writers_at_once(with_versions, database, tmp_path, monkeypatch):
+    line = with_versions(1)
+    (tmp_path / "other").mkdir()
+    with monkeypatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(tmp_path / "other" / "work"))
+        small = Small(tmp_path / "other" / "line").write(people(first=9000, seed=9))
+        small.publish("of-another")
+        other = small.plan().line
+    ready, told = threading.Barrier(2), {}
+
+    def write(one):
+        ready.wait(30)
+        told[one.public] = bring(one, database).behind
+
+    threads = [threading.Thread(target=write, args=(one,)) for one in (line, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (winner,) = [one for one in (line, other) if told[one.public] is None]
+    (refused,) = [said for said in told.values() if said is not None]
+    assert "another work directory" in refused
+    database.require_as(winner)

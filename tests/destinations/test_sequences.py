@@ -1,0 +1,83 @@
+"""After any sequence of what may happen, a delivery that ends well leaves a copy as the line is."""
+
+import random
+
+import pytest
+
+from sfumato.tasks.publication.destinations.bucket import Bucket
+from sfumato.tasks.publication.destinations.registry import DESTINATIONS
+from sfumato.tasks.publication.life.description import describe
+from sfumato.tasks.publication.life.withdrawal import withdraw
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.sql.target import TargetDatabase
+from tests.destinations.dying import killed
+from tests.destinations.places import bring
+from tests.release.small import Small, people
+from tests.sources.simulator import SECRET
+
+KILLED_IN = {
+    "store": (Bucket, ("send", "write", "create", "replace", "delete"), 25),
+    "database": (TargetDatabase, ("execute", "end"), 60),
+}
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+class Sequence:
+    """A line and its copy, to which things happen at random."""
+
+    def __init__(self, line, place, seed):
+        self.line, self.place, self.random = line, place, random.Random(seed)
+        self.small, self.number = Small(line.public.parents[1]), 0
+
+    def publish(self):
+        self.number += 1
+        first = 10_000 * self.number + self.random.randrange(1000)
+        rows = people(first=first, rows=24, seed=self.random.randrange(10**6))
+        self.small.write(rows).publish(f"sequence-{self.number}")
+
+    def withdraw(self):
+        versions = read_record(self.line.public).versions
+        number = self.random.choice(sorted(versions))
+        withdraw(self.line, number, "the wrong table")
+
+    def describe(self):
+        describe(self.line, {"description": f"for the {self.random.randrange(1000)}th time"})
+
+    def deliver(self):
+        assert bring(self.line, self.place).behind is None
+
+    def fail(self):
+        """Deliver where nobody answers."""
+        known, self.place.environ = self.place.environ, {}
+        declared = self.place.declared
+        if self.place.kind == "database":
+            address = declared.uri.replace("host=", "host=%2Fnowhere")
+            self.place.declared = declared.model_copy(update={"uri": address})
+        found = bring(self.line, self.place)
+        assert found.behind is not None
+        assert SECRET not in found.behind
+        self.place.environ, self.place.declared = known, declared
+
+    def die(self):
+        owner, names, most = KILLED_IN[self.place.kind]
+        killed(self.line, self.place, self.random.randrange(most), owner, names)
+
+    def run(self, length):
+        steps = [self.publish, self.withdraw, self.describe, self.deliver, self.fail, self.die]
+        for step in self.random.choices(steps, weights=[3, 2, 1, 2, 1, 4], k=length):
+            step()
+        self.deliver()
+        self.place.require_as(self.line)
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        pytest.param(kind, seed, marks=[pytest.mark.postgres] if kind == "database" else [])
+        for kind in DESTINATIONS
+        for seed in range(6)
+    ],
+)
+def test_the_copy_is_as_the_line_is(with_versions, request, kind, seed):
+    place = request.getfixturevalue(kind)
+    Sequence(with_versions(1), place, seed).run(8)
