@@ -4,8 +4,8 @@ import secrets
 import shutil
 from pathlib import Path
 
-from sfumato.expectations.errors import PromiseError
-from sfumato.tasks.authorship.offers import offer
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.tasks.authorship.offers import offer, read_offers
 from sfumato.tasks.authorship.secret import Signer, open_signer
 from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.canonical import read_canonical
@@ -39,9 +39,17 @@ def open_signer_of(line: Line) -> Signer | None:
     """The key that signs a line's versions, None where they are not signed.
 
     Raises:
-        InputError: where it cannot be opened.
+        InputError: where it cannot be opened, or was revoked.
     """
-    return None if line.signing_key is None else open_signer(line.signing_key)
+    if line.signing_key is None:
+        return None
+    signer, offered = open_signer(line.signing_key), read_offers(line.public)
+    if offered is not None and signer.key.public in offered.revoked():
+        raise InputError(
+            f"publish.signed-by: key {signer.key} was revoked, and readers refuse what it signs: "
+            "name the one that took its place (sfumato keys rotate)"
+        )
+    return signer
 
 
 def _sign(line: Line, staging: Path) -> None:

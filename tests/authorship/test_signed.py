@@ -259,6 +259,14 @@ class TestRevocation:
             code, _, said = call(*arguments)
             assert (code, "was revoked" in said) == (3, True)
 
+    def test_it_signs_no_other_version(self, call, signed, small):
+        line = small.plan().line.public
+        assert call("keys", "revoke", "town", line)[0] == 0
+        small.write(people(first=1000, seed=2), **SIGNED)
+        with pytest.raises(InputError, match=r"key town .* was revoked"):
+            small.publish("two")
+        assert [path.name for path in line.glob("[0-9]*")] == ["0001"]
+
     def test_by_the_key_that_took_its_place(self, call, signed):
         work = signed.line.parents[1] / "work"
         call("keys", "rotate", "town", "next", signed.line)
