@@ -8,17 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.approval.request import Digest
 from sfumato.tasks.authorship.keys import Strict
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.backup import REVIEWS
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
-from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.formats import read_document
 
 _FORMAT = 1
 End = Literal["approved", "returned", "rejected", "withdrawn", "superseded", "expired", "void"]
@@ -82,18 +81,7 @@ def read_history(line: Path) -> History:
         InputError: where newer software wrote it.
         Fault: where it cannot be read.
     """
-    place = line / REVIEWS
-    try:
-        document = parse_json(place.read_bytes())
-        if isinstance(document, Mapping):
-            require_readable(place, dict(document), _FORMAT)
-        return History.model_validate(document)
-    except FileNotFoundError:
-        return History()
-    except InputError:
-        raise
-    except (ValidationError, ValueError, OSError):
-        raise Fault(f"{place}: cannot be read as a line's past reviews") from None
+    return read_document(line / REVIEWS, History, _FORMAT, "a line's past reviews") or History()
 
 
 def with_past(files: Mapping[str, bytes], line: Path) -> dict[str, bytes]:

@@ -4,21 +4,18 @@ It is about one draw of one source under one spec, and one state of the line: wh
 another one, no decision about it counts.
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, Field
 
-from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.authorship.keys import Strict
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import LineName
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.line import Identity
-from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.formats import read_document
 
 REQUEST = "request.json"
 _FORMAT = 1
@@ -92,15 +89,4 @@ def read_request(place: Path) -> Request | None:
         InputError: where newer software wrote it.
         Fault: where it is none.
     """
-    file = place / REQUEST
-    try:
-        document = parse_json(file.read_bytes())
-        if isinstance(document, Mapping):
-            require_readable(file, dict(document), _FORMAT)
-        return Request.model_validate(document)
-    except FileNotFoundError:
-        return None
-    except InputError:
-        raise
-    except (ValidationError, ValueError, OSError):
-        raise Fault(f"{file}: cannot be read as a request for approval") from None
+    return read_document(place / REQUEST, Request, _FORMAT, "a request for approval")

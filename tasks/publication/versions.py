@@ -6,13 +6,11 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from sfumato.expectations.errors import Fault
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.formats import parse_document, read_document
 
 RECORD = "releases.json"
 _NEWEST = 3
@@ -119,13 +117,8 @@ def read_record(line: Path) -> Record:
         InputError: where newer software wrote it.
         Fault: where it is no record.
     """
-    try:
-        content = (line / RECORD).read_bytes()
-    except FileNotFoundError:
-        return Record(name=line.name)
-    except OSError:
-        raise _unreadable(line / RECORD) from None
-    return parse_record(line / RECORD, content)
+    found = read_document(line / RECORD, Record, _NEWEST, "a record of versions")
+    return found or Record(name=line.name)
 
 
 def parse_record(place: Path | str, content: bytes) -> Record:
@@ -135,17 +128,7 @@ def parse_record(place: Path | str, content: bytes) -> Record:
         InputError: where newer software wrote it.
         Fault: where it is no record.
     """
-    try:
-        document = parse_json(content)
-        if isinstance(document, dict):
-            require_readable(place, document, _NEWEST)
-        return Record.model_validate(document)
-    except (ValidationError, ValueError):
-        raise _unreadable(place) from None
-
-
-def _unreadable(place: Path | str) -> Fault:
-    return Fault(f"{place}: cannot be read as a record of versions")
+    return parse_document(place, content, Record, _NEWEST, "a record of versions")
 
 
 def write_record(line: Path, record: Record) -> None:

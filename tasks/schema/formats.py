@@ -17,15 +17,18 @@ default: what does not use it is written, and digested, as it always was.
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, Field, ValidationError
 
-from sfumato.expectations.errors import InputError
+from sfumato.expectations.errors import Fault, InputError
+from sfumato.tasks.schema.nesting import parse_json
 
 NEWEST = 4
 
 _MARK = "x-since-format"
+
+Document = TypeVar("Document", bound=BaseModel)
 
 
 def since(format_: int, default: Any, description: str) -> Any:
@@ -58,6 +61,46 @@ def _formats_within(part: Any) -> Iterator[int]:
                 extra = field.json_schema_extra
                 yield extra.get(_MARK, 0) if isinstance(extra, dict) else 0
                 yield lowest_format(value)
+
+
+def read_document(place: Path, kind: type[Document], newest: int, what: str) -> Document | None:
+    """A small document of ours that says its format, None where there is no file.
+
+    Args:
+        place: the file.
+        kind: what it is to be.
+        newest: the newest format that is read here.
+        what: what it should have been, for the message: `the words of a line`.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it cannot be read.
+    """
+    try:
+        content = place.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        raise Fault(f"{place}: cannot be read as {what}") from None
+    return parse_document(place, content, kind, newest, what)
+
+
+def parse_document(
+    place: Path | str, content: bytes, kind: type[Document], newest: int, what: str
+) -> Document:
+    """The same of what a document holds; `place` is for messages.
+
+    Raises:
+        InputError: where newer software wrote it.
+        Fault: where it is none.
+    """
+    try:
+        document = parse_json(content)
+        if isinstance(document, dict):
+            require_readable(place, document, newest)
+        return kind.model_validate(document)
+    except (ValidationError, ValueError):
+        raise Fault(f"{place}: cannot be read as {what}") from None
 
 
 def require_readable(place: Path | str, document: Mapping[str, Any], newest: int = NEWEST) -> None:

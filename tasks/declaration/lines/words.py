@@ -11,12 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sfumato.expectations.errors import Fault, SpecError
+from sfumato.expectations.errors import SpecError
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import Title
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.formats import read_document
 
 WORDS = "line.json"
 _FORMAT = 1
@@ -72,16 +71,8 @@ def read_words(line: Path) -> WordsOfLine:
         InputError: where newer software wrote them.
         Fault: where they cannot be read.
     """
-    place = line / WORDS
-    try:
-        document = parse_json(place.read_bytes())
-        if isinstance(document, dict):
-            require_readable(place, document, _FORMAT)
-        return WordsOfLine.model_validate(document)
-    except FileNotFoundError:
-        return WordsOfLine(line=line.name)
-    except (ValidationError, ValueError, OSError):
-        raise Fault(f"{place}: cannot be read as the words of a line") from None
+    found = read_document(line / WORDS, WordsOfLine, _FORMAT, "the words of a line")
+    return found or WordsOfLine(line=line.name)
 
 
 def write_words(line: Path, words: WordsOfLine) -> None:

@@ -12,15 +12,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.private.coded.purposes import shift_key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.schema.codings.declared import CodedColumn, document_of
-from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.formats import read_document
 
 CODINGS = "codings.json"
 _FORMAT = 1
@@ -65,16 +64,8 @@ def read_frozen(line: Path) -> FrozenCodings:
         InputError: where newer software wrote it.
         Fault: where it cannot be read.
     """
-    place = line / CODINGS
-    try:
-        document = parse_json(place.read_bytes())
-        if isinstance(document, dict):
-            require_readable(place, document, _FORMAT)
-        return FrozenCodings.model_validate(document)
-    except FileNotFoundError:
-        return FrozenCodings()
-    except (ValidationError, ValueError, OSError):
-        raise Fault(f"{place}: cannot be read as the codings of a line") from None
+    found = read_document(line / CODINGS, FrozenCodings, _FORMAT, "the codings of a line")
+    return found or FrozenCodings()
 
 
 def mark_of_shift(line: Path) -> str:

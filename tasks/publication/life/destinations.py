@@ -11,12 +11,10 @@ environment alone. Whoever loses it loses nothing: each delivery looks at the pl
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.schema.formats import require_readable
-from sfumato.tasks.schema.nesting import parse_json
+from sfumato.tasks.schema.formats import read_document
 
 DESTINATIONS = "destinations.json"
 _FORMAT = 1
@@ -88,15 +86,8 @@ def read_destinations(line: Path) -> KnownDestinations:
         Fault: where it cannot be read.
     """
     place = line / DESTINATIONS
-    try:
-        document = parse_json(place.read_bytes())
-        if isinstance(document, dict):
-            require_readable(place, document, _FORMAT)
-        return KnownDestinations.model_validate(document)
-    except FileNotFoundError:
-        return KnownDestinations()
-    except (ValidationError, ValueError, OSError):
-        raise Fault(f"{place}: cannot be read as a line's destinations") from None
+    found = read_document(place, KnownDestinations, _FORMAT, "a line's destinations")
+    return found or KnownDestinations()
 
 
 def write_destinations(line: Path, known: KnownDestinations) -> None:
