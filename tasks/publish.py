@@ -93,9 +93,10 @@ def publish_approved(
 
 def _finish(held: HeldCandidate, version: Path, line: Line) -> None:
     """Keep what the line needs of a candidate, and record who approved it."""
+    held.require_sealed()
     _keep(held.candidate, version, line)
     keep_report(held, line.reports(version.name))
-    complete(line, held, version.name, accuracy_of(held))
+    complete(line, held, version.name, accuracy_of(held), environ)
     tell("published", line.name, identify(version))
 
 
