@@ -7,6 +7,8 @@ from importlib import import_module
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.flows.plan import plan_run
+from sfumato.tasks.publication.life.withdrawal import withdraw
 
 
 @pytest.fixture
@@ -113,3 +115,31 @@ def test_what_holds_the_reviewers_file_is_nobody_elses(waiting):
     (waiting.folder / "config").chmod(0o777)
     with pytest.raises(InputError, match=r"others can write it"):
         waiting.publish()
+
+
+def test_a_candidate_is_of_the_spec_that_its_seal_holds(waiting):
+    for name in ("ann", "ben"):
+        waiting.decide(name)
+    waiting.write(title="Other words")
+    spec = plan_run(waiting.spec).terms.digest()
+    waiting.edit("request.json", lambda document: document.update(spec=spec))
+    with pytest.raises(PromiseError, match=r"request.json: is about another source or spec"):
+        waiting.publish()
+    assert not list(waiting.line.public.glob("[0-9]*"))
+
+
+def test_a_candidate_that_was_published_and_withdrawn_is_not_put_back(waiting):
+    copy = waiting.copy()
+    for name in ("ann", "ben"):
+        waiting.decide(name)
+    place = waiting.held.place
+    digest = waiting.held.request.digest
+    shutil.copytree(place / "decisions", copy / "decisions")
+    version = waiting.publish()
+    withdraw(waiting.line, "0001", "wrong month")
+    before = sorted(version.iterdir())
+    shutil.copytree(copy, place)
+    with pytest.raises(PromiseError, match=r"version 0001 .* was withdrawn"):
+        waiting.publish(digest=digest)
+    assert sorted(version.iterdir()) == before
+    assert [path.name for path in waiting.line.public.glob("[0-9]*")] == ["0001"]
