@@ -44,6 +44,15 @@ def test_a_candidate_is_one_of_its_own_line(waiting):
         waiting.publish()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_no_directory_above_the_reviewers_file_is_anothers(waiting):
+    waiting.decide("ann")
+    waiting.decide("ben")
+    os.chown(waiting.folder / "config", 40001, -1)
+    with pytest.raises(InputError, match=r"others can write it"):
+        waiting.publish()
+
+
 @pytest.mark.parametrize("place", ["candidate/great-expectations/x", "great-expectations-source"])
 def test_no_link_beside_a_candidate_is_followed(waiting, secret, place):
     for name in ("ann", "ben"):
@@ -98,6 +107,9 @@ def test_approvals_are_not_made_up_between_two_runs(waiting, monkeypatch):
     text = (waiting.held.place / "approved.json").read_text()
     (waiting.held.place / "approved.json").write_text(text.replace("as agreed", "as forged"))
     with pytest.raises(PromiseError, match=r"ann .*not signed by it|ben .*not signed by it"):
+        waiting.publish()
+    (waiting.held.place / "approved.json").write_text("[]")
+    with pytest.raises(PromiseError, match=r"0 of 2 are noted"):
         waiting.publish()
     assert waiting.record.versions["0001"].approvals is None
     (waiting.held.place / "approved.json").write_text(text)
