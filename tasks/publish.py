@@ -12,6 +12,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.approval.decisions import read_text
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.publication import complete, find_approved, note_approvals
+from sfumato.tasks.approval.request import REQUEST
 from sfumato.tasks.outcomes import identify, tell
 from sfumato.tasks.policy import private_task, say_in_run, say_that_it_stands
 from sfumato.tasks.publication.combined.composition import HeldTogether, JudgeAtoms
@@ -77,6 +78,7 @@ def publish_approved(
     if isinstance(held, Path):
         say_that_it_stands(held)
         return held, True
+    _require_its_own(held)
     given = [read_text(text) for text in signatures]
     ask = partial(note_approvals, line, held, given, environ)
     published = _publish(held.candidate, held.identity, line, ask, digest)
@@ -91,11 +93,22 @@ def publish_approved(
     return version, False
 
 
+def _require_its_own(held: HeldCandidate) -> None:
+    """Refuse a request that names another source or spec than what is sealed: no one signs these.
+
+    Raises:
+        PromiseError: where it does.
+    """
+    if not held.request.is_of(identity(held.identity)):
+        raise PromiseError(f"{held.place / REQUEST}: is about another source or spec")
+
+
 def _finish(held: HeldCandidate, version: Path, line: Line) -> None:
     """Keep what the line needs of a candidate, and record who approved it."""
+    held.require_sealed()
     _keep(held.candidate, version, line)
     keep_report(held, line.reports(version.name))
-    complete(line, held, version.name, accuracy_of(held))
+    complete(line, held, version.name, accuracy_of(held), environ)
     tell("published", line.name, identify(version))
 
 

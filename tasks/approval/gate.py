@@ -21,8 +21,8 @@ def require_approved(
     given: Iterable[Decision],
     now: datetime,
     environ: Mapping[str, str],
-) -> tuple[Approval, ...]:
-    """The approvals of a candidate: those that lie beside it, and those that are given.
+) -> tuple[Decision, ...]:
+    """The approvals of a candidate that count: of those beside it, and those that are given.
 
     As many count as the spec asks for now, or asked for when the candidate was made, if that is
     more.
@@ -37,12 +37,12 @@ def require_approved(
     trust = read_reviewers(environ)
     trusted = {k: key for k, key in trust.of_line(line.name).items() if k not in trust.revoked}
     builders = {key.public for key in own_keys(line.work)}
-    found: dict[str, Approval] = {}
+    found: dict[str, Decision] = {}
     ignored: list[str] = []
     for decision in decisions:
         why = _fault(decision, held.request, trusted, builders, now)
         if why is None:
-            found[decision.key.public] = _approval(decision, trusted[decision.key.public])
+            found[decision.key.public] = decision
         else:
             ignored.append(f"{decision.key} ({why})")
     needed = max(line.reviewers, held.request.reviewers)
@@ -51,7 +51,30 @@ def require_approved(
             f"approval: {len(found)} of {needed} reviewers approve candidate "
             f"{held.request.digest[:12]}…{_in_words(ignored, reviewers_file(environ))}"
         )
-    return tuple(sorted(found.values(), key=lambda one: (one.time, one.by)))
+    return tuple(found.values())
+
+
+def approvals_by(
+    line: Line, request: Request, counted: Iterable[Decision], environ: Mapping[str, str]
+) -> tuple[Approval, ...]:
+    """What the public record says of approvals that counted when the version appeared.
+
+    They may have expired since, or their keys been revoked; they are the reviewers' all the same.
+
+    Raises:
+        InputError: where the reviewers' file cannot be read, or others could write it.
+        PromiseError: where one is no reviewer's, or some are missing.
+    """
+    trusted = read_reviewers(environ).of_line(line.name)
+    builders = {key.public for key in own_keys(line.work)}
+    found = {one.key.public: one for one in counted}
+    for one in found.values():
+        if (why := _fault(one, request, trusted, builders, request.made)) is not None:
+            raise PromiseError(f"approval: {one.key} ({why}); see {reviewers_file(environ)}")
+    if len(found) < request.reviewers:
+        raise PromiseError(f"approval: {len(found)} of {request.reviewers} are noted")
+    approvals = (_approval(one, trusted[key]) for key, one in found.items())
+    return tuple(sorted(approvals, key=lambda one: (one.time, one.by)))
 
 
 def _require_wanted(request: Request, decisions: Iterable[Decision]) -> None:

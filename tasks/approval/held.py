@@ -25,7 +25,7 @@ from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.state import STATE, read_state
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.publication.seal import seal
+from sfumato.tasks.publication.seal import require_plain, seal
 
 CANDIDATE, IDENTITY, REPORT = "candidate", "identity", "report"
 _SEALED = (CANDIDATE, IDENTITY, REPORT)
@@ -63,8 +63,9 @@ class HeldCandidate:
         """Refuse a candidate that is not, file by file, what reviewers are asked about.
 
         Raises:
-            PromiseError: where any file was changed.
+            PromiseError: where any file was changed, or is a link.
         """
+        require_plain(self.place)
         if seal_digest(self.place) != self.request.sealed:
             raise PromiseError(
                 f"{self.place}: was changed since it waits: no decision about it counts"

@@ -73,6 +73,21 @@ class History(Strict):
                     "be one among several to choose from; change the source or the spec first"
                 )
 
+    def unwanted(self, digest: str) -> Past | None:
+        """How a candidate was taken back or turned down, None where it was not."""
+        return next((p for p in self.past if p.digest == digest and p.end in _FINAL), None)
+
+    def require_waiting(self, digest: str) -> None:
+        """Refuse a candidate that was taken back or turned down, and was put back.
+
+        Raises:
+            PromiseError: where the candidate is one.
+        """
+        if (one := self.unwanted(digest)) is not None:
+            raise PromiseError(
+                f"candidate {digest[:12]}… was {one.end} ({one.time:%Y-%m-%d}), and waits no more"
+            )
+
 
 def read_history(line: Path) -> History:
     """What became of a line's candidates.

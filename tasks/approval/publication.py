@@ -1,7 +1,8 @@
 """The way from an approved candidate to a version whose record says who approved it.
 
 Approvals are noted beside the candidate before the version appears: where a run is killed after
-that, the next one needs no new ones, which may have expired by then, to finish.
+that, the next one needs no new ones, which may have expired by then, to finish. They are noted as
+they were signed, for whoever builds can write there, too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,17 +14,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.approval.decisions import Decision
-from sfumato.tasks.approval.gate import require_approved
+from sfumato.tasks.approval.gate import approvals_by, require_approved
 from sfumato.tasks.approval.held import HeldCandidate, end, read_held
+from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.publication.life.accuracy import record_approvals
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.publication.versions import Approval
+from sfumato.tasks.publication.seal import require_plain
 
 _APPROVED = "approved.json"
-_APPROVALS = TypeAdapter(tuple[Approval, ...])
+_DECISIONS = TypeAdapter(tuple[Decision, ...])
 
 
 def find_approved(line: Line, digest: str, spec: str) -> HeldCandidate | Path:
@@ -36,7 +38,8 @@ def find_approved(line: Line, digest: str, spec: str) -> HeldCandidate | Path:
 
     Raises:
         InputError: where no such candidate waits.
-        PromiseError: where the spec declares something else than the candidate does.
+        PromiseError: where the spec declares something else than the candidate does, or a
+            candidate that was taken back or turned down was put back.
     """
     held = read_held(line.private)
     if held is None or held.request.digest != digest:
@@ -45,6 +48,10 @@ def find_approved(line: Line, digest: str, spec: str) -> HeldCandidate | Path:
                 return line.public / number
         waits = f" (another does: {held.request.digest})" if held else ""
         raise InputError(f"{line.name}: no candidate {digest} waits for approval{waits}")
+    require_plain(held.place)
+    if held.request.line != line.name:
+        raise PromiseError(f"{held.place}: is a candidate of {held.request.line}")
+    read_history(line.private).require_waiting(digest)
     if held.request.spec != spec:
         raise PromiseError(
             f"{line.name}: the spec has changed since candidate {digest[:12]}… was made of it: "
@@ -62,23 +69,30 @@ def note_approvals(
         InputError: where the reviewers' file cannot be read, or others could write it.
         PromiseError: where the candidate may not be published.
     """
-    approvals = require_approved(line, held, given, datetime.now(UTC), environ)
-    write_atomically(held.place / _APPROVED, _APPROVALS.dump_json(approvals))
+    counted = require_approved(line, held, given, datetime.now(UTC), environ)
+    write_atomically(held.place / _APPROVED, _DECISIONS.dump_json(counted))
 
 
 def complete(
-    line: Line, held: HeldCandidate, number: str, accuracy: list[dict[str, Any]] | None
+    line: Line,
+    held: HeldCandidate,
+    number: str,
+    accuracy: list[dict[str, Any]] | None,
+    environ: Mapping[str, str],
 ) -> None:
     """Record who approved the version that a candidate has become, and delete the candidate.
 
     Raises:
+        InputError: where the reviewers' file cannot be read, or others could write it.
+        PromiseError: where what was noted is not what reviewers signed.
         Fault: where it was not noted who did.
     """
     place = held.place / _APPROVED
     try:
-        approvals = _APPROVALS.validate_json(place.read_bytes())
+        counted = _DECISIONS.validate_json(place.read_bytes())
     except (OSError, ValidationError):
         raise Fault(f"{place}: cannot be read as the approvals of a version") from None
+    approvals = approvals_by(line, held.request, counted, environ)
     record_approvals(line, number, approvals, accuracy)
     with state_lock(line.private):
         end(line.private, held, "approved", datetime.now(UTC).replace(microsecond=0))

@@ -33,6 +33,8 @@ def read_reviewers(environ: Mapping[str, str]) -> Trust:
     if place.exists():
         for one in (place, place.parent):
             _require_ours(one)
+        for one in {*place.absolute().parents, *place.resolve().parents}:
+            _require_kept(one)
     return read_trust_at(place)
 
 
@@ -62,7 +64,20 @@ def distrust_reviewer(fingerprint_: str, environ: Mapping[str, str]) -> list[Pub
 def _require_ours(path: Path) -> None:
     found = path.stat()
     if found.st_uid not in (os.geteuid(), 0) or stat.S_IMODE(found.st_mode) & _OTHERS_WRITE:
-        raise InputError(
-            f"{path}: others can write it, and could name reviewers of their own: it must be yours "
-            "(chown), and writable by you alone (chmod go-w)"
-        )
+        raise _not_ours(path)
+
+
+def _require_kept(path: Path) -> None:
+    """Refuse a directory in which others could put another one in the place of the user's."""
+    found = path.stat()
+    anothers = path != path.parent and found.st_uid not in (os.geteuid(), 0)
+    open_ = stat.S_IMODE(found.st_mode) & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX
+    if anothers or open_:
+        raise _not_ours(path)
+
+
+def _not_ours(path: Path) -> InputError:
+    return InputError(
+        f"{path}: others can write it, and could name reviewers of their own: it must be yours "
+        "(chown), and writable by you alone (chmod go-w)"
+    )

@@ -73,6 +73,8 @@ def settle(line: Line, now: datetime) -> HeldCandidate | None:
         )
     if version_of(line, held.request) is not None:
         end(line.private, held, "approved", now)
+    elif read_history(line.private).unwanted(held.request.digest):
+        delete_held(line.private)
     elif (decision := _turned_down(held)) is not None:
         said = decision.judgement
         end(line.private, held, said.verdict, said.time, str(decision.key), said.reason)
@@ -87,8 +89,9 @@ def settle(line: Line, now: datetime) -> HeldCandidate | None:
 
 def turn_down(held: HeldCandidate, decision: Decision) -> None:
     """Destroy a candidate that a reviewer returned or rejected; a copy of one is left alone."""
-    line = held.place.parents[1]
-    if held.place != held_place(line):
+    place = held.place.resolve()
+    line = place.parent.parent
+    if place != held_place(line):
         return
     with state_lock(line):
         state = read_state(line)

@@ -33,16 +33,24 @@ def write_atomically(
 
 
 def copy_atomically(source: Path, path: Path, mode: int | None = None) -> None:
-    """The same with the bytes of another file, however large it is."""
-    with source.open("rb") as content, _replacement(path, path.parent, mode) as file:
+    """The same with the bytes of another file, however large it is; a link is not followed."""
+    with _open_plain(source) as content, _replacement(path, path.parent, mode) as file:
         shutil.copyfileobj(content, file, _PIECE)
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
 
 
 @contextmanager
 def _replacement(path: Path, staged_in: Path, mode: int | None) -> Iterator[BinaryIO]:
-    """A file to be written, which is synced and takes the place of another at the end."""
+    """A file to be written, which is synced and takes the place of another at the end.
+
+    It is always a new one: who shares the directory may have put a link in its place.
+    """
     temporary = staged_in / f".{path.name}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         yield file
         file.flush()
@@ -104,7 +112,7 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 @contextmanager
 def _open_lock(path: Path) -> Iterator[int]:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         if os.fstat(descriptor).st_uid == os.geteuid():
             os.fchmod(descriptor, private_mode(descriptor))
     except OSError as error:

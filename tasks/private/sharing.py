@@ -62,5 +62,10 @@ def is_open(found: os.stat_result) -> bool:
     return bool(mode & _OTHERS) or (bool(mode & _GROUPS) and not _is_shared(found))
 
 
+def may_be_changed(found: os.stat_result) -> bool:
+    """Decide whether the group that shares a directory can put something in it."""
+    return _is_shared(found) and bool(stat.S_IMODE(found.st_mode) & 0o020)
+
+
 def _is_shared(found: os.stat_result) -> bool:
     return found.st_gid == shared_group()

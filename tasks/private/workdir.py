@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.tasks.private.durable import locked, sync_directory
-from sfumato.tasks.private.sharing import is_open, is_ours, share_directory
+from sfumato.tasks.private.sharing import is_open, is_ours, may_be_changed, share_directory
 
 
 def work_directory(environ: Mapping[str, str]) -> Path:
@@ -46,7 +46,8 @@ def private_directory(path: Path) -> Path:
     lies in it may have been read.
 
     Raises:
-        InputError: where it is another user's, open to others, or cannot be made.
+        InputError: where it is another user's, open to others, a link that another user may have
+            made, or cannot be made.
     """
     try:
         _make(path)
@@ -55,6 +56,8 @@ def private_directory(path: Path) -> Path:
         raise InputError(f"{path}: cannot be a private directory ({error.strerror})") from None
     if not stat.S_ISDIR(found.st_mode):
         raise InputError(f"{path}: cannot be a private directory (it is a file)")
+    if path.is_symlink() and may_be_changed(path.parent.stat()):
+        raise InputError(f"{path}: is a link in a directory that others share: put none there")
     mode = stat.S_IMODE(found.st_mode)
     if not is_ours(found):
         raise InputError(f"{path}: is another user's: set SFUMATO_WORK to a directory of yours")

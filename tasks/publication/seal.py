@@ -1,5 +1,6 @@
 """The SHA-256 of assessed files, so that nothing is published that changed since."""
 
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,3 +25,16 @@ def require_sealed(directory: Path, sealed: Mapping[str, str]) -> None:
         if now.get(name) != sealed.get(name):
             change = "changed" if name in now and name in sealed else "added or removed"
             raise PromiseError(f"{name}: was {change} after validation: validate it again")
+
+
+def require_plain(directory: Path) -> None:
+    """Refuse a directory with anything but files and directories: a link leads elsewhere.
+
+    Raises:
+        PromiseError: naming what else is there.
+    """
+    for path in (directory, *directory.rglob("*")):
+        mode = path.lstat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            name = path.relative_to(directory.parent).as_posix()
+            raise PromiseError(f"{name!a}: is no plain file or directory: nothing there is read")

@@ -44,7 +44,7 @@ def keep_documents(candidate: Path, reports: Path) -> Path | None:
         for place in (candidate / folder, candidate.parent / folder):
             if place.is_dir():
                 target = private_directory(kept / of)
-                shutil.copytree(place, target, ignore=_TUTORIAL, dirs_exist_ok=True)
+                shutil.copytree(place, target, symlinks=True, ignore=_TUTORIAL, dirs_exist_ok=True)
                 break
     page = kept / "release" / _PAGE
     return page if page.exists() else None

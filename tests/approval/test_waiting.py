@@ -66,6 +66,14 @@ def test_what_was_turned_down_is_destroyed_and_not_drawn_again(waiting, verdict,
     assert waiting.release() == waiting.held.place
 
 
+@pytest.mark.parametrize("place", ["candidate", "."])
+def test_a_reviewer_may_stand_beside_the_candidate(waiting, monkeypatch, place):
+    held = waiting.held.place
+    monkeypatch.chdir(held.parent if place == "candidate" else held)
+    waiting.decide("ben", "return", place=place)
+    assert waiting.past == ["returned"]
+
+
 def test_what_was_turned_down_elsewhere_ends_with_the_next_run(waiting, call):
     text = waiting.decide("ben", "reject", place=waiting.copy())
     digest = waiting.held.request.digest
