@@ -17,7 +17,8 @@ def frozen(reviewed, tmp_path):  # noqa: F811
     shutil.rmtree(tmp_path / "line")
     shutil.copytree(CORPUS / "approved" / "line", tmp_path / "line")
     shutil.copytree(CORPUS / "approved" / "private", tmp_path / "work", dirs_exist_ok=True)
-    for place in (tmp_path / "work").rglob("*"):  # a repository keeps no modes
+    work = tmp_path / "work"
+    for place in (work, *work.rglob("*")):  # a repository keeps no modes
         place.chmod(0o700 if place.is_dir() else 0o600)
     return reviewed
 
