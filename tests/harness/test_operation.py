@@ -83,8 +83,11 @@ def machine(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ran(machine, receiver):
-    """Runs, and states in which they ended, by what they were about; what a refusal's log said."""
+def begun(machine, receiver):
+    """Runs, and states in which they ended, by what they were about; what a refusal's log said.
+
+    One whose process and worker are gone goes on until it is known that nobody hears of it.
+    """
     missing = machine.sfumato("deploy", "hard")
     assert missing.returncode == 2
     assert "the server has no block custom-webhook/on-call" in missing.stderr
@@ -94,43 +97,30 @@ def ran(machine, receiver):
     machine.start_worker()
     runs, ended = {}, {}
 
-    def begin(name, line):
-        begun = f"Beginning flow run '{line} "
-        before = machine.log("worker").count(begun)
-        runs[name] = machine.run(line)
-        wait_for(lambda: machine.log("worker").count(begun) > before or None, name)
-
-    begin("lost", "lost")
+    runs["lost"] = begin(machine, "lost")
     machine.kill(worker=True)
     machine.start_worker()
-    begin("killed", "manual")
+    runs["killed"] = begin(machine, "manual")
     machine.kill(worker=False)
     ended["killed"] = machine.wait(runs["killed"], "Crashed")
     timed = machine.sfumato("deploy", "timed")
     assert timed.stderr.splitlines() == ["release/timed: * * * * * UTC"]
-    begin("stopped", "stopped")
+    runs["stopped"] = begin(machine, "stopped")
     cancel = {"state": {"type": "CANCELLING"}, "force": True}
     machine.post(f"flow_runs/{runs['stopped']}/set_state", cancel)
     ended["stopped"] = machine.wait(runs["stopped"], "Cancelled", "Crashed")
     before = len(machine.log("worker"))
-    begin("refused", "hard")
+    runs["refused"] = begin(machine, "hard")
     ended["refused"] = machine.wait(runs["refused"], "Refused", "Crashed")
     said_of_refusal = machine.log("worker")[before:]
     runs |= {name: machine.run("manual") for name in ("first", "second")}
     for name in ("first", "second"):
         ended[name] = machine.wait(runs[name], "Published", "Stands", "Crashed")
-    ended["lost"] = machine.wait(runs["lost"], "Crashed")
-    runs["found"] = machine.run("lost")
-    ended["found"] = machine.wait(runs["found"], "Published")
-    begin("outlasting", "kept")
-    machine.stop("server")
-    machine.start()
-    ended["outlasting"] = machine.wait(runs["outlasting"], "Published", "Crashed")
     return runs, ended, said_of_refusal
 
 
 @pytest.fixture(scope="module")
-def reviewed(machine, ran):
+def reviewed(machine, begun):
     """Runs of a line that has to be approved, their ends, and the digest of its candidate."""
     runs = {"pending": machine.run("reviewed")}
     ended = {"pending": machine.wait(runs["pending"], "Pending approval", "Crashed")}
@@ -146,6 +136,29 @@ def reviewed(machine, ran):
     signatures = [approve(machine, name, one["place"]) for name in ("ann", "ben")]
     publish("published", *signatures)
     return runs, ended, one["digest"]
+
+
+@pytest.fixture(scope="module")
+def ran(machine, begun, reviewed):
+    """The same once all have ended, and a server that was started again in the middle of one."""
+    runs, ended, said_of_refusal = begun
+    ended["lost"] = machine.wait(runs["lost"], "Crashed")
+    runs["found"] = machine.run("lost")
+    ended["found"] = machine.wait(runs["found"], "Published")
+    runs["outlasting"] = begin(machine, "kept")
+    machine.stop("server")
+    machine.start()
+    ended["outlasting"] = machine.wait(runs["outlasting"], "Published", "Crashed")
+    return runs, ended, said_of_refusal
+
+
+def begin(machine, line):
+    """Start a run of a line by hand, and wait until it has begun."""
+    begun = f"Beginning flow run '{line} "
+    before = machine.log("worker").count(begun)
+    run = machine.run(line)
+    wait_for(lambda: machine.log("worker").count(begun) > before or None, line)
+    return run
 
 
 def approve(machine, name, place):

@@ -1,5 +1,7 @@
 """What is published is drawn from the operating system: a matter of wiring, not of statistics."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -28,11 +30,15 @@ def test_evaluations_draw_from_the_operating_system(monkeypatch, small):
 
     monkeypatch.setattr(evaluation, "evaluate_release", noted)
     evaluation.evaluate_again(version, small.spec, None)
-    monkeypatch.setattr(evaluate, "evaluate_release", noted)
-    for name in ("create_progress_artifact", "create_markdown_artifact", "load", "summary"):
+    for name in ("evaluate_release", "evaluate_candidate"):
+        monkeypatch.setattr(evaluate, name, noted)
+    for name in ("create_markdown_artifact", "load", "summary"):
         monkeypatch.setattr(evaluate, name, lambda *_arguments, **_named: None)
-    evaluate.evaluate.fn(version, version, small.plan().spec.evaluate, small.plan().line)
-    assert [arguments[4] for arguments in given] == [operating_system] * 2
+    monkeypatch.setattr(evaluate, "ShownProgress", lambda _key: SimpleNamespace(show=None, of=0))
+    asked, line = small.plan().spec.evaluate, small.plan().line
+    evaluate.evaluate.fn(version, version, asked, line)
+    evaluate.evaluate_before.fn(version, version, asked, line, version)
+    assert [arguments[4] for arguments in given] == [operating_system] * 3
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000])
