@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from os import environ
 from pathlib import Path
-from typing import cast
 
 from prefect.client.schemas import State
 from prefect.logging import get_logger
@@ -98,26 +97,29 @@ def _run(plan: Plan) -> tuple[Path, bool] | HeldCandidate:
         encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
     ):
         make = _make if plan.terms.parts is None else _make_in_parts
-        made = make(plan, run)
-        return made if isinstance(made, HeldCandidate) else _finish(plan, made, run)
+        return _finish(plan, make(plan, run), run)
 
 
 @dataclass(frozen=True)
-class JudgedRun:
-    """What a run has made: the version that stands, or a judged candidate of what was read.
+class StandingVersion:
+    """The version of this source and spec that stands, and the stage of what was read."""
 
-    Attributes:
-        deidentified: the stage of what was read.
-        version: the one of this source and spec that stands.
-        candidate: the stage of the one that may become it.
-    """
-
+    version: Path
     deidentified: Path
-    version: Path | None = None
-    candidate: Path | None = None
 
 
-def _make(plan: Plan, run: Path) -> JudgedRun | HeldCandidate:
+@dataclass(frozen=True)
+class JudgedCandidate:
+    """The stage of a candidate that keeps its promises, and that of what was read."""
+
+    candidate: Path
+    deidentified: Path
+
+
+_Made = StandingVersion | HeldCandidate | JudgedCandidate
+
+
+def _make(plan: Plan, run: Path) -> _Made:
     spec, terms, line = plan.spec, plan.terms, plan.line
     raw = spec.artifacts == "all"
     owned = spec.expectations
@@ -126,50 +128,60 @@ def _make(plan: Plan, run: Path) -> JudgedRun | HeldCandidate:
     deidentified = deidentify(ingested, terms, plan.unit, line, run, spec.remember)
     version = verify(deidentified, terms, line, plan.base, raw)
     if version is not None:
-        return JudgedRun(deidentified, version)
+        return StandingVersion(version, deidentified)
     if (held := find_candidate(deidentified, line)) is not None:
         return held
     candidate = anonymize(deidentified, terms, run, plan.continuing, line)
     validate(candidate, plan.withheld, line.name, owned.release)
-    return JudgedRun(deidentified, candidate=candidate)
+    return JudgedCandidate(candidate, deidentified)
 
 
-def _make_in_parts(plan: Plan, run: Path) -> JudgedRun | HeldCandidate:
+def _make_in_parts(plan: Plan, run: Path) -> _Made:
     spec, terms, line = plan.spec, plan.terms, plan.line
     rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
     divided = divide(rows, terms, line, run, spec.artifacts == "all")
     version = find_version(divided, terms, line)
     if version is not None:
-        return JudgedRun(divided, version)
+        return StandingVersion(version, divided)
     if (held := find_candidate(divided, line)) is not None:
         return held
     with open_engine(spec.engine, run, environ) as workers:
         candidate = anonymize_parts(divided, terms, run, workers)
         validate_parts(candidate, divided, terms, plan.withheld, line, workers)
-    return JudgedRun(divided, candidate=candidate)
+    return JudgedCandidate(candidate, divided)
 
 
-def _finish(plan: Plan, made: JudgedRun, run: Path) -> tuple[Path, bool] | HeldCandidate:
-    """Find the version that stands, or let the candidate appear, or wait for its reviewers."""
-    spec, line = plan.spec, plan.line
-    if made.version is not None:
-        say_that_it_stands(made.version)
-        if line.reviewers:
-            forget_candidate(line)
-        else:
-            _measure(plan, made.version, made.deidentified)
-        return made.version, True
-    candidate = cast(Path, made.candidate)
-    if spec.reviewed is not None:
-        accuracy = None
-        if plan.terms.parts is None:
-            reports = report_place(run)
-            accuracy = evaluate_before(candidate, made.deidentified, spec.evaluate, line, reports)
-        return hold(candidate, made.deidentified, line, spec.reviewed.days, accuracy)
-    shown = spec.artifacts == "all"
-    version, stood = publish(candidate, made.deidentified, line, plan.page_of, shown)
+def _finish(plan: Plan, made: _Made, run: Path) -> tuple[Path, bool] | HeldCandidate:
+    """The version that stands or appears, and whether it stood before; or what waits."""
+    if isinstance(made, HeldCandidate):
+        return made
+    if isinstance(made, StandingVersion):
+        return _stand(plan, made), True
+    if plan.spec.reviewed is not None:
+        return _hold(plan, made, plan.spec.reviewed.days, run)
+    shown = plan.spec.artifacts == "all"
+    version, stood = publish(made.candidate, made.deidentified, plan.line, plan.page_of, shown)
     _measure(plan, version, made.deidentified)
     return version, stood
+
+
+def _stand(plan: Plan, made: StandingVersion) -> Path:
+    """Leave the version as it is; what is missing of its accuracy is measured by who publishes."""
+    say_that_it_stands(made.version)
+    if plan.line.reviewers:
+        forget_candidate(plan.line)
+    else:
+        _measure(plan, made.version, made.deidentified)
+    return made.version
+
+
+def _hold(plan: Plan, made: JudgedCandidate, days: int, run: Path) -> HeldCandidate:
+    """Let the candidate wait for its reviewers, who are told how accurate its answers are."""
+    accuracy = None
+    if plan.terms.parts is None:
+        asked, reports = plan.spec.evaluate, report_place(run)
+        accuracy = evaluate_before(made.candidate, made.deidentified, asked, plan.line, reports)
+    return hold(made.candidate, made.deidentified, plan.line, days, accuracy)
 
 
 def _measure(plan: Plan, version: Path, deidentified: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sfumato.expectations.errors import InputError, SfumatoError
+from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
 from sfumato.flows.passphrases import passphrases
 from sfumato.tasks.approval.decisions import (
     Decision,
@@ -16,12 +16,12 @@ from sfumato.tasks.approval.decisions import (
     read_text,
     write_decision,
 )
-from sfumato.tasks.approval.held import HeldCandidate, candidate_at, end, read_held, seal_digest
+from sfumato.tasks.approval.held import HeldCandidate, candidate_at, read_held, seal_digest
 from sfumato.tasks.approval.history import Past, read_history
-from sfumato.tasks.approval.settle import turn_down
+from sfumato.tasks.approval.settle import take_down
 from sfumato.tasks.authorship.secret import open_signer, signing_key
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.workdir import is_private, state_lock, work_directory
+from sfumato.tasks.private.workdir import is_private, work_directory
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def list_candidates(places: tuple[Path, ...]) -> list[Reviewed]:
     work = work_directory(os.environ)
     with sanitised("review"):
         if places:
-            return [_reviewed(find_candidate(place)) for place in places]
+            return [_reviewed(open_candidate(place)) for place in places]
         lines = sorted(state.parent for state in _lines_of(work))
         found = (read_held(line) for line in lines)
         return [_reviewed(held) for held in found if held is not None]
@@ -83,7 +83,7 @@ def past_reviews(place: Path) -> tuple[Past, ...]:
         return read_history(_private_line(place)).past
 
 
-def find_candidate(place: Path) -> HeldCandidate:
+def open_candidate(place: Path) -> HeldCandidate:
     """The candidate that a spec, a line's private directory, or its own directory means.
 
     Raises:
@@ -101,7 +101,7 @@ def find_candidate(place: Path) -> HeldCandidate:
 def show_candidate(place: Path) -> tuple[Reviewed, bool]:
     """A candidate, and whether its files are those that reviewers are asked about."""
     with sanitised("review"):
-        held = find_candidate(place)
+        held = open_candidate(place)
         return _reviewed(held), seal_digest(held.place) == held.request.sealed
 
 
@@ -123,7 +123,7 @@ def judge_candidate(
         PromiseError: where the candidate's files are not those that reviewers are asked about.
     """
     with sanitised("review"), passphrases(os.environ):
-        held = find_candidate(place)
+        held = open_candidate(place)
         held.require_sealed()
         signer = open_signer(signing_key(work_directory(os.environ), key))
         now = datetime.now(UTC).replace(microsecond=0)
@@ -137,17 +137,20 @@ def leave_decision(place: Path, decision: Decision) -> bool:
 
     Raises:
         InputError: where it is about another candidate.
+        PromiseError: where it turns one down whose publication has begun.
     """
     with sanitised("review"):
-        held = find_candidate(place)
+        held = open_candidate(place)
         if not decision.is_about(held.request):
             raise InputError(f"{place}: the decision is about another candidate")
         try:
+            if decision.judgement.verdict != "approved" and take_down(held, *decision.ended):
+                return True
             write_decision(held.place, decision)
+        except PromiseError:
+            raise
         except (OSError, SfumatoError):
             return False
-        if decision.judgement.verdict != "approved":
-            turn_down(held, decision)
         return True
 
 
@@ -167,17 +170,14 @@ def withdraw_candidate(place: Path, reason: str) -> HeldCandidate:
     """Take a candidate back: it is destroyed, and another is drawn once something has changed.
 
     Raises:
-        InputError: where none waits in the work directory.
+        InputError: where none waits there, or it is a copy.
+        PromiseError: where its publication has begun.
     """
     with sanitised("review"):
-        held = find_candidate(place)
-        line = work_directory(os.environ) / held.request.line
-        with state_lock(line):
-            ours = read_held(line)
-            if ours is None or ours.request != held.request:
-                raise InputError(f"{place}: is no candidate of {line.parent}")
-            now = datetime.now(UTC).replace(microsecond=0)
-            end(line, ours, "withdrawn", now, reason=reason)
+        held = open_candidate(place)
+        now = datetime.now(UTC).replace(microsecond=0)
+        if not take_down(held, "withdrawn", now, reason=reason):
+            raise InputError(f"{place}: is a copy: name the spec, or the line's private directory")
         return held
 
 

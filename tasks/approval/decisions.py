@@ -71,6 +71,12 @@ class Decision(Strict):
         )
 
     @property
+    def ended(self) -> tuple[Verdict, datetime, str, str]:
+        """What the history says of a candidate that it turns down: how, when, by whom, and why."""
+        said = self.judgement
+        return said.verdict, said.time, str(self.key), said.reason
+
+    @property
     def text(self) -> str:
         """The decision as one line without blanks."""
         return urlsafe_b64encode(canonical_json(self.model_dump(mode="json"))).decode().rstrip("=")

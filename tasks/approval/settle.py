@@ -12,7 +12,7 @@ from sfumato.tasks.approval.held import (
     read_held,
     state_digest,
 )
-from sfumato.tasks.approval.history import read_history
+from sfumato.tasks.approval.history import End, read_history
 from sfumato.tasks.approval.request import Request
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.state import LineState, read_state
@@ -76,8 +76,7 @@ def settle(line: Line, now: datetime) -> HeldCandidate | None:
     elif read_history(line.private).unwanted(held.request.digest):
         delete_held(line.private)
     elif (decision := _turned_down(held)) is not None:
-        said = decision.judgement
-        end(line.private, held, said.verdict, said.time, str(decision.key), said.reason)
+        end(line.private, held, *decision.ended)
     elif now >= held.request.expires:
         end(line.private, held, "expired", now)
     elif state_digest(line.private) != held.request.state:
@@ -87,18 +86,30 @@ def settle(line: Line, now: datetime) -> HeldCandidate | None:
     return None
 
 
-def turn_down(held: HeldCandidate, decision: Decision) -> None:
-    """Destroy a candidate that a reviewer returned or rejected; a copy of one is left alone."""
+def take_down(
+    held: HeldCandidate, how: End, time: datetime, by: str | None = None, reason: str | None = None
+) -> bool:
+    """Destroy a candidate that is turned down or taken back; whether it was in its own place.
+
+    A copy of one is left alone.
+
+    Raises:
+        PromiseError: where its publication has begun.
+    """
     place = held.place.resolve()
     line = place.parent.parent
     if place != held_place(line):
-        return
+        return False
     with state_lock(line):
         state = read_state(line)
         begun = state.pending is not None and state.pending[1].digest == held.request.digest
-        if not begun and not _version_of(state, held.request):
-            said = decision.judgement
-            end(line, held, said.verdict, said.time, str(decision.key), said.reason)
+        if begun or _version_of(state, held.request) is not None:
+            raise PromiseError(
+                f"candidate {held.request.digest[:12]}… is being published, or was: it is too late "
+                "(sfumato withdraw takes a version back)"
+            )
+        end(line, held, how, time, by, reason)
+    return True
 
 
 def version_of(line: Line, request: Request) -> str | None:

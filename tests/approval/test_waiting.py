@@ -36,8 +36,7 @@ def test_the_candidate_that_waits_is_found_again(waiting):
 def test_two_runs_at_once_leave_one_candidate(waiting, monkeypatch):
     """The second found none that waits, and the first was faster: its draw is destroyed unseen."""
     first = waiting.held.request
-    flow = waiting.release.__globals__["import_module"]("sfumato.flows.release")
-    monkeypatch.setattr(flow, "find_candidate", lambda *_: None)
+    monkeypatch.setattr("sfumato.flows.release.find_candidate", lambda *_: None)
     assert waiting.release() == waiting.held.place
     assert waiting.held.request == first
     assert waiting.past == []
@@ -88,7 +87,7 @@ def test_one_who_turns_down_outweighs_all_who_approve(waiting, monkeypatch):
     waiting.decide("ann")
     waiting.decide("ben")
     waiting.reviewer("eve", trusted=None)
-    monkeypatch.setattr("sfumato.flows.review.candidates.turn_down", lambda *_: None)
+    monkeypatch.setattr("sfumato.flows.review.candidates.take_down", lambda *_: False)
     waiting.decide("eve", "return")
     with pytest.raises(PromiseError, match=r"was returned by eve"):
         waiting.publish()
@@ -105,11 +104,32 @@ def test_what_its_maker_takes_back_is_not_drawn_again(waiting, call):
         waiting.release()
 
 
+@pytest.mark.parametrize("verdict", ["return", "withdraw"])
+def test_what_is_being_published_is_not_taken_down(waiting, call, monkeypatch, verdict):
+    copy = waiting.copy()
+    waiting.decide("ann")
+    waiting.decide("ben")
+    against = waiting.decide("ann", "return", place=copy)
+    with monkeypatch.context() as patch:
+        patch.setattr("sfumato.tasks.publish._finish", _fail)
+        with pytest.raises(Fault):
+            waiting.publish()
+    more = ["add", against] if verdict == "return" else ["withdraw", "--reason", "wrong month"]
+    code, _, said = call("review", more[0], waiting.held.place, *more[1:])
+    assert (code, "is being published, or was" in said) == (3, True)
+    assert waiting.publish(digest=waiting.held.request.digest).name == "0001"
+    assert waiting.past == ["approved"]
+    assert len(waiting.record.versions["0001"].approvals) == 2
+
+
+def _fail(*_arguments):
+    raise RuntimeError
+
+
 def test_an_expired_candidate_is_destroyed_before_another_is_drawn(waiting, monkeypatch):
     first = waiting.held.request
     later = first.expires + timedelta(seconds=1)
-    module = waiting.release.__globals__["import_module"]("sfumato.tasks.hold")
-    monkeypatch.setattr(module, "datetime", _Clock(later))
+    monkeypatch.setattr("sfumato.tasks.hold.datetime", _Clock(later))
     waiting.release()
     assert waiting.past == ["expired"]
     assert waiting.held.request.digest != first.digest
