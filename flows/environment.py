@@ -7,12 +7,13 @@ import gc
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.tasks.private.scratch import sweep
 
 _QUIET = {
     "DO_NOT_TRACK": "1",
@@ -111,3 +112,17 @@ def open_home(environ: Mapping[str, str]) -> str | None:
         f"{home} is open to others (mode {mode:04o}), and has counts of rows that are not "
         "published: chmod 700 it"
     )
+
+
+def tidy_up(environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
+    """Do what every command does when it starts, where a worker runs a flow without one.
+
+    What killed runs left is deleted as far as it can be; `warn` gets what is to be said.
+
+    Raises:
+        Fault: where Prefect's directory is missing and cannot be made.
+    """
+    if warning := open_home(environ):
+        warn(warning)
+    with suppress(SfumatoError, OSError):
+        sweep()

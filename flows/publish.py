@@ -4,7 +4,6 @@ It runs apart from the flow that makes candidates, so that another user of the m
 public place, its signing key and the file of its reviewers alone.
 """
 
-from contextlib import suppress
 from os import environ
 from pathlib import Path
 from typing import Annotated
@@ -14,15 +13,14 @@ from prefect.logging import get_logger
 from prefect.runtime import flow_run
 from pydantic import Field
 
-from sfumato.expectations.errors import PromiseError, SfumatoError
-from sfumato.flows.environment import imports_apart, open_home, quiet
+from sfumato.expectations.errors import PromiseError
+from sfumato.flows.environment import imports_apart, quiet, tidy_up
 from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.plan import plan_run
 from sfumato.flows.spec import line_named
 from sfumato.tasks.outcomes import published_state, standing_state
 from sfumato.tasks.policy import private_flow
-from sfumato.tasks.private.scratch import sweep
 from sfumato.tasks.publish import publish_approved
 
 quiet()
@@ -63,10 +61,7 @@ def publish(
     Raises:
         PromiseError: where the line asks for no approval.
     """
-    if warning := open_home(environ):
-        get_logger("sfumato").warning(warning)
-    with suppress(SfumatoError, OSError):
-        sweep()  # no command does where a worker runs this
+    tidy_up(environ, get_logger("sfumato").warning)
     plan = plan_run(Path(spec))
     if not plan.line.reviewers:
         raise PromiseError(f"{spec}: approval: none is asked for: sfumato release publishes it")

@@ -11,7 +11,7 @@ from prefect.logging import get_logger
 from prefect.runtime import flow_run
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.flows.environment import imports_apart, open_home, quiet
+from sfumato.flows.environment import imports_apart, quiet, tidy_up
 from sfumato.flows.hidden import whole
 from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.passphrases import passphrases, source_secrets
@@ -29,7 +29,7 @@ from sfumato.tasks.ingest import ingest
 from sfumato.tasks.outcomes import pending_state, published_state, standing_state
 from sfumato.tasks.parts.divide import DeclaredRows
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
-from sfumato.tasks.private.scratch import run_directory, sweep
+from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publication.versions import is_measured
 from sfumato.tasks.publish import publish
 from sfumato.tasks.stages.hold import report_place
@@ -62,10 +62,7 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
         The state of the run, whose result is the published directory, or that of the candidate
         which waits for approval.
     """
-    if warning := open_home(environ):
-        get_logger("sfumato").warning(warning)
-    with suppress(SfumatoError, OSError):
-        sweep()  # no command does where a worker runs this
+    tidy_up(environ, get_logger("sfumato").warning)
     plan = plan_run(Path(spec), whole(overrides))
     for notice in plan.notices:
         say_in_run(notice)
@@ -83,7 +80,7 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
 
 
 def _bring_copies(plan: Plan) -> tuple[str, ...]:
-    """The same where who builds a line publishes it, too: else copies are the publishing user's."""
+    """Bring copies up to a line that nobody has to approve: others' are the publishing user's."""
     return () if plan.line.reviewers else bring_copies(plan)
 
 
