@@ -66,8 +66,6 @@ class Sequence:
         steps = [self.publish, self.withdraw, self.describe, self.deliver, self.fail, self.die]
         for step in self.random.choices(steps, weights=[3, 2, 1, 2, 1, 4], k=length):
             step()
-        self.deliver()
-        self.place.require_as(self.line)
 
 
 @pytest.mark.parametrize(
@@ -80,4 +78,7 @@ class Sequence:
 )
 def test_the_copy_is_as_the_line_is(with_versions, request, kind, seed):
     place = request.getfixturevalue(kind)
-    Sequence(with_versions(1), place, seed).run(8)
+    line = with_versions(1)
+    Sequence(line, place, seed).run(8)
+    assert bring(line, place).behind is None
+    place.require_as(line)

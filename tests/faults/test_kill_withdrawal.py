@@ -110,16 +110,16 @@ def test_before_the_record_nothing_is_withdrawn(place, point):
 @pytest.mark.parametrize("again", ["withdraw", "release", "describe"])
 @pytest.mark.parametrize("point", BEGUN)
 def test_after_the_record_it_is_completed(place, point, again):
-    completed(place, point, again)
+    require_completed(place, point, again)
 
 
 @pytest.mark.parametrize("again", ["withdraw", "release"])
 @pytest.mark.parametrize("point", RENAMES)
 def test_between_two_renames_it_is_completed(place, point, again):
-    completed(place, point, again, renames=True)
+    require_completed(place, point, again, renames=True)
 
 
-def completed(place, point, again, *, renames=False):
+def require_completed(place, point, again, *, renames=False):
     public = place / "line" / "public" / "wages"
     killed(place, point, renames=renames)
     version = public / "0002"
