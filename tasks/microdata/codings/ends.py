@@ -1,5 +1,6 @@
 """Top and bottom coding: what lies beyond a threshold becomes the threshold."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import ceil
 
@@ -20,16 +21,23 @@ from sfumato.tasks.schema.codings.declared import TailShare, Threshold
 
 def code_top(column: Column, declared: Threshold, found: str | None) -> Column:
     """Every larger value becomes the threshold: the declared one, or the one that was found."""
-    text = declared if isinstance(declared, str) else str(found)
-    values, limit = with_parameter(column, text)
-    return recode(column, _instead(pc.greater(values, limit), limit, values))
+    return _code(column, declared, found, pc.greater)
 
 
 def code_bottom(column: Column, declared: Threshold, found: str | None) -> Column:
     """Every smaller value becomes the threshold."""
+    return _code(column, declared, found, pc.less)
+
+
+def _code(
+    column: Column,
+    declared: Threshold,
+    found: str | None,
+    is_beyond: Callable[[pa.Array, pa.Scalar], pa.Array],
+) -> Column:
     text = declared if isinstance(declared, str) else str(found)
     values, limit = with_parameter(column, text)
-    return recode(column, _instead(pc.less(values, limit), limit, values))
+    return recode(column, pc.if_else(is_beyond(values, limit), limit, values))
 
 
 def find_top(column: Column, declared: TailShare) -> str:
@@ -62,7 +70,3 @@ def _find(column: Column, declared: TailShare, key: str, step: int) -> str:
     wanted = ceil(Fraction(declared.share) * int(rows.sum()))
     place = int(np.argmax(np.cumsum(rows[::step]) >= wanted))
     return text_of_scalar(known[::step][place].as_py())
-
-
-def _instead(where: pa.Array, limit: pa.Scalar, values: pa.Array) -> pa.Array:
-    return pc.if_else(where, limit, values)
