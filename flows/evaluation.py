@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.expectations.errors import InputError
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.passphrases import passphrases
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.source import coded_source, ingest_source
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
@@ -23,16 +23,16 @@ from sfumato.tasks.private.state import read_state
 from sfumato.tasks.stages.evaluate import evaluate_release
 
 
-def ingest_again(plan: Plan) -> Microdata:
-    """The rows that a run of this plan is about, read from its source, coded as its versions."""
-    return coded_source(plan, ingest_source(plan).microdata)
+def ingest_again(resolved: ResolvedRun) -> Microdata:
+    """The rows that a run of a spec is about, read from its source, coded as its versions."""
+    return coded_source(resolved, ingest_source(resolved).microdata)
 
 
-def names_in_source(plan: Plan, source: Microdata) -> np.ndarray | None:
+def names_in_source(resolved: ResolvedRun, source: Microdata) -> np.ndarray | None:
     """The name of each row's person (S16), None where it makes no difference to a fingerprint."""
-    if not plan.terms.composed or plan.unit is None:
+    if not resolved.terms.composed or resolved.unit is None:
         return None
-    return names_of(source[plan.unit], people_key(plan.line.work))
+    return names_of(source[resolved.unit], people_key(resolved.line.work))
 
 
 @passphrases(environ)
@@ -42,20 +42,25 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[di
     Raises:
         InputError: where the version is not one of this line, or of another source.
     """
-    plan = plan_run(spec, overrides)
-    version, line = directory.resolve(), plan.line
+    resolved = resolve_run(spec, overrides)
+    version, line = directory.resolve(), resolved.line
     if version.parent != line.public.resolve():
         raise InputError(f"{directory}: is not a version of the spec's line, {line.public}")
     with sanitised("evaluate"):
-        original = ingest_again(plan)
-        names = names_in_source(plan, original)
-        original = original.keep(original[name] for name in plan.terms.columns)
+        original = ingest_again(resolved)
+        names = names_in_source(resolved, original)
+        original = original.keep(original[name] for name in resolved.terms.columns)
         known = read_state(line.private).versions.get(version.name)
         if known is None or known.rows != fingerprint(original, line_key(line.private), names):
             raise InputError(f"{directory}: was not made of this source")
         try:
             return evaluate_release(
-                version, original, plan.spec.evaluate, line, operating_system, lambda _, __: None
+                version,
+                original,
+                resolved.spec.evaluate,
+                line,
+                operating_system,
+                lambda _, __: None,
             )
         finally:  # the record has changed, also where the version was withdrawn
             for said in (said for one in deliver_known(line) for said in one.said):

@@ -17,7 +17,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.flows.environment import imports_apart, quiet, tidy_up
 from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.passphrases import passphrases
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.flows.spec import line_named
 from sfumato.tasks.outcomes import published_state, standing_state
 from sfumato.tasks.policy import private_flow
@@ -62,17 +62,17 @@ def publish(
         PromiseError: where the line asks for no approval.
     """
     tidy_up(environ, get_logger("sfumato").warning)
-    plan = plan_run(Path(spec))
-    if not plan.line.reviewers:
+    resolved = resolve_run(Path(spec))
+    if not resolved.line.reviewers:
         raise PromiseError(f"{spec}: approval: none is asked for: sfumato release publishes it")
     with imports_apart(), passphrases(environ):
         version, stood = publish_approved(
             digest,
-            plan.terms.digest(),
+            resolved.terms.digest(),
             signatures,
-            plan.line,
-            plan.page_of,
-            plan.spec.artifacts == "all",
+            resolved.line,
+            resolved.page_of,
+            resolved.spec.artifacts == "all",
         )
-    behind = bring_copies(plan)
+    behind = bring_copies(resolved)
     return (standing_state if stood else published_state)(version.resolve(), behind)

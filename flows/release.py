@@ -15,7 +15,7 @@ from sfumato.flows.environment import imports_apart, quiet, tidy_up
 from sfumato.flows.hidden import whole
 from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.spec import ShownOverrides, line_named
 from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.approval.held import HeldCandidate
@@ -63,38 +63,38 @@ def release(spec: str, overrides: ShownOverrides | None = None) -> State:
         which waits for approval.
     """
     tidy_up(environ, get_logger("sfumato").warning)
-    plan = plan_run(Path(spec), whole(overrides))
-    for notice in plan.notices:
+    resolved = resolve_run(Path(spec), whole(overrides))
+    for notice in resolved.notices:
         say_in_run(notice)
     try:
-        found = _run(plan)
+        found = _run(resolved)
     except SfumatoError:
         with suppress(SfumatoError):  # an evaluation may have withdrawn a version
-            _bring_copies(plan)
+            _bring_copies(resolved)
         raise
-    behind = _bring_copies(plan)  # no stage of the run is left by now
+    behind = _bring_copies(resolved)  # no stage of the run is left by now
     if isinstance(found, HeldCandidate):
         return pending_state(found)
     version, stood = found
     return (standing_state if stood else published_state)(version.resolve(), behind)
 
 
-def _bring_copies(plan: Plan) -> tuple[str, ...]:
+def _bring_copies(resolved: ResolvedRun) -> tuple[str, ...]:
     """Bring copies up to a line that nobody has to approve: others' are the publishing user's."""
-    return () if plan.line.reviewers else bring_copies(plan)
+    return () if resolved.line.reviewers else bring_copies(resolved)
 
 
-def _run(plan: Plan) -> tuple[Path, bool] | HeldCandidate:
+def _run(resolved: ResolvedRun) -> tuple[Path, bool] | HeldCandidate:
     """The version of this source and spec, and whether it stood before; or what waits."""
     with (
         imports_apart(),
         passphrases(environ),
-        source_secrets(plan.spec.source, environ),
-        run_directory(plan.line.private, plan.spec.retain) as run,
-        encrypted_below(run) if plan.spec.stages == "encrypted" else nullcontext(),
+        source_secrets(resolved.spec.source, environ),
+        run_directory(resolved.line.private, resolved.spec.retain) as run,
+        encrypted_below(run) if resolved.spec.stages == "encrypted" else nullcontext(),
     ):
-        make = _make if plan.terms.parts is None else _make_in_parts
-        return _finish(plan, make(plan, run), run)
+        make = _make if resolved.terms.parts is None else _make_in_parts
+        return _finish(resolved, make(resolved, run), run)
 
 
 @dataclass(frozen=True)
@@ -116,26 +116,26 @@ class JudgedCandidate:
 _Made = StandingVersion | HeldCandidate | JudgedCandidate
 
 
-def _make(plan: Plan, run: Path) -> _Made:
-    spec, terms, line = plan.spec, plan.terms, plan.line
+def _make(resolved: ResolvedRun, run: Path) -> _Made:
+    spec, terms, line = resolved.spec, resolved.terms, resolved.line
     raw = spec.artifacts == "all"
     owned = spec.expectations
-    read = (spec.source, spec.columns, spec.nulls, plan.base)
+    read = (spec.source, spec.columns, spec.nulls, resolved.base)
     ingested = ingest(*read, run, line.name, raw, owned.source)
-    deidentified = deidentify(ingested, terms, plan.unit, line, run, spec.remember)
-    version = verify(deidentified, terms, line, plan.base, raw)
+    deidentified = deidentify(ingested, terms, resolved.unit, line, run, spec.remember)
+    version = verify(deidentified, terms, line, resolved.base, raw)
     if version is not None:
         return StandingVersion(version, deidentified)
     if (held := find_candidate(deidentified, line)) is not None:
         return held
-    candidate = anonymize(deidentified, terms, run, plan.continuing, line)
-    validate(candidate, plan.withheld, line.name, owned.release)
+    candidate = anonymize(deidentified, terms, run, resolved.continuing, line)
+    validate(candidate, resolved.withheld, line.name, owned.release)
     return JudgedCandidate(candidate, deidentified)
 
 
-def _make_in_parts(plan: Plan, run: Path) -> _Made:
-    spec, terms, line = plan.spec, plan.terms, plan.line
-    rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
+def _make_in_parts(resolved: ResolvedRun, run: Path) -> _Made:
+    spec, terms, line = resolved.spec, resolved.terms, resolved.line
+    rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
     divided = divide(rows, terms, line, run, spec.artifacts == "all")
     version = find_version(divided, terms, line)
     if version is not None:
@@ -144,44 +144,46 @@ def _make_in_parts(plan: Plan, run: Path) -> _Made:
         return held
     with open_engine(spec.engine, run, environ) as workers:
         candidate = anonymize_parts(divided, terms, run, workers)
-        validate_parts(candidate, divided, terms, plan.withheld, line, workers)
+        validate_parts(candidate, divided, terms, resolved.withheld, line, workers)
     return JudgedCandidate(candidate, divided)
 
 
-def _finish(plan: Plan, made: _Made, run: Path) -> tuple[Path, bool] | HeldCandidate:
+def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] | HeldCandidate:
     """The version that stands or appears, and whether it stood before; or what waits."""
     if isinstance(made, HeldCandidate):
         return made
     if isinstance(made, StandingVersion):
-        return _stand(plan, made), True
-    if plan.spec.reviewed is not None:
-        return _hold(plan, made, plan.spec.reviewed.days, run)
-    shown = plan.spec.artifacts == "all"
-    version, stood = publish(made.candidate, made.deidentified, plan.line, plan.page_of, shown)
-    _measure(plan, version, made.deidentified)
+        return _stand(resolved, made), True
+    if resolved.spec.reviewed is not None:
+        return _hold(resolved, made, resolved.spec.reviewed.days, run)
+    shown = resolved.spec.artifacts == "all"
+    version, stood = publish(
+        made.candidate, made.deidentified, resolved.line, resolved.page_of, shown
+    )
+    _measure(resolved, version, made.deidentified)
     return version, stood
 
 
-def _stand(plan: Plan, made: StandingVersion) -> Path:
+def _stand(resolved: ResolvedRun, made: StandingVersion) -> Path:
     """Leave the version as it is; what is missing of its accuracy is measured by who publishes."""
     say_that_it_stands(made.version)
-    if plan.line.reviewers:
-        forget_candidate(plan.line)
+    if resolved.line.reviewers:
+        forget_candidate(resolved.line)
     else:
-        _measure(plan, made.version, made.deidentified)
+        _measure(resolved, made.version, made.deidentified)
     return made.version
 
 
-def _hold(plan: Plan, made: JudgedCandidate, days: int, run: Path) -> HeldCandidate:
+def _hold(resolved: ResolvedRun, made: JudgedCandidate, days: int, run: Path) -> HeldCandidate:
     """Let the candidate wait for its reviewers, who are told how accurate its answers are."""
     accuracy = None
-    if plan.terms.parts is None:
-        asked, reports = plan.spec.evaluate, report_place(run)
-        accuracy = evaluate_before(made.candidate, made.deidentified, asked, plan.line, reports)
-    return hold(made.candidate, made.deidentified, plan.line, days, accuracy)
+    if resolved.terms.parts is None:
+        asked, reports = resolved.spec.evaluate, report_place(run)
+        accuracy = evaluate_before(made.candidate, made.deidentified, asked, resolved.line, reports)
+    return hold(made.candidate, made.deidentified, resolved.line, days, accuracy)
 
 
-def _measure(plan: Plan, version: Path, deidentified: Path) -> None:
+def _measure(resolved: ResolvedRun, version: Path, deidentified: Path) -> None:
     """Measure a version where that has not been done."""
-    if plan.terms.parts is None and not is_measured(plan.line.public, version.name):
-        evaluate(version, deidentified, plan.spec.evaluate, plan.line)
+    if resolved.terms.parts is None and not is_measured(resolved.line.public, version.name):
+        evaluate(version, deidentified, resolved.spec.evaluate, resolved.line)

@@ -1,9 +1,9 @@
-"""The source of a plan read in this process, for commands that publish nothing."""
+"""The source of a resolved spec read in this process, for commands that publish nothing."""
 
 from os import environ
 
 from sfumato.flows.passphrases import source_secrets
-from sfumato.flows.plan import Plan, require_in_memory
+from sfumato.flows.resolved import ResolvedRun, require_in_memory
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.coded.coder import code_published
@@ -12,27 +12,29 @@ from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.stages.ingest import FETCHED
 
 
-def ingest_source(plan: Plan) -> Ingested:
-    """The rows that a run of this plan is about, with all declared columns.
+def ingest_source(resolved: ResolvedRun) -> Ingested:
+    """The rows that a run of a spec is about, with all declared columns.
 
     Raises:
         SpecError: where the spec asks for parts.
         InputError: where the source is not as declared.
         TransientFault: where it cannot be reached.
     """
-    spec = require_in_memory(plan).spec
+    spec = require_in_memory(resolved).spec
     with source_secrets(spec.source, environ), scratch_directory(environ) as scratch:
         place, known = scratch / FETCHED, with_secrets(environ)
-        return ingest(spec.source, spec.columns, spec.nulls, plan.base, known, place)
+        return ingest(spec.source, spec.columns, spec.nulls, resolved.base, known, place)
 
 
-def coded_source(plan: Plan, microdata: Microdata) -> Microdata:
+def coded_source(resolved: ResolvedRun, microdata: Microdata) -> Microdata:
     """All columns of a source, those that are published coded; the line keeps nothing of it.
 
     Raises:
         InputError: where a value cannot be coded, or a column holds free text.
         PromiseError: where the line has lost what its published versions were coded by.
     """
-    terms, private = plan.terms, plan.line.private
-    coded = code_published(microdata, terms.columns, terms.digest(), plan.unit, private).microdata
+    terms, private = resolved.terms, resolved.line.private
+    coded = code_published(
+        microdata, terms.columns, terms.digest(), resolved.unit, private
+    ).microdata
     return microdata.keep(coded[c.name] if coded.has(c.name) else c for c in microdata.columns)

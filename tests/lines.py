@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
@@ -21,32 +21,36 @@ from sfumato.tasks.stages.verify import measure_feasibility
 TIME = "2026-01-01T00:00:00+00:00"
 
 
-def prepare(spec: Path, run: Path, draw: Randomness, overrides: Overrides | None = None) -> Plan:
+def prepare(
+    spec: Path, run: Path, draw: Randomness, overrides: Overrides | None = None
+) -> ResolvedRun:
     """Leave a judged candidate in `run`, ready to be published."""
-    plan = plan_run(spec, overrides)
+    resolved = resolve_run(spec, overrides)
     run.mkdir(parents=True)
-    parts, line = plan.spec, plan.line.private
-    whole = write_source(parts.source, parts.columns, plan.base, run)
-    ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, plan.base, run)
-    remember = plan.spec.remember
-    deidentified = write_deidentified(ingested, plan.terms, plan.unit, line, run, remember)
-    measure_feasibility(deidentified, plan.terms, plan.base)
-    write_candidate(deidentified, plan.terms, run, draw, plan.continuing, plan.line)
-    return plan
+    parts, line = resolved.spec, resolved.line.private
+    whole = write_source(parts.source, parts.columns, resolved.base, run)
+    ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, resolved.base, run)
+    remember = resolved.spec.remember
+    deidentified = write_deidentified(ingested, resolved.terms, resolved.unit, line, run, remember)
+    measure_feasibility(deidentified, resolved.terms, resolved.base)
+    write_candidate(deidentified, resolved.terms, run, draw, resolved.continuing, resolved.line)
+    return resolved
 
 
-def publish_prepared(plan: Plan, run: Path) -> Published:
+def publish_prepared(resolved: ResolvedRun, run: Path) -> Published:
     """Make the candidate in `run` the line's next version, or find the one that stands."""
     candidate = run / "candidate"
-    seal_candidate(candidate, assess_candidate(candidate, plan.withheld))
+    seal_candidate(candidate, assess_candidate(candidate, resolved.withheld))
     known = identity(run / "deidentified")
-    published = publish(plan.line, sealed_candidate(candidate), known, TIME)
+    published = publish(resolved.line, sealed_candidate(candidate), known, TIME)
     if not published.existed:
-        keep_private_diagnostics(candidate, plan.line.reports(published.directory.name))
+        keep_private_diagnostics(candidate, resolved.line.reports(published.directory.name))
     return published
 
 
-def evaluate_prepared(plan: Plan, run: Path, version: Path, draw: Randomness) -> None:
+def evaluate_prepared(resolved: ResolvedRun, run: Path, version: Path, draw: Randomness) -> None:
     """Measure the version's accuracy against the rows in `run`."""
     original = load(run / "deidentified")
-    evaluate_release(version, original, plan.spec.evaluate, plan.line, draw, lambda _d, _o: None)
+    evaluate_release(
+        version, original, resolved.spec.evaluate, resolved.line, draw, lambda _d, _o: None
+    )

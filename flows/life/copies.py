@@ -1,18 +1,18 @@
-"""Copies of a line in other places, brought up to it at the end of a run that has a plan."""
+"""Copies of a line in other places, brought up to it at the end of a run that has a spec."""
 
 from sfumato.flows.passphrases import destination_secrets
-from sfumato.flows.plan import Plan
+from sfumato.flows.resolved import ResolvedRun
 from sfumato.tasks.deliver import deliver
 from sfumato.tasks.publication.life.destinations import knows_destinations
 
 
-def bring_copies(plan: Plan) -> tuple[str, ...]:
-    """Bring all destinations of a plan's spec up to its line.
+def bring_copies(resolved: ResolvedRun) -> tuple[str, ...]:
+    """Bring all destinations of a run's spec up to its line.
 
     Returns:
         The addresses of those that are behind, once all were tried.
     """
-    copies = plan.spec.publish.copies
-    if not (copies or knows_destinations(plan.line.private)):
+    copies = resolved.spec.publish.copies
+    if not (copies or knows_destinations(resolved.line.private)):
         return ()
-    return deliver(plan.line, copies, destination_secrets)
+    return deliver(resolved.line, copies, destination_secrets)

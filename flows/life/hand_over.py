@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.passphrases import passphrases
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.source import coded_source, ingest_source
 from sfumato.flows.spec import Overrides
 from sfumato.tasks.private.coded.pseudonyms import (
@@ -32,22 +32,22 @@ def hand_over(path: Path, purpose: str, overrides: Overrides) -> Path:
         SpecError: where the spec is wrong, or declares no pseudonym for the purpose.
         InputError: where the source cannot be read.
     """
-    plan = plan_run(path, overrides)
-    declared = _declared(plan, purpose)
+    resolved = resolve_run(path, overrides)
+    declared = _declared(resolved, purpose)
     if not declared:
         raise SpecError(
             f"{path}: no column has a pseudonym for the purpose {purpose!r}: say "
             "columns.<identifier>.pseudonym: {purpose: …}"
         )
     with sanitised("hand over"):
-        source = coded_source(plan, ingest_source(plan).microdata)
-        key = pseudonym_key(plan.line.work, purpose)
+        source = coded_source(resolved, ingest_source(resolved).microdata)
+        key = pseudonym_key(resolved.line.work, purpose)
         named = {name: pseudonyms_of(source[name], key) for name in declared}
         beside = [other for pseudonym in declared.values() for other in pseudonym.beside]
         shown = {name: source[name].array() for name in dict.fromkeys(beside)}
-        return write_handed_over(plan.line.private, purpose, pseudonymous_table(named, shown))
+        return write_handed_over(resolved.line.private, purpose, pseudonymous_table(named, shown))
 
 
-def _declared(plan: Plan, purpose: str) -> dict[str, Pseudonym]:
-    wished = {name: column.pseudonym for name, column in plan.spec.columns.items()}
+def _declared(resolved: ResolvedRun, purpose: str) -> dict[str, Pseudonym]:
+    wished = {name: column.pseudonym for name, column in resolved.spec.columns.items()}
     return {name: of for name, of in wished.items() if of is not None and of.purpose == purpose}

@@ -8,7 +8,7 @@ from pathlib import Path
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
 from sfumato.flows.evaluation import ingest_again, names_in_source
 from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.flows.spec import Overrides, SourceOverrides
 from sfumato.tasks.approval.history import with_past
 from sfumato.tasks.authorship.backup import backup_keys, restore_keys
@@ -54,7 +54,7 @@ def back_up(spec: Path, file: Path) -> None:
     Raises:
         InputError: where there is no state yet, or the file cannot be written.
     """
-    _write(file, backup(plan_run(spec).line.private))
+    _write(file, backup(resolve_run(spec).line.private))
 
 
 def back_up_keys(file: Path) -> None:
@@ -100,7 +100,7 @@ def restore(spec: Path, file: Path) -> None:
         InputError: where the file is no whole backup of this line.
         PromiseError: where the state that is there, or the public record, is newer.
     """
-    line = plan_run(spec).line
+    line = resolve_run(spec).line
     files = unpack(file, _content(file), line.name)
     saved = state_in(file, files).counter
     with hold(line):
@@ -134,7 +134,7 @@ def change_passphrase(spec: Path, environ: Mapping[str, str], *, unwrap: bool) -
     new = passphrase_in(environ, NEW_PASSPHRASE)
     if not unwrap and not new:
         raise InputError(f"{NEW_PASSPHRASE}: is not set")
-    line = plan_run(spec).line.private
+    line = resolve_run(spec).line.private
     rewrap(line, passphrase_in(environ, PASSPHRASE), None if unwrap else new)
 
 
@@ -152,7 +152,7 @@ def forget(spec: Path, file: Path) -> int:
     Raises:
         InputError: where the file cannot be read, or a unit has no slot.
     """
-    line = plan_run(spec).line
+    line = resolve_run(spec).line
     units = [text for text in _content(file).decode("utf-8", "replace").splitlines() if text]
     if not units:
         raise InputError(f"{file}: has no unit: write one a line")
@@ -180,7 +180,7 @@ def rename(spec: Path, file: Path) -> int:
         InputError: where the file cannot be read, a unit has no slot, two would become one, or
             dates are moved by unit.
     """
-    line = plan_run(spec).line
+    line = resolve_run(spec).line
     rows = list(csv.reader(_content(file).decode("utf-8", "replace").splitlines()))
     if not rows or any(len(row) != 2 for row in rows):
         raise InputError(f"{file}: write an old and a new unit on each line, with a comma between")
@@ -210,7 +210,7 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
         SpecError: where a version has no source, or a number is no version.
         InputError: where a source is not what its version was made of.
     """
-    line = plan_run(spec).line
+    line = resolve_run(spec).line
     with hold(line), sanitised("rekey"):
         recover(line)
         state = read_state(line.private)
@@ -264,11 +264,11 @@ def _require_all(state: LineState, sources: Mapping[str, str]) -> None:
 def _rekeyed(
     number: str, known: PublishedVersion, spec: Path, source: str, old: bytes, new: bytes
 ) -> tuple[PublishedVersion, bytes | None]:
-    plan = plan_run(spec, Overrides(source=SourceOverrides(uri=source)))
-    rows = ingest_again(plan)
-    shown = rows.keep(rows[name] for name in plan.terms.columns)
-    names = names_in_source(plan, rows)
+    resolved = resolve_run(spec, Overrides(source=SourceOverrides(uri=source)))
+    rows = ingest_again(resolved)
+    shown = rows.keep(rows[name] for name in resolved.terms.columns)
+    names = names_in_source(resolved, rows)
     if fingerprint(shown, old, names) != known.rows:
         raise InputError(f"--source {number}: is not what version {number} was made of")
-    units = unit_hashes(rows[plan.unit], new).tobytes() if plan.unit else None
+    units = unit_hashes(rows[resolved.unit], new).tobytes() if resolved.unit else None
     return known.model_copy(update={"rows": fingerprint(shown, new, names)}), units

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.approval.held import read_held
 from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.approval.reviewers import trust_reviewer
@@ -34,7 +34,7 @@ class Reviewed:
 
     @property
     def line(self):
-        return plan_run(self.spec).line
+        return resolve_run(self.spec).line
 
     @property
     def held(self):

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.publication.life.withdrawal import withdraw
 
 
@@ -133,7 +133,7 @@ def test_a_candidate_is_of_the_spec_that_its_seal_holds(waiting):
     for name in ("ann", "ben"):
         waiting.decide(name)
     waiting.write(title="Other words")
-    spec = plan_run(waiting.spec).terms.digest()
+    spec = resolve_run(waiting.spec).terms.digest()
     waiting.edit("request.json", lambda document: document.update(spec=spec))
     with pytest.raises(PromiseError, match=r"request.json: is about another source or spec"):
         waiting.publish()

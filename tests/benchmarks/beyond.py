@@ -23,7 +23,7 @@ from pathlib import Path
 import yaml
 
 from sfumato.expectations.verdicts import examine
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
@@ -58,20 +58,22 @@ def measure(folder: Path, rows: int) -> Costs:
     found.size["source"] = write_source(folder / "source", rows)
     spec = {**SPEC, "parts": {"rows": rows // STRATA * 5 // 4}}
     (folder / "visits.yaml").write_text(yaml.safe_dump(spec, sort_keys=False), encoding="utf-8")
-    plan, run = plan_run(folder / "visits.yaml"), folder / "run"
+    resolved, run = resolve_run(folder / "visits.yaml"), folder / "run"
     run.mkdir(mode=0o700)
-    of = plan.spec
-    declared = DeclaredRows(of.source, of.columns, of.nulls, plan.base, plan.unit)
+    of = resolved.spec
+    declared = DeclaredRows(of.source, of.columns, of.nulls, resolved.base, resolved.unit)
     with _timed(found, "divide"):
-        divided = write_divided(declared, plan.terms, plan.line, run, judge)
+        divided = write_divided(declared, resolved.terms, resolved.line, run, judge)
     found.size["shuffled"] = _bytes(divided / "strata")
     found.size["row hashes"] = _bytes(divided) - found.size["shuffled"]
     with _timed(found, "make and judge"):
-        made = write_candidates(divided, plan.terms, run, seeded_keys(1), InTurn())
+        made = write_candidates(divided, resolved.terms, run, seeded_keys(1), InTurn())
         together = partial(examine, {}, {})
-        seal_candidates(made, divided, plan.terms, plan.withheld, examine_in, together, InTurn())
+        seal_candidates(
+            made, divided, resolved.terms, resolved.withheld, examine_in, together, InTurn()
+        )
     with _timed(found, "publish"):
-        release = publish(plan.line, sealed_candidate(made), identity(divided), TIME).directory
+        release = publish(resolved.line, sealed_candidate(made), identity(divided), TIME).directory
     found.size["published"] = _bytes(release)
     found.size["manifest"] = (release / "datapackage.json").stat().st_size
     return found

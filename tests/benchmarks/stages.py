@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.csv
 import yaml
 
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.flows.spec import read_overrides
 from tests.adult import DIALECT, HEADER, text_source
 from tests.synthetic.adult_like import write_census_like
@@ -58,9 +58,9 @@ def apart(stage: Callable[..., Any], settings: dict[str, str], folder: Path) -> 
 
 def timed(stage: Callable[..., Any], settings: dict[str, str], folder: Path) -> Any:
     """Run a stage here."""
-    plan = plan_run(folder / SPEC.name, read_overrides(settings))
+    resolved = resolve_run(folder / SPEC.name, read_overrides(settings))
     wall, cpu = time.perf_counter(), time.process_time()
-    stage(plan, folder)
+    stage(resolved, folder)
     return time.perf_counter() - wall, time.process_time() - cpu, peak_megabytes()
 
 
@@ -77,58 +77,58 @@ def read_baseline(data: Path) -> float:
     return time.process_time() - start
 
 
-def ingest(plan: Any, run: Path) -> None:
+def ingest(resolved: Any, run: Path) -> None:
     from sfumato.tasks.stages.ingest import write_ingested, write_source
 
-    spec = plan.spec
-    whole = write_source(spec.source, spec.columns, plan.base, run)
-    write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
+    spec = resolved.spec
+    whole = write_source(spec.source, spec.columns, resolved.base, run)
+    write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
 
 
-def deidentify(plan: Any, run: Path) -> None:
+def deidentify(resolved: Any, run: Path) -> None:
     from sfumato.tasks.stages.deidentify import write_deidentified
 
-    write_deidentified(run / "ingested", plan.terms, plan.unit, plan.line.private, run)
+    write_deidentified(run / "ingested", resolved.terms, resolved.unit, resolved.line.private, run)
 
 
-def verify(plan: Any, run: Path) -> None:
+def verify(resolved: Any, run: Path) -> None:
     from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 
-    measure_feasibility(run / "deidentified", plan.terms, plan.base)
-    measure_risks(run / "deidentified", plan.terms)
+    measure_feasibility(run / "deidentified", resolved.terms, resolved.base)
+    measure_risks(run / "deidentified", resolved.terms)
 
 
-def anonymize(plan: Any, run: Path) -> None:
+def anonymize(resolved: Any, run: Path) -> None:
     from sfumato.tasks.microdata.randomness import operating_system
     from sfumato.tasks.stages.anonymize import write_candidate
 
-    write_candidate(run / "deidentified", plan.terms, run, operating_system)
+    write_candidate(run / "deidentified", resolved.terms, run, operating_system)
 
 
-def validate(plan: Any, run: Path) -> None:
+def validate(resolved: Any, run: Path) -> None:
     from sfumato.expectations.suites.gate import judge
     from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 
-    judged = partial(judge, plan.line.name, documents=run / "great-expectations")
+    judged = partial(judge, resolved.line.name, documents=run / "great-expectations")
     candidate = run / "candidate"
-    seal_candidate(candidate, assess_candidate(candidate, plan.withheld, judged))
+    seal_candidate(candidate, assess_candidate(candidate, resolved.withheld, judged))
 
 
-def publish(plan: Any, run: Path) -> None:
+def publish(resolved: Any, run: Path) -> None:
     from sfumato.tasks.publication.publish import publish as publish_version
     from sfumato.tasks.stages.deidentify import identity
     from sfumato.tasks.stages.validate import sealed_candidate
 
     known = identity(run / "deidentified")
-    publish_version(plan.line, sealed_candidate(run / "candidate"), known, "now")
+    publish_version(resolved.line, sealed_candidate(run / "candidate"), known, "now")
 
 
-def evaluate(plan: Any, run: Path) -> None:
+def evaluate(resolved: Any, run: Path) -> None:
     from sfumato.tasks.microdata.randomness import operating_system
     from sfumato.tasks.microdata.table import load
     from sfumato.tasks.stages.evaluate import evaluate_release
 
     original = load(run / "deidentified")
-    version = sorted(plan.line.public.glob("[0-9]*"))[-1]
-    workloads = plan.spec.evaluate
-    evaluate_release(version, original, workloads, plan.line, operating_system, lambda *_: None)
+    version = sorted(resolved.line.public.glob("[0-9]*"))[-1]
+    workloads = resolved.spec.evaluate
+    evaluate_release(version, original, workloads, resolved.line, operating_system, lambda *_: None)

@@ -30,7 +30,7 @@ import yaml
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import imports_apart
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from tests.benchmarks import stages
 from tests.benchmarks.stages import peak_megabytes
 
@@ -248,8 +248,8 @@ def _cpu(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def _plan(spec: Path) -> Plan:
-    return plan_run(spec, None)
+def _plan(spec: Path) -> ResolvedRun:
+    return resolve_run(spec, None)
 
 
 def document_of(recipe: Recipe, source: Path, place: Path) -> dict[str, Any]:

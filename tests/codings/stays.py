@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication.publish import Published
 from tests.lines import prepare, publish_prepared
@@ -97,10 +97,10 @@ class Stays:
             writer.writerows(rows)
         return self
 
-    def plan(self) -> Plan:
-        return plan_run(self.spec)
+    def plan(self) -> ResolvedRun:
+        return resolve_run(self.spec)
 
-    def prepared(self, name: str) -> tuple[Plan, Path]:
+    def prepared(self, name: str) -> tuple[ResolvedRun, Path]:
         run = self.folder / name
         return prepare(self.spec, run, seeded_keys(sum(name.encode()))), run
 

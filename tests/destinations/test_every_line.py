@@ -3,7 +3,7 @@
 import pytest
 
 from sfumato.flows.cli.main import run
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.publication.line import Line
 from tests.corpus.lines import frozen_lines
@@ -30,7 +30,7 @@ def test_a_line_in_parts(kind, tmp_path, monkeypatch, request):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
     divided = Divided(tmp_path / "line").write(visits())
     divided.publish("one")
-    line, place = plan_run(divided.spec).line, request.getfixturevalue(kind)
+    line, place = resolve_run(divided.spec).line, request.getfixturevalue(kind)
     assert bring(line, place).behind is None
     if kind == "store":
         place.require_as(line)

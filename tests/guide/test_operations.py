@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError
 from sfumato.flows.life.lines import forget
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.backup import unpack
 from sfumato.tasks.private.keys import line_key
@@ -91,7 +91,7 @@ def after(machine, ran, monkeypatch):
 
 def hashes(machine):
     """The person's name in maps, and its hash among units."""
-    line = plan_run(machine.places["SPECS"] / "wages.yaml").line
+    line = resolve_run(machine.places["SPECS"] / "wages.yaml").line
     return name_of(ERASED, people_key(line.work)), bytes(unit_hash(ERASED, line_key(line.private)))
 
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from sfumato.expectations.verdicts import examine, judge_rule
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.anonymize import write_candidates
@@ -86,31 +86,31 @@ class Divided:
             pq.write_table(shown.slice(number * size, size), source / f"{number}.parquet")
         return self
 
-    def plan(self) -> Plan:
-        return plan_run(self.spec)
+    def plan(self) -> ResolvedRun:
+        return resolve_run(self.spec)
 
-    def divide(self, name: str) -> tuple[Plan, Path]:
+    def divide(self, name: str) -> tuple[ResolvedRun, Path]:
         """The divided source in a run of its own."""
-        plan, run = self.plan(), self.folder / name
+        resolved, run = self.plan(), self.folder / name
         run.mkdir(parents=True, mode=0o700)
-        spec = plan.spec
-        rows = DeclaredRows(spec.source, spec.columns, spec.nulls, plan.base, plan.unit)
-        return plan, write_divided(rows, plan.terms, plan.line, run, judge)
+        spec = resolved.spec
+        rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
+        return resolved, write_divided(rows, resolved.terms, resolved.line, run, judge)
 
     def publish(self, name: str, workers: Workers | None = None) -> Published:
         workers = workers or InTurn()
-        plan, divided = self.divide(name)
-        found = existing_version(plan.line, identity(divided), rule_of(plan.terms.versions))
+        resolved, divided = self.divide(name)
+        found = existing_version(resolved.line, identity(divided), rule_of(resolved.terms.versions))
         if found is not None:
             return Published(found, existed=True)
         draw = seeded_keys(sum(name.encode()))
-        candidate = write_candidates(divided, plan.terms, divided.parent, draw, workers)
+        candidate = write_candidates(divided, resolved.terms, divided.parent, draw, workers)
         together = partial(examine, {}, {})
         seal_candidates(
-            candidate, divided, plan.terms, plan.withheld, examine_in, together, workers
+            candidate, divided, resolved.terms, resolved.withheld, examine_in, together, workers
         )
-        made = publish(plan.line, sealed_candidate(candidate), identity(divided), TIME)
-        keep_private_diagnostics(candidate, plan.line.reports(made.directory.name))
+        made = publish(resolved.line, sealed_candidate(candidate), identity(divided), TIME)
+        keep_private_diagnostics(candidate, resolved.line.reports(made.directory.name))
         return made
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from sfumato.flows.plan import Plan, plan_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication.publish import Published
 from tests.lines import prepare, publish_prepared
@@ -73,11 +73,11 @@ class Small:
             writer.writerows(rows)
         return self
 
-    def plan(self) -> Plan:
+    def plan(self) -> ResolvedRun:
         """What the spec asks for."""
-        return plan_run(self.spec)
+        return resolve_run(self.spec)
 
-    def prepared(self, name: str) -> tuple[Plan, Path]:
+    def prepared(self, name: str) -> tuple[ResolvedRun, Path]:
         """A judged candidate, ready to be published."""
         run = self.folder / name
         return prepare(self.spec, run, seeded_keys(sum(name.encode()))), run

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.private.people.lines import read_line, write_line
@@ -101,9 +101,9 @@ def test_the_people_of_a_version_that_stands_can_be_named_later(tmp_path, before
     with pytest.raises(PromiseError, match=r"name the people .* then release first again"):
         line(tmp_path, name="second").publish(people="town")
     if before_it_is_made:
-        plan = plan_run(first.write(people="town"))
+        resolved = resolve_run(first.write(people="town"))
         known = identity(first.folder / "run-0" / "deidentified")
-        assert existing_version(plan.line, known, "composed") == stands
+        assert existing_version(resolved.line, known, "composed") == stands
     else:
         assert first.publish(people="town") == stands
     assert read_line(tmp_path / "work", "first").people == "town"
@@ -122,8 +122,8 @@ def test_naming_the_people_of_a_version_keeps_what_later_ones_told(tmp_path):
 def test_a_run_says_that_the_same_units_are_other_people_elsewhere(tmp_path):
     line(tmp_path).publish(people="town")
     second, run = line(tmp_path, name="second"), tmp_path / "run"
-    plan = prepare(second.write(people="village"), run, seeded_keys(0))
-    published = publish_prepared(plan, run)
+    resolved = prepare(second.write(people="village"), run, seeded_keys(0))
+    published = publish_prepared(resolved, run)
     assert published.notices == ("72 units are in line first, about other people",)
     assert published.together.known.people == "village"
 
@@ -170,9 +170,9 @@ def test_a_line_whose_first_version_never_appeared_stops_no_other(tmp_path, monk
         with pytest.raises(KeyboardInterrupt):
             first.publish(people="town")
     assert read_line(tmp_path / "work", "first") is not None
-    plan = plan_run(first.write(people="town"))
+    resolved = resolve_run(first.write(people="town"))
     known = identity(first.folder / "run-0" / "deidentified")
-    assert existing_version(plan.line, known, "composed") is None
+    assert existing_version(resolved.line, known, "composed") is None
     assert read_line(tmp_path / "work", "first") is None
     assert check(line(tmp_path, name="second").publish(people="town")).verdicts
 
@@ -209,9 +209,9 @@ def test_row_numbers_are_those_of_one_file(tmp_path):
     first.people = {n: {k: v for k, v in p.items() if k != "id"} for n, p in first.people.items()}
     first.publish(**pinned(first))
     first.people.pop(0)
-    plan = plan_run(first.write(**pinned(first)))
+    resolved = resolve_run(first.write(**pinned(first)))
     with pytest.raises(PromiseError, match=r"source\.sha256 is not that of the versions before"):
-        existing_version(plan.line, ASKED, "composed")
+        existing_version(resolved.line, ASKED, "composed")
 
 
 def test_row_numbers_of_a_version_that_never_appeared_are_nobodys(tmp_path, monkeypatch):
@@ -224,13 +224,13 @@ def test_row_numbers_of_a_version_that_never_appeared_are_nobodys(tmp_path, monk
         patched.setattr(publication, "appear", die)
         first.publish(**pinned(first))
     first.people.pop(0)
-    plan = plan_run(first.write(**pinned(first)))
-    assert read_line(tmp_path / "work", "first").pinned not in (None, plan.line.pinned)
-    assert existing_version(plan.line, ASKED, "composed") is None
+    resolved = resolve_run(first.write(**pinned(first)))
+    assert read_line(tmp_path / "work", "first").pinned not in (None, resolved.line.pinned)
+    assert existing_version(resolved.line, ASKED, "composed") is None
 
 
 def test_people_whom_another_line_knows_are_refused_before_anything_is_made(tmp_path):
     line(tmp_path).publish(people="town")
-    plan = plan_run(line(tmp_path, name="second").write(people=None))
+    resolved = resolve_run(line(tmp_path, name="second").write(people=None))
     with pytest.raises(PromiseError, match="3 units are in line first: name the people"):
-        existing_version(plan.line, replace(ASKED, met={"first": 3}), "disjoint")
+        existing_version(resolved.line, replace(ASKED, met={"first": 3}), "disjoint")

@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.life.lines import back_up, forget, restore
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.people.lines import maps_of, people_of
@@ -102,17 +102,19 @@ def test_a_run_killed_before_maps_are_deleted_is_completed_by_the_next(tmp_path,
     line.move()
     check(line.publish())
     assert kept(work) == ["0003", "0004"]
-    plan = plan_run(line.folder / "spec.yaml")
-    prune_maps(plan.line.private, read_state(plan.line.private))
+    resolved = resolve_run(line.folder / "spec.yaml")
+    prune_maps(resolved.line.private, read_state(resolved.line.private))
     assert kept(work) == ["0003", "0004"]
 
 
 def test_accuracy_is_measured_of_versions_whose_map_is_kept(tmp_path, work):
     line = evolve(tmp_path / "line", "split", versions=3)
-    plan = plan_run(line.folder / "spec.yaml")
+    resolved = resolve_run(line.folder / "spec.yaml")
     original = load(line.folder / "run-0" / "deidentified")
     first = line.versions[0]
     with pytest.raises(InputError, match="whom it represents is not known here any more"):
-        evaluate_release(first, original, Evaluation(), plan.line, seeded_keys(1), lambda *_: None)
+        evaluate_release(
+            first, original, Evaluation(), resolved.line, seeded_keys(1), lambda *_: None
+        )
     last, original = line.versions[2], load(line.folder / "run-2" / "deidentified")
-    evaluate_release(last, original, Evaluation(), plan.line, seeded_keys(1), lambda *_: None)
+    evaluate_release(last, original, Evaluation(), resolved.line, seeded_keys(1), lambda *_: None)

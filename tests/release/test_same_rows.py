@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.backup import state_files
 from sfumato.tasks.private.people.keys import people_key
@@ -56,9 +56,9 @@ def test_the_same_rows_are_refused_before_anything_is_made(first):
     with pytest.raises(PromiseError, match="72 rows"):
         beside(first)
     second = first.folder.parent / "second"
-    plan, known = plan_run(second / "spec.yaml"), identity(second / "run-0" / "deidentified")
+    resolved, known = resolve_run(second / "spec.yaml"), identity(second / "run-0" / "deidentified")
     with pytest.raises(PromiseError, match="72 rows are those of line first, too"):
-        existing_version(plan.line, known, "disjoint")
+        existing_version(resolved.line, known, "disjoint")
 
 
 def test_more_than_half_of_the_rows_are_the_same_people(first):

@@ -19,7 +19,7 @@ from sfumato.expectations.models.l_diversity import (
     RecursiveLDiversity,
 )
 from sfumato.expectations.models.t_closeness import TCloseness
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
@@ -36,13 +36,15 @@ def deidentified(small, tmp_path):
 
     def made(rows=None, **changes):
         small.write(rows or people(), **changes)
-        plan = plan_run(small.spec)
+        resolved = resolve_run(small.spec)
         run = tmp_path / "run"
-        spec = plan.spec
-        whole = write_source(spec.source, spec.columns, plan.base, run)
-        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, plan.base, run)
-        stage = write_deidentified(ingested, plan.terms, plan.unit, plan.line.private, run)
-        return stage, plan.terms, plan.base
+        spec = resolved.spec
+        whole = write_source(spec.source, spec.columns, resolved.base, run)
+        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
+        stage = write_deidentified(
+            ingested, resolved.terms, resolved.unit, resolved.line.private, run
+        )
+        return stage, resolved.terms, resolved.base
 
     return made
 

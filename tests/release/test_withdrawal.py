@@ -344,9 +344,9 @@ class TestComposed:
         return self.of(line).private / WITHDRAWN / "0002"
 
     def of(self, line):
-        from sfumato.flows.plan import plan_run
+        from sfumato.flows.resolved import resolve_run
 
-        return plan_run(line.write()).line
+        return resolve_run(line.write()).line
 
     def test_the_next_version_continues_it(self, line, tmp_path):
         before = digest_of(line.versions[1])

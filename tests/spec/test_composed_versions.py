@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from sfumato.expectations.errors import SpecError
-from sfumato.flows.plan import plan_run
+from sfumato.flows.resolved import resolve_run
 from sfumato.flows.spec import read_spec
 from tests.release.evolving import KINDS, spec
 
@@ -33,15 +33,15 @@ def read(folder, **changes):
 )
 def test_the_same_declaration_has_one_digest(tmp_path, monkeypatch, one, other):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    digests = {plan_run(read(tmp_path, versions=said)).terms.digest() for said in (one, other)}
+    digests = {resolve_run(read(tmp_path, versions=said)).terms.digest() for said in (one, other)}
     assert len(digests) == 1
 
 
 def test_what_is_composed_is_another_declaration_of_a_later_format(tmp_path, monkeypatch):
     monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
-    composed = plan_run(read(tmp_path, versions="composed")).terms
-    first = plan_run(read(tmp_path, versions={"rule": "composed", "changes": "as-first"})).terms
-    disjoint = plan_run(read(tmp_path, versions="disjoint")).terms
+    composed = resolve_run(read(tmp_path, versions="composed")).terms
+    first = resolve_run(read(tmp_path, versions={"rule": "composed", "changes": "as-first"})).terms
+    disjoint = resolve_run(read(tmp_path, versions="disjoint")).terms
     assert len({composed.digest(), first.digest(), disjoint.digest()}) == 3
     assert (composed.format, disjoint.format) == (2, 0)
 
@@ -154,7 +154,7 @@ def test_vacancies_are_declared(tmp_path, monkeypatch):
     said = [{"rule": "composed", "vacancies": one} for one in ("keep", "paired", "refill")]
     said += [{"rule": "composed", "changes": one} for one in ("reinsert", "as-first")]
     said += [{"rule": "composed", "vacancies": "refill", "consolidate": True}]
-    digests = {plan_run(read(tmp_path, versions=one)).terms.digest() for one in said}
+    digests = {resolve_run(read(tmp_path, versions=one)).terms.digest() for one in said}
     assert len(digests) == 6
 
 

@@ -16,9 +16,9 @@ from sfumato.flows.cli.terminal import echo
 @with_format
 def hierarchy(spec: Path, column: str, settings: tuple[str, ...], format_: str) -> None:
     """Show the labels that a column's hierarchy gives to the source's values."""
-    from sfumato.flows.preview import preview
+    from sfumato.flows.choice.labels import hierarchy_labels
 
-    found = preview(spec, column, overrides(settings))
+    found = hierarchy_labels(spec, column, overrides(settings))
     if format_ == "json":
         show.document(found, "json")
         return

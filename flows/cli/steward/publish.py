@@ -18,13 +18,13 @@ def publish(spec: Path, digest: str, signatures: tuple[str, ...]) -> None:
     The last line of output is the directory of the version.
     """
     from sfumato.flows.operation.deployments import PUBLISH, tags_of
-    from sfumato.flows.plan import plan_run
+    from sfumato.flows.resolved import resolve_run
 
-    plan = plan_run(spec)  # a wrong spec is told before a server is started
+    resolved = resolve_run(spec)  # a wrong spec is told before a server is started
 
     def run() -> str:
         from sfumato.flows.publish import publish as flow
 
         return str(flow(str(spec), digest, signatures))
 
-    echo(run_here(run, tags_of(plan.spec, PUBLISH)))
+    echo(run_here(run, tags_of(resolved.spec, PUBLISH)))

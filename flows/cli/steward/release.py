@@ -48,7 +48,7 @@ def release(
 
 
 def _rehearse(spec: Path, changes: "Overrides") -> None:
-    from sfumato.flows.preview import rehearse
+    from sfumato.flows.choice.rehearsal import rehearse
 
     show.document(rehearse(spec, changes), "json")
 
@@ -56,9 +56,9 @@ def _rehearse(spec: Path, changes: "Overrides") -> None:
 def publish_version(spec: Path, changes: "Overrides") -> str:
     """Run the flow in this process; the published directory, or that of a candidate that waits."""
     from sfumato.flows.operation.deployments import tags_of
-    from sfumato.flows.plan import plan_run
+    from sfumato.flows.resolved import resolve_run
 
-    plan = plan_run(spec, changes)  # a wrong spec is told before a server is started
+    resolved = resolve_run(spec, changes)  # a wrong spec is told before a server is started
 
     def run() -> str:
         from sfumato.flows.hidden import hide
@@ -67,4 +67,4 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
         with hide(changes) as shown:
             return str(flow(str(spec), shown))
 
-    return run_here(run, tags_of(plan.spec))
+    return run_here(run, tags_of(resolved.spec))

@@ -1,4 +1,4 @@
-"""A run's plan: a spec resolved against the places and the environment of this machine."""
+"""A spec resolved against the places and the environment of this machine, ready to be run."""
 
 import os
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from sfumato.tasks.publication.line import Line
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The plan of a run: its spec, its declaration and its places."""
+class ResolvedRun:
+    """A run as its spec resolves it: the spec, its declaration and its places."""
 
     spec: ReleaseSpec
     terms: Terms
@@ -72,7 +72,7 @@ class Plan:
         return tuple(said)
 
 
-def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
+def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
     """Read a spec and find the places it speaks of.
 
     Raises:
@@ -102,21 +102,21 @@ def plan_run(path: Path, overrides: Overrides | None = None) -> Plan:
         pinned=_pinned(spec),
         reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
     )
-    return Plan(spec, spec.terms(base), base, line, run.others)
+    return ResolvedRun(spec, spec.terms(base), base, line, run.others)
 
 
-def require_in_memory(plan: Plan) -> Plan:
-    """The plan, where its table is held in memory as a whole.
+def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:
+    """The run, where its table is held in memory as a whole.
 
     Raises:
         SpecError: where it is released in parts.
     """
-    if plan.terms.parts is not None:
+    if resolved.terms.parts is not None:
         raise SpecError(
             "parts: this command reads the whole table into memory, and the spec asks for parts: "
             "only release, check, query and load go part by part"
         )
-    return plan
+    return resolved
 
 
 def _pinned(spec: ReleaseSpec) -> str | None:

@@ -1,0 +1,1 @@
+"""What to publish and how: what a spec would give, before anything is published."""
