@@ -1,0 +1,67 @@
+"""Chances of what is dealt: some rows of a table get values of its multiset at random."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+_MANY = 4096  # distinct values, beyond which a bound takes the place of the law
+
+
+def log_choose(n: Any, k: Any) -> np.ndarray:
+    """The logarithm of the number of ways to choose k of n (integers, arrays); -inf for none."""
+    n, k = np.broadcast_arrays(np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64))
+    possible = (k >= 0) & (k <= n)
+    n, k = np.where(possible, n, 0), np.where(possible, k, 0)
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    found: np.ndarray = np.where(possible, ways, -np.inf)
+    return found
+
+
+def chance_of_too_few(values: np.ndarray, counts: np.ndarray, rows: int, k: int, e: int) -> float:
+    """A bound on the chance that rows dealt at random have fewer than k values, or span below e.
+
+    Args:
+        values: distinct, ascending, int64 or Python integers.
+        counts: how often each occurs (int64).
+        rows: how many of all are dealt.
+        k: smallest number of distinct values.
+        e: smallest range.
+    """
+    total = int(counts.sum())
+    if rows >= total:
+        return float(len(values) < k or int(values[-1]) - int(values[0]) < e)
+    return min(1.0, _too_narrow(values, counts, rows, e) + _too_alike(counts, rows / total, k))
+
+
+def _too_narrow(values: np.ndarray, counts: np.ndarray, rows: int, e: int) -> float:
+    """The chance that the values span less than e: all lie within e of the least one."""
+    if e <= 0:
+        return 0.0
+    before = np.append(0, np.cumsum(counts))
+    end = np.searchsorted(values, values + e, side="left")
+    within = before[end] - before[:-1]
+    all_ways = log_choose(before[-1], rows)
+    least = np.exp(log_choose(within, rows) - all_ways)
+    return float((least - np.exp(log_choose(within - counts, rows) - all_ways)).sum())
+
+
+def _too_alike(counts: np.ndarray, share: float, k: int) -> float:
+    """A bound on the chance of fewer than k distinct values.
+
+    Were each row dealt by itself with this chance, the number of rows would be binomial, whose
+    median is its whole mean. Fewer rows have fewer values, so the chance given that mean is at most
+    twice that of the independent ones.
+    """
+    if k <= 1:
+        return 0.0
+    there = 1 - (1 - share) ** counts
+    mean = float(there.sum())
+    if len(counts) > _MANY:  # Chernoff's bound of a sum of independent ones
+        return 1.0 if mean < k else 2 * float(np.exp(-((mean - k + 1) ** 2) / (2 * mean)))
+    law = np.zeros(k)
+    law[0] = 1.0
+    for chance in there.tolist():
+        law[1:] = law[1:] * (1 - chance) + law[:-1] * chance
+        law[0] *= 1 - chance
+    return 2 * float(law.sum())
