@@ -8,17 +8,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sfumato.expectations.exact import exact
-from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.aimed.dealt import Dealt, sorted_units
+from sfumato.tasks.partitions.aimed.dealt import Dealt
 from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters
-from sfumato.tasks.partitions.aimed.queries import Queries, Windows, queries_of
-from sfumato.tasks.partitions.aimed.within import Cutter, group_within
+from sfumato.tasks.partitions.aimed.queries import Queries, Windows
+from sfumato.tasks.partitions.aimed.within import Deciding, group_within
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.partitions.shared.thresholds import needed_promises, strictest_ke
 
 _PLACES = 96  # between which runs may end; of more values, those that part the rows most evenly
 _SIZES = 64  # numbers of rows of runs, of which widths are computed; others are in proportion
@@ -36,46 +33,19 @@ def partition(
     Raises:
         PromiseError: where there is no (k,e)-promise, or a run cannot keep a promise.
     """
-    promise = strictest_ke(needed_promises(KEAnonymity, promises, parameters))
-    queries = queries_of(microdata, parameters.aims)
-    cutter = RunCutter(microdata, promise, queries, randomness)
-    return group_within(microdata, strata, promises, cutter, randomness)
+    return group_within(microdata, strata, promises, parameters, randomness, cut_into_runs)
 
 
-class RunCutter(Cutter):
-    """Cuts a stratum into the best runs of one column's values."""
-
-    def __init__(
-        self,
-        microdata: Microdata,
-        promise: KEAnonymity,
-        queries: Queries,
-        randomness: Randomness,
-    ) -> None:
-        """Keep what decides: places of rows, values as integers, and what groups need."""
-        self._randomness = randomness
-        column = microdata[str(promise.sensitive)]
-        numbers = exact(column.values, column.name)
-        self._codes, self._units = column.codes, numbers.units
-        self._k, self._e = promise.k, numbers.at_least(promise.e)
-        self._queries, self._rows = queries, microdata.rows
-        (self._windows,) = queries.windows.values()
-
-    def parts(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """The runs of a stratum's rows (positions, int64)."""
-        place = self._windows.place[rows]
-        run = np.searchsorted(self.cuts(rows), place, side="right")
-        for number in np.unique(run):
-            yield rows[run == number]
-
-    def cuts(self, rows: np.ndarray) -> np.ndarray:
-        """The first value of each run but the first (int64)."""
-        units = sorted_units(self._units, self._codes[rows])
-        dealt = Dealt(units, self._k, self._e, self._randomness, self._rows)
-        below = self._windows.below(rows)
-        places = _places(below)
-        costs = RunCosts(dealt, self._queries, self._windows, below, places)
-        return places[best_ends(costs.table(), len(places) - 1)]
+def cut_into_runs(deciding: Deciding, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """The best runs of the one column's values, as parts of a stratum's rows (positions, int64)."""
+    (windows,) = deciding.queries.windows.values()
+    below = windows.below(rows)
+    places = _places(below)
+    costs = RunCosts(deciding.dealt(rows), deciding.queries, windows, below, places).table()
+    cuts = places[best_ends(costs, len(places) - 1)]
+    run = np.searchsorted(cuts, windows.place[rows], side="right")
+    for number in np.unique(run):
+        yield rows[run == number]
 
 
 class RunCosts:

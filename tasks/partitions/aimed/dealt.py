@@ -12,7 +12,7 @@ from sfumato.tasks.partitions.ke.weighted import minimum_weighted
 
 _POINTS = 4096  # different values, to which larger hands are thinned
 _MANY = 100_000  # rows of a table, from which on its loops are compiled
-_HANDS, _DEALT = 24, 3000  # at most so many are dealt, and about so many values in all
+_HANDS, _DEALT = 16, 2000  # at most so many are dealt, and about so many values in all
 REFUSAL = 1e-3
 """The chance, at most, that values dealt at random to all rows leave one part without groups."""
 
@@ -23,9 +23,7 @@ class Dealt:
     Some of the rows have a hand of it, dealt at random.
     """
 
-    def __init__(
-        self, units: np.ndarray, k: int, e: int, randomness: Randomness, of: int
-    ) -> None:
+    def __init__(self, units: np.ndarray, k: int, e: int, randomness: Randomness, of: int) -> None:
         """Keep the values of the rows, ascending (int64 or Python integers), and what groups need.
 
         Args:
@@ -39,6 +37,7 @@ class Dealt:
         self._units, self._k, self._e, self._randomness = units, k, e, randomness
         self._orders: list[np.ndarray] = []
         self._known: dict[int, GroupWidths | None] = {}
+        self._allowed: dict[int, bool] = {}
 
     @cached_property
     def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
@@ -59,9 +58,11 @@ class Dealt:
 
         The chances of all parts of the table add up to `REFUSAL` at most.
         """
-        values, counts = self._distinct
-        chance = chance_of_too_few(values, counts, rows, self._k, self._e)
-        return chance <= REFUSAL * rows / max(self._of, 1)
+        if rows not in self._allowed:
+            values, counts = self._distinct
+            chance = chance_of_too_few(values, counts, rows, self._k, self._e)
+            self._allowed[rows] = chance <= REFUSAL * rows / max(self._of, 1)
+        return self._allowed[rows]
 
     def _hand(self, rows: int, number: int) -> np.ndarray:
         """The values of some rows, ascending; hands of one order have no value in common."""

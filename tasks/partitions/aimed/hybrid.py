@@ -14,17 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.expectations.exact import exact
-from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.partitions.aimed.dealt import Dealt, sorted_units
+from sfumato.tasks.partitions.aimed.dealt import Dealt
 from sfumato.tasks.partitions.aimed.parameters import HybridParameters
-from sfumato.tasks.partitions.aimed.queries import Queries, Windows, queries_of
-from sfumato.tasks.partitions.aimed.within import Cutter, group_within
+from sfumato.tasks.partitions.aimed.queries import Queries, Windows
+from sfumato.tasks.partitions.aimed.within import Deciding, group_within
 from sfumato.tasks.partitions.partition import Partition
-from sfumato.tasks.partitions.shared.thresholds import needed_promises, strictest_ke
 
 _BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 _WORTH = 0.97  # of what a part adds to the score: bands that leave more are not worth a cut
@@ -42,10 +39,7 @@ def partition(
     Raises:
         PromiseError: where there is no (k,e)-promise, or a part cannot keep a promise.
     """
-    promise = strictest_ke(needed_promises(KEAnonymity, promises, parameters))
-    queries = queries_of(microdata, parameters.aims)
-    cutter = BandCutter(microdata, promise, queries, randomness)
-    return group_within(microdata, strata, promises, cutter, randomness)
+    return group_within(microdata, strata, promises, parameters, randomness, cut_in_two)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,72 +51,55 @@ class _Bands:
     cuts: np.ndarray  # the first value of each band but the first (int64)
 
 
-class BandCutter(Cutter):
-    """Cuts a part in two, again and again, as long as bands of a column are better."""
+def cut_in_two(deciding: Deciding, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """The parts of a stratum's rows (positions, int64), cut as long as bands are better."""
+    waiting = [rows]
+    while waiting:
+        part = waiting.pop()
+        sides = _sides(deciding, part)
+        if sides is None:
+            yield part
+        else:
+            waiting += sides
 
-    def __init__(
-        self,
-        microdata: Microdata,
-        promise: KEAnonymity,
-        queries: Queries,
-        randomness: Randomness,
-    ) -> None:
-        """Keep what decides: places of rows, values as integers, and what groups need."""
-        self._randomness = randomness
-        column = microdata[str(promise.sensitive)]
-        numbers = exact(column.values, column.name)
-        self._codes, self._units = column.codes, numbers.units
-        self._k, self._e = promise.k, numbers.at_least(promise.e)
-        self._queries, self._rows = queries, microdata.rows
 
-    def parts(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """The parts of a stratum's rows (positions, int64)."""
-        waiting = [rows]
-        while waiting:
-            part = waiting.pop()
-            sides = self._sides(part)
-            if sides is None:
-                yield part
-            else:
-                waiting += sides
+def _sides(deciding: Deciding, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The two sides of the best cut of a part; None where it is best left whole."""
+    dealt, queries = deciding.dealt(rows), deciding.queries
+    uncut = queries.cost(dealt.widths(len(rows)), queries.hits(rows))
+    found = (_best_bands(queries, rows, dealt, windows) for windows in queries.windows.values())
+    best = min((one for one in found if one is not None), key=lambda b: b.cost, default=None)
+    if best is None or not best.cost < _WORTH * uncut:
+        return None
+    below = best.windows.below(rows)[best.cuts]
+    middle = best.cuts[np.argmin(np.abs(2 * below - len(rows)))]
+    right = best.windows.place[rows] >= middle
+    return rows[~right], rows[right]
 
-    def _sides(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """The two sides of the best cut of a part; None where it is best left whole."""
-        units = sorted_units(self._units, self._codes[rows])
-        dealt = Dealt(units, self._k, self._e, self._randomness, self._rows)
-        uncut = self._queries.cost(dealt.widths(len(rows)), self._queries.hits(rows))
-        found = (self._bands(rows, dealt, name) for name in self._queries.windows)
-        best = min((one for one in found if one is not None), key=lambda b: b.cost, default=None)
-        if best is None or not best.cost < _WORTH * uncut:
-            return None
-        place = best.windows.place[rows]
-        below = best.windows.below(rows)[best.cuts]
-        right = place >= best.cuts[np.argmin(np.abs(2 * below - len(rows)))]
-        return rows[~right], rows[right]
 
-    def _bands(self, rows: np.ndarray, dealt: Dealt, name: str) -> _Bands | None:
-        """The best bands of a column, about equal in rows; None where there are none."""
-        windows, best = self._queries.windows[name], None
-        below = windows.below(rows)
-        for number in _BANDS:
-            cuts = _quantiles(below, number)
-            sizes = np.diff(below[np.concatenate([[0], cuts, [windows.values + 1]])])
-            if len(cuts) < 1 or not dealt.allows(int(sizes.min())):
-                break
-            cost = self._cost_of_bands(rows, dealt, windows, cuts)
-            if best is None or cost < best.cost:
-                best = _Bands(cost, windows, cuts)
-        return best
+def _best_bands(
+    queries: Queries, rows: np.ndarray, dealt: Dealt, windows: Windows
+) -> _Bands | None:
+    """The best bands of a column, about equal in rows; None where there are none."""
+    best, below = None, windows.below(rows)
+    for number in _BANDS:
+        cuts = _quantiles(below, number)
+        sizes = np.diff(below[np.concatenate([[0], cuts, [windows.values + 1]])])
+        if not len(cuts) or not dealt.allows(int(sizes.min())):
+            break
+        cost = _cost(queries, rows, dealt, windows, cuts)
+        if best is None or cost < best.cost:
+            best = _Bands(cost, windows, cuts)
+    return best
 
-    def _cost_of_bands(
-        self, rows: np.ndarray, dealt: Dealt, windows: Windows, cuts: np.ndarray
-    ) -> float:
-        band = np.searchsorted(cuts, windows.place[rows], side="right")
-        cost = 0.0
-        for number in range(len(cuts) + 1):
-            inside = rows[band == number]
-            cost += self._queries.cost(dealt.widths(len(inside)), self._queries.hits(inside))
-        return cost
+
+def _cost(
+    queries: Queries, rows: np.ndarray, dealt: Dealt, windows: Windows, cuts: np.ndarray
+) -> float:
+    """What rows add to the score, in bands that begin at these values but for the first."""
+    band = np.searchsorted(cuts, windows.place[rows], side="right")
+    inside = (rows[band == number] for number in range(len(cuts) + 1))
+    return sum(queries.cost(dealt.widths(len(of)), queries.hits(of)) for of in inside)
 
 
 def _quantiles(below: np.ndarray, number: int) -> np.ndarray:

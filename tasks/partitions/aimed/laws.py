@@ -1,21 +1,26 @@
 """Chances of what is dealt: some rows of a table get values of its multiset at random."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
 _MANY = 4096  # distinct values, beyond which a bound takes the place of the law
 
 
 def log_choose(n: Any, k: Any) -> np.ndarray:
     """The logarithm of the number of ways to choose k of n (integers, arrays); -inf for none."""
-    n, k = np.broadcast_arrays(np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64))
+    n, k = np.asarray(n, dtype=np.int64), np.asarray(k, dtype=np.int64)
     possible = (k >= 0) & (k <= n)
-    n, k = np.where(possible, n, 0), np.where(possible, k, 0)
-    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    found: np.ndarray = np.where(possible, ways, -np.inf)
-    return found
+    n, k = np.maximum(n, 0), np.where(possible, k, 0)
+    logs = _log_factorials(int(n.max(initial=0)).bit_length())
+    return np.where(possible, logs[n] - logs[k] - logs[n - k], -np.inf)
+
+
+@cache
+def _log_factorials(bits: int) -> np.ndarray:
+    """The logarithm of the factorial of every integer below 2**bits (float64)."""
+    return np.append(0.0, np.cumsum(np.log(np.arange(1, 2**bits))))
 
 
 def chance_of_too_few(values: np.ndarray, counts: np.ndarray, rows: int, k: int, e: int) -> float:

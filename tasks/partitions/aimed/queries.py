@@ -1,7 +1,7 @@
 """Families of queries over a table: windows of its quasi-identifiers, and the rows they select."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -59,6 +59,13 @@ class Selections:
     rows: int
     selected: np.ndarray
     weight: np.ndarray
+    _known: dict[GroupWidths, float] = field(default_factory=dict)
+
+    def cost(self, widths: GroupWidths) -> float:
+        """What some rows in groups of these widths add to the score."""
+        if widths not in self._known:
+            self._known[widths] = float(self.weight @ widths.selected(self.rows, self.selected))
+        return self._known[widths]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +80,7 @@ class Queries:
     windows: dict[str, Windows]
     selections: Selections
 
-    def cost(
-        self, widths: GroupWidths | None, hits: Sequence[tuple[Windows, np.ndarray]]
-    ) -> float:
+    def cost(self, widths: GroupWidths | None, hits: Sequence[tuple[Windows, np.ndarray]]) -> float:
         """What some rows add to the score, infinite where they have no groups.
 
         Args:
@@ -84,8 +89,7 @@ class Queries:
         """
         if widths is None:
             return float("inf")
-        of = self.selections
-        cost = float(of.weight @ widths.selected(of.rows, of.selected))
+        cost = self.selections.cost(widths)
         for windows, selected in hits:
             cost += float(windows.weight @ widths.expected(selected))
         return cost

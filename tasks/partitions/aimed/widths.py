@@ -17,6 +17,7 @@ hypergeometric law of (n, N, h). Groups of one size can be added up before.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -43,12 +44,15 @@ class GroupWidths:
 
     def expected(self, hits: np.ndarray) -> np.ndarray:
         """The expected width of sums (float64) where so many rows are selected (int64)."""
-        if len(hits) <= _FINE or self.rows <= _FINE:
-            at, back = np.unique(hits, return_inverse=True)
-            found: np.ndarray = self.selected(self.rows, at)[back]
-            return found
-        grid = np.unique(np.linspace(0, self.rows, _FINE + 1).round().astype(np.int64))
-        return np.interp(hits, grid, self.selected(self.rows, grid))
+        return np.interp(hits, *self._curve)
+
+    @cached_property
+    def _curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of selected rows, all or some of many, and the expected width at each."""
+        grid = np.arange(self.rows + 1)
+        if self.rows > _FINE:
+            grid = np.unique(np.linspace(0, self.rows, _FINE + 1).round().astype(np.int64))
+        return grid, self.selected(self.rows, grid)
 
     def selected(self, total: int, hits: np.ndarray) -> np.ndarray:
         """The same where they are selected among more rows than the part has."""

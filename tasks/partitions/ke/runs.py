@@ -16,9 +16,7 @@ def feasible(values: np.ndarray, k: int, e: int) -> bool:
     return len(values) >= k and int(values[-1]) - int(values[0]) >= e
 
 
-def first_ends(
-    points: np.ndarray, k: int, e: int, worth: int = WORTH_COMPILING
-) -> np.ndarray:
+def first_ends(points: np.ndarray, k: int, e: int, worth: int = WORTH_COMPILING) -> np.ndarray:
     """The first end of a run from each start, one more than there are points where there is none.
 
     Args:
