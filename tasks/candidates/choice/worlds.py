@@ -38,10 +38,10 @@ def dealt_anew(
     if spread is not None:
         column = _drawn(microdata, strata, stratum, number, spread, randomness)
         return microdata.keep(column if c.name == column.name else c for c in microdata.columns)
-    before = np.lexsort((np.arange(microdata.rows), stratum))
-    after = np.lexsort((randomness(microdata.rows), stratum))
+    owners = np.lexsort((randomness(microdata.rows), stratum))
+    codes = [column.codes for column in microdata.with_roles("sensitive")]
     source = np.empty(microdata.rows, dtype=np.int64)
-    source[before] = after
+    source[owners] = np.lexsort((*codes, stratum))  # in an order that does not tell whose they are
     return microdata.keep(
         replace(c, codes=c.codes[source]) if c.role == "sensitive" else c for c in microdata.columns
     )

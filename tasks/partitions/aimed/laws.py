@@ -36,7 +36,8 @@ def chance_of_too_few(values: np.ndarray, counts: np.ndarray, rows: int, k: int,
     total = int(counts.sum())
     if rows >= total:
         return float(len(values) < k or int(values[-1]) - int(values[0]) < e)
-    return min(1.0, _too_narrow(values, counts, rows, e) + _too_alike(counts, rows / total, k))
+    alike = 0.0 if _differ_surely(counts, rows, k) else _too_alike(counts, rows / total, k)
+    return min(1.0, _too_narrow(values, counts, rows, e) + alike)
 
 
 def _too_narrow(values: np.ndarray, counts: np.ndarray, rows: int, e: int) -> float:
@@ -49,6 +50,12 @@ def _too_narrow(values: np.ndarray, counts: np.ndarray, rows: int, e: int) -> fl
     all_ways = log_choose(before[-1], rows)
     least = np.exp(log_choose(within, rows) - all_ways)
     return float((least - np.exp(log_choose(within - counts, rows) - all_ways)).sum())
+
+
+def _differ_surely(counts: np.ndarray, rows: int, k: int) -> bool:
+    """Decide whether the k - 1 values that occur most often are fewer than the rows."""
+    others = max(len(counts) - max(k - 1, 0), 0)
+    return len(counts) >= k and int(np.partition(counts, others - 1)[others:].sum()) < rows
 
 
 def _too_alike(counts: np.ndarray, share: float, k: int) -> float:
