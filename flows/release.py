@@ -21,9 +21,8 @@ from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.settle import forget_candidate
 from sfumato.tasks.arrays.at_rest import encrypted_below
-from sfumato.tasks.choose import choose
-from sfumato.tasks.declaration.wished import WishedTerms
-from sfumato.tasks.deidentify import deidentify
+from sfumato.tasks.candidates.choice.wished import WishedTerms
+from sfumato.tasks.deidentify import choose, deidentify
 from sfumato.tasks.evaluate import evaluate, evaluate_before
 from sfumato.tasks.hold import find_candidate, hold
 from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts

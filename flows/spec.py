@@ -21,8 +21,8 @@ from sfumato.flows.rules.candidates import choosing_of
 from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts, StrictPart
+from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
 from sfumato.tasks.declaration.terms import Format, LineName, Terms
-from sfumato.tasks.declaration.wished import Choosing, WishedTerms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.microdata.readers.declared import Address
 from sfumato.tasks.partitions.aimed.wish import AutoParameters

@@ -9,7 +9,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.publish import Published, publish
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
-from sfumato.tasks.stages.choose import choose_terms
+from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.evaluate import evaluate_release
 from sfumato.tasks.stages.ingest import write_ingested, write_source

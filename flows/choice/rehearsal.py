@@ -19,7 +19,7 @@ from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.stages.anonymize import declaration, write_candidate
-from sfumato.tasks.stages.choose import choose_terms
+from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.stage import read_note

@@ -16,7 +16,7 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.candidates.choice.choose import choose
-from sfumato.tasks.declaration.wished import Choosing, WishedTerms
+from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.partitions.aimed import contiguous, dealt, hybrid
 from sfumato.tasks.partitions.aimed.minimality import Replay, what_cuts_tell

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.exact import is_number
-from sfumato.tasks.declaration.wished import Choice, Choosing
+from sfumato.tasks.candidates.choice.wished import Choice, Choosing
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.aimed.parameters import RangeAim
 from sfumato.tasks.schema.strata import Bands

@@ -8,8 +8,9 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError, SfumatoError
 from sfumato.tasks.candidates.choice.bands import with_bands
 from sfumato.tasks.candidates.choice.scores import SCORES, Query, drawn_queries
+from sfumato.tasks.candidates.choice.wished import Choice, Choosing, WishedTerms
 from sfumato.tasks.candidates.choice.worlds import dealt_anew
-from sfumato.tasks.declaration.wished import Choice, Choosing, WishedTerms
+from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
@@ -96,7 +97,8 @@ def _score(
         made = PARTITIONS[choice.partition.method](
             table, strata, terms.promises, choice.partition, randomness
         )
-        form, tables = choice.form, {}
+        form = choice.form
+        tables: Tables = {}
         if form.declares:
             tables = FORMS[form.method].publish(table, made, form, randomness)
     except SfumatoError:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.declaration.wished import WishedTerms
 from sfumato.tasks.private.coded.choices import read_choice
 
 

@@ -97,4 +97,5 @@ def sorted_units(units: np.ndarray, codes: np.ndarray) -> np.ndarray:
         units: of each code, ascending.
         codes: of each row (integers).
     """
-    return units[np.sort(codes)]
+    found: np.ndarray = units[np.sort(codes)]
+    return found

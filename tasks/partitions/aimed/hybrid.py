@@ -24,6 +24,7 @@ from sfumato.tasks.partitions.aimed.within import Deciding, group_within
 from sfumato.tasks.partitions.partition import Partition
 
 _BANDS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+_NEGLIGIBLE = 0.01  # of what as many rows of the whole stratum add
 _WORTH = 0.97  # of what a part adds to the score: bands that leave more are not worth a cut
 
 
@@ -53,20 +54,33 @@ class _Bands:
 
 def cut_in_two(deciding: Deciding, rows: np.ndarray) -> Iterator[np.ndarray]:
     """The parts of a stratum's rows (positions, int64), cut as long as bands are better."""
+    whole = _uncut(deciding, rows, deciding.dealt(rows))
     waiting = [rows]
     while waiting:
         part = waiting.pop()
-        sides = _sides(deciding, part)
+        sides = _sides(deciding, part, _NEGLIGIBLE * whole * len(part) / max(len(rows), 1))
         if sides is None:
             yield part
         else:
             waiting += sides
 
 
-def _sides(deciding: Deciding, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """The two sides of the best cut of a part; None where it is best left whole."""
+def _uncut(deciding: Deciding, rows: np.ndarray, dealt: Dealt) -> float:
+    """What rows add to the score that are not cut."""
+    return deciding.queries.cost(dealt.widths(len(rows)), deciding.queries.hits(rows))
+
+
+def _sides(
+    deciding: Deciding, rows: np.ndarray, enough: float
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The two sides of the best cut of a part.
+
+    None where it is best left whole, or adds no more than `enough` to the score.
+    """
     dealt, queries = deciding.dealt(rows), deciding.queries
-    uncut = queries.cost(dealt.widths(len(rows)), queries.hits(rows))
+    uncut = _uncut(deciding, rows, dealt)
+    if uncut <= enough:
+        return None
     found = (_best_bands(queries, rows, dealt, windows) for windows in queries.windows.values())
     best = min((one for one in found if one is not None), key=lambda b: b.cost, default=None)
     if best is None or not best.cost < _WORTH * uncut:
@@ -98,8 +112,8 @@ def _cost(
 ) -> float:
     """What rows add to the score, in bands that begin at these values but for the first."""
     band = np.searchsorted(cuts, windows.place[rows], side="right")
-    inside = (rows[band == number] for number in range(len(cuts) + 1))
-    return sum(queries.cost(dealt.widths(len(of)), queries.hits(of)) for of in inside)
+    typical = max(round(len(rows) / (len(cuts) + 1)), 1)
+    return queries.cost_of_parts(dealt.widths(typical), rows, band, len(cuts) + 1)
 
 
 def _quantiles(below: np.ndarray, number: int) -> np.ndarray:

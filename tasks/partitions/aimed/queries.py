@@ -45,6 +45,15 @@ class Windows:
         found: np.ndarray = below[self.end] - below[self.first]
         return found
 
+    def hits_of_parts(self, rows: np.ndarray, part: np.ndarray, parts: int) -> np.ndarray:
+        """How many rows of each part each window selects (int64, parts x windows)."""
+        values = self.values + 1
+        counts = np.bincount(part * values + self.place[rows], minlength=parts * values)
+        below = np.zeros((parts, values + 1), dtype=np.int64)
+        np.cumsum(counts.reshape(parts, values), axis=1, out=below[:, 1:])
+        found: np.ndarray = below[:, self.end] - below[:, self.first]
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class Selections:
@@ -94,6 +103,27 @@ class Queries:
             cost += float(windows.weight @ widths.expected(selected))
         return cost
 
+    def cost_of_parts(
+        self, widths: GroupWidths | None, rows: np.ndarray, part: np.ndarray, parts: int
+    ) -> float:
+        """What parts of some rows add to the score, infinite where they have no groups.
+
+        Args:
+            widths: of the groups of a part of typical size; others are in proportion.
+            rows: positions (int64).
+            part: of each of them (int64), below `parts`.
+            parts: how many there are.
+        """
+        if widths is None:
+            return float("inf")
+        share = np.bincount(part, minlength=parts) / widths.rows
+        cost = self.selections.cost(widths) * float(share.sum())
+        for windows in self.windows.values():
+            hits = windows.hits_of_parts(rows, part, parts)
+            found = widths.expected(hits / np.maximum(share, 1 / widths.rows)[:, None])
+            cost += float(windows.weight @ (share @ found))
+        return cost
+
     def hits(self, rows: np.ndarray) -> list[tuple[Windows, np.ndarray]]:
         """How many of some rows each window selects."""
         return [(one, one.hits(one.below(rows))) for one in self.windows.values()]
@@ -108,9 +138,9 @@ def queries_of(microdata: Microdata, aims: Sequence[Aim]) -> Queries:
             made = _windows(microdata[aim.over], aim.spans, levels)
             by_column.setdefault(aim.over, []).append(made)
     windows = {}
-    for name, made in by_column.items():
+    for name, of in by_column.items():
         column = microdata[name]
-        first, end, weight = (np.concatenate(parts) for parts in zip(*made, strict=True))
+        first, end, weight = map(np.concatenate, zip(*of, strict=True))
         place = column.codes.astype(np.int64) + 1
         windows[name] = Windows(place, len(column.values), first, end, weight)
     sets = [n for aim in aims if isinstance(aim, ArbitraryAim) for n in aim.selected]

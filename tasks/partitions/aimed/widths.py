@@ -23,8 +23,8 @@ import numpy as np
 
 from sfumato.tasks.partitions.aimed.laws import log_choose
 
-_SMALL = 64  # larger groups are selected from in proportion, nearly
-_FINE = 128  # fractions at which the width of a part is computed, where it is asked at more
+_SMALL = 32  # larger groups are selected from in proportion, nearly
+_FINE = 64  # fractions at which the width of a part is computed, where it is asked at more
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,9 @@ class GroupWidths:
     gains: Mapping[int, np.ndarray]
 
     def expected(self, hits: np.ndarray) -> np.ndarray:
-        """The expected width of sums (float64) where so many rows are selected (int64)."""
-        return np.interp(hits, *self._curve)
+        """The expected width of sums (float64) where so many rows are selected."""
+        found: np.ndarray = np.interp(hits, *self._curve)
+        return found
 
     @cached_property
     def _curve(self) -> tuple[np.ndarray, np.ndarray]:
@@ -107,4 +108,6 @@ def _chances(total: int, size: int, hits: np.ndarray) -> np.ndarray:
 def _in_proportion(gains: np.ndarray, size: int, share: np.ndarray) -> np.ndarray:
     """The width where each group has the same share of its values selected (float64, 0 to 1)."""
     reached = np.append(0.0, np.cumsum(gains))
-    return np.interp(np.minimum(share, 1 - share) * size, np.arange(len(reached)), reached)
+    hits = np.minimum(share, 1 - share) * size
+    found: np.ndarray = np.interp(hits, np.arange(len(reached)), reached)
+    return found

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.candidates.choice.choose import Tried, choose
+from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.declaration.wished import Choosing, WishedTerms
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
