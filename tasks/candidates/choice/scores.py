@@ -1,7 +1,7 @@
 """The expected width of answers from a partition, by the way in which its form shows people.
 
-A score is the mean over levels of queries of the expected width of an average, in the units of the
-sensitive column; of a count per selected row, where that has no order or labels are shown.
+A score is the mean over levels of queries of the expected width of a sum per selected row, in the
+units of the sensitive column; of counts of its values, where it has no order.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -109,11 +109,15 @@ def score_subdomains(
 
 
 def score_labels(
-    microdata: Microdata, partition: Partition, _tables: Tables, _sensitive: str, asked: list[Query]
+    microdata: Microdata, partition: Partition, _tables: Tables, sensitive: str, asked: list[Query]
 ) -> float:
-    """The score of counts where a group is in a window wholly, in part, or not at all."""
-    groups = int(partition.group.max(initial=-1)) + 1
-    sizes = np.bincount(partition.group[partition.group >= 0], minlength=groups)
+    """The score of sums where a group is in a window wholly, in part, or not at all.
+
+    Where it is there in part, any of its rows may be meant, and none.
+    """
+    groups, kept = int(partition.group.max(initial=-1)) + 1, partition.group >= 0
+    meant = _sizes_of(microdata[sensitive])[kept]
+    sums = np.bincount(partition.group[kept], meant, minlength=groups)
     over = {one.over for one in asked if one.over}
     labels = {name: _labels(microdata[name], partition, groups) for name in over}
     score = 0.0
@@ -122,7 +126,7 @@ def score_labels(
             low, high = labels[one.over]
             meets = (low < one.end) & (high >= one.first)
             inside = (low >= one.first) & (high < one.end)
-            score += one.weight * float(sizes[meets & ~inside].sum())
+            score += one.weight * float(sums[meets & ~inside].sum())
     return score
 
 
@@ -176,6 +180,15 @@ def _score_counts(
         least = np.minimum(np.minimum(hits, times), np.minimum(sizes[of] - hits, sizes[of] - times))
         score += one.weight * float(least.sum())
     return score
+
+
+def _sizes_of(column: Column) -> np.ndarray:
+    """What leaving a row out changes: by its number, or by one (float64, one per row)."""
+    if not is_ordered(column.values.type) or column.has_null:
+        return np.ones(len(column.codes))
+    units = exact(column.values, column.name).units.astype(np.float64)
+    sizes: np.ndarray = np.abs(units)[column.codes]
+    return sizes
 
 
 def _hits(group: np.ndarray, query: Query, groups: int) -> np.ndarray:
