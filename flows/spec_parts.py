@@ -15,10 +15,10 @@ from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.partitions.aimed.wish import PartitionWish
 from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
+from sfumato.tasks.partitions.wish import PartitionWish
 from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role

@@ -8,9 +8,9 @@ from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
 from sfumato.tasks.partitions.aimed.parameters import Aim, ArbitraryAim, RangeAim
-from sfumato.tasks.partitions.aimed.wish import AutoParameters
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from sfumato.tasks.partitions.wish import AutoParameters
 from sfumato.tasks.query.accuracy.workloads.parameters import ArbitraryWorkload, RangeWorkload
 
 _KEYS: tuple[dict[str, str], ...] = (  # the plainest first
@@ -35,7 +35,7 @@ _FAKES = ("0", "0.05", "0.1")
 Rules = tuple[Callable[[SpecParts], None], ...]
 
 
-def choosing_of(spec: SpecParts, rules: Rules) -> Choosing | None:
+def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
     """What may be chosen, None where nothing is to be.
 
     Args:

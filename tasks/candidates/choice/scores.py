@@ -17,7 +17,7 @@ from sfumato.tasks.forms.redistributed.shown_groups import QIT
 from sfumato.tasks.forms.redistributed.targets import LOWER, UPPER
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
-from sfumato.tasks.partitions.aimed.queries import Queries, Windows
+from sfumato.tasks.partitions.aimed.queries import AimedQueries, Windows
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
 
@@ -43,7 +43,7 @@ class Query:
     end: int = 0
 
 
-def drawn_queries(queries: Queries, randomness: Randomness) -> list[Query]:
+def drawn_queries(queries: AimedQueries, randomness: Randomness) -> list[Query]:
     """Some queries of the declared families, drawn at random."""
     windows = (q for name, of in queries.windows.items() for q in _some(name, of, randomness))
     return [*windows, *_sets(queries, randomness)]
@@ -58,7 +58,7 @@ def _some(name: str, windows: Windows, randomness: Randomness) -> Iterator[Query
         yield Query(rows, float(windows.weight[at]) * scale, name, first, end)
 
 
-def _sets(queries: Queries, randomness: Randomness) -> Iterator[Query]:
+def _sets(queries: AimedQueries, randomness: Randomness) -> Iterator[Query]:
     of = queries.selections
     for selected, weight in zip(of.selected.tolist(), of.weight.tolist(), strict=True):
         for _ in range(_SETS):

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.partitions.aimed.parameters import Aims
-from sfumato.tasks.partitions.aimed.wish import PartitionWish
 from sfumato.tasks.partitions.of_line import DeclaredPartition
+from sfumato.tasks.partitions.wish import PartitionWish
 from sfumato.tasks.schema.strata import Stratum
 
 

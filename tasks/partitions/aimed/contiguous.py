@@ -13,7 +13,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.aimed.dealt import Dealt
 from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters
-from sfumato.tasks.partitions.aimed.queries import Queries, Windows
+from sfumato.tasks.partitions.aimed.queries import AimedQueries, Windows
 from sfumato.tasks.partitions.aimed.within import Deciding, group_within
 from sfumato.tasks.partitions.partition import Partition
 
@@ -54,7 +54,7 @@ class RunCosts:
     def __init__(
         self,
         dealt: Dealt,
-        queries: Queries,
+        queries: AimedQueries,
         windows: Windows,
         below: np.ndarray,
         places: np.ndarray,

@@ -19,7 +19,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.aimed.dealt import Dealt
 from sfumato.tasks.partitions.aimed.parameters import HybridParameters
-from sfumato.tasks.partitions.aimed.queries import Queries, Windows
+from sfumato.tasks.partitions.aimed.queries import AimedQueries, Windows
 from sfumato.tasks.partitions.aimed.within import Deciding, group_within
 from sfumato.tasks.partitions.partition import Partition
 
@@ -92,7 +92,7 @@ def _sides(
 
 
 def _best_bands(
-    queries: Queries, rows: np.ndarray, dealt: Dealt, windows: Windows
+    queries: AimedQueries, rows: np.ndarray, dealt: Dealt, windows: Windows
 ) -> _Bands | None:
     """The best bands of a column, about equal in rows; None where there are none."""
     best, below = None, windows.below(rows)
@@ -108,7 +108,7 @@ def _best_bands(
 
 
 def _cost(
-    queries: Queries, rows: np.ndarray, dealt: Dealt, windows: Windows, cuts: np.ndarray
+    queries: AimedQueries, rows: np.ndarray, dealt: Dealt, windows: Windows, cuts: np.ndarray
 ) -> float:
     """What rows add to the score, in bands that begin at these values but for the first."""
     band = np.searchsorted(cuts, windows.place[rows], side="right")

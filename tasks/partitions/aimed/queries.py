@@ -78,7 +78,7 @@ class Selections:
 
 
 @dataclass(frozen=True, eq=False)
-class Queries:
+class AimedQueries:
     """The declared families of queries over one table.
 
     Attributes:
@@ -129,7 +129,7 @@ class Queries:
         return [(one, one.hits(one.below(rows))) for one in self.windows.values()]
 
 
-def queries_of(microdata: Microdata, aims: Sequence[Aim]) -> Queries:
+def queries_of(microdata: Microdata, aims: Sequence[Aim]) -> AimedQueries:
     """The queries of declared families over a table."""
     levels = sum(len(list(_levels(aim))) for aim in aims)
     by_column: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
@@ -146,7 +146,7 @@ def queries_of(microdata: Microdata, aims: Sequence[Aim]) -> Queries:
     sets = [n for aim in aims if isinstance(aim, ArbitraryAim) for n in aim.selected]
     selected = np.minimum(np.array(sets, dtype=np.int64), microdata.rows)
     weight = 1 / (levels * np.maximum(selected, 1))
-    return Queries(windows, Selections(microdata.rows, selected, weight))
+    return AimedQueries(windows, Selections(microdata.rows, selected, weight))
 
 
 def _levels(aim: Aim) -> Iterator[int]:

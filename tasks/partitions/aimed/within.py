@@ -15,7 +15,7 @@ from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.aimed.dealt import Dealt, sorted_units
 from sfumato.tasks.partitions.aimed.minimality import Replay, what_cuts_tell
 from sfumato.tasks.partitions.aimed.parameters import AimedParameters
-from sfumato.tasks.partitions.aimed.queries import Queries, queries_of
+from sfumato.tasks.partitions.aimed.queries import AimedQueries, queries_of
 from sfumato.tasks.partitions.ke import ke
 from sfumato.tasks.partitions.ke.parameters import KEParameters
 from sfumato.tasks.partitions.partition import Partition, by_stratum
@@ -36,7 +36,7 @@ class Deciding:
         randomness: what values are dealt by.
     """
 
-    queries: Queries
+    queries: AimedQueries
     codes: np.ndarray
     numbers: Exact
     promise: KEAnonymity
