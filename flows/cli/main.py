@@ -29,6 +29,7 @@ from sfumato.flows.cli.steward.health import health
 from sfumato.flows.cli.steward.hierarchy import hierarchy
 from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
+from sfumato.flows.cli.steward.plan import plan
 from sfumato.flows.cli.steward.pseudonyms import pseudonyms
 from sfumato.flows.cli.steward.publish import publish
 from sfumato.flows.cli.steward.release import release
@@ -38,7 +39,7 @@ from sfumato.flows.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
 
-_WITH_GREAT_EXPECTATIONS = (demo, release, publish)
+_WITH_GREAT_EXPECTATIONS = (demo, release, plan, publish)
 _COMMANDS = (
     *_WITH_GREAT_EXPECTATIONS,
     measure,

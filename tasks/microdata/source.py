@@ -32,6 +32,21 @@ class Ingested:
     dropped_as_repeats: int
 
 
+@dataclass(frozen=True, eq=False)
+class RowsKept:
+    """The rows of a source that are left, step by step (positions, int64, ascending).
+
+    Attributes:
+        filtered: after the filter.
+        complete: of these, after the null policies.
+        kept: of these, one per unit.
+    """
+
+    filtered: np.ndarray
+    complete: np.ndarray
+    kept: np.ndarray
+
+
 def ingest(
     source: Source,
     columns: Mapping[str, ColumnSpec],
@@ -98,9 +113,8 @@ def represented_rows(
         SpecError: where the declaration itself is wrong.
         InputError: where a row breaks a null policy, repeats a unit or is in no hierarchy.
     """
-    filtered = _filtered(whole, source, columns)
-    complete = without_nulls(whole, filtered, columns, nulls, source.uri)
-    kept = one_per_unit(whole, complete, columns, source.uri)
+    rows = rows_kept(whole, source, columns, nulls)
+    kept = rows.kept
     microdata = whole if len(kept) == whole.rows else whole.take(kept)
     whole_values = {name: column for name, column in columns.items() if not column.codings}
     for name, known in hierarchies(whole_values, microdata, base).items():
@@ -108,10 +122,24 @@ def represented_rows(
     return Ingested(
         microdata=microdata,
         read=whole.rows,
-        dropped_by_filter=whole.rows - len(filtered),
-        dropped_for_nulls=len(filtered) - len(complete),
-        dropped_as_repeats=len(complete) - len(kept),
+        dropped_by_filter=whole.rows - len(rows.filtered),
+        dropped_for_nulls=len(rows.filtered) - len(rows.complete),
+        dropped_as_repeats=len(rows.complete) - len(kept),
     )
+
+
+def rows_kept(
+    whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec], nulls: NullPolicy
+) -> RowsKept:
+    """Take rows away step by step, as the source and the columns are declared.
+
+    Raises:
+        SpecError: where the declaration itself is wrong.
+        InputError: where a row breaks a null policy, or repeats a unit.
+    """
+    filtered = _filtered(whole, source, columns)
+    complete = without_nulls(whole, filtered, columns, nulls, source.uri)
+    return RowsKept(filtered, complete, one_per_unit(whole, complete, columns, source.uri))
 
 
 def _filtered(whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec]) -> np.ndarray:
