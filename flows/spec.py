@@ -17,6 +17,7 @@ from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.texts import Value
 from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
+from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts, StrictPart
 from sfumato.tasks.declaration.terms import Format, LineName, Terms
@@ -234,7 +235,8 @@ def read_promise(text: str) -> PrivacyModel:
 def json_schema() -> dict[str, Any]:
     """JSON Schema of the spec."""
     schema = ReleaseSpec.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, **schema, "allOf": list(default_schemas())}
 
 
 def _merged(document: Any, changes: Any) -> Any:

@@ -1,7 +1,7 @@
 """The parts of a release spec as it writes them, before any of them is held against another."""
 
 from dataclasses import replace
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
 from sfumato.expectations.rules.owned import OwnedRules
+from sfumato.flows.rules.defaults import WORDS, SpecVersion, resolve
 from sfumato.tasks.authorship.keys import KeyName
 from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
@@ -125,7 +126,7 @@ class Notifications(StrictPart):
 class SpecParts(StrictPart):
     """The keys of a release spec, each valid by itself."""
 
-    version: Literal[1]
+    version: Annotated[SpecVersion, Field(description=WORDS)]
     name: LineName
     title: Title
     source: Source
@@ -198,6 +199,11 @@ class SpecParts(StrictPart):
         OwnedRules,
         Field(description="expectations of the owner's own, which must be met, too"),
     ] = OwnedRules()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_its_version(cls, document: Any) -> Any:
+        return resolve(document)
 
     @property
     def partition(self) -> PartitionParameters:

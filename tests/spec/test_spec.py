@@ -107,7 +107,7 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ({"columns/age/colour": "red"}, "columns.age.colour: ", "is no key here$"),
         ({"promises": [{**KE, "l": 2}]}, "promises.0.l: ", "l: is no key here$"),
         ({"promises": [{**KE, "model": "magic"}]}, "promises.0.model: ", "must be one of"),
-        ({"version": 2}, "version: ", "must be 1$"),
+        ({"version": 3}, "version: ", "must be 1 or 2$"),
         ({"name": ABSENT}, "name: ", "name: is missing$"),
         ({"name": "Wages"}, "name: ", "must match"),
         ({"name": "../wages"}, "name: ", "must match"),
@@ -556,5 +556,5 @@ def test_json_schema_describes_the_specs():
     )
     for document in (SPEC, several, yaml.safe_load(ADULT.read_text(encoding="utf-8"))):
         assert list(validator.iter_errors(document)) == []
-    for wrong in ({"colour": 1}, {"name": "Wages"}, {"columns/age/role": "x"}, {"version": 2}):
+    for wrong in ({"colour": 1}, {"name": "Wages"}, {"columns/age/role": "x"}, {"version": 3}):
         assert list(validator.iter_errors(changed(wrong)))

@@ -1,0 +1,104 @@
+"""Better defaults, by the version of a spec; they are resolved when the spec is read.
+
+`version: 1` keeps meaning what it meant: the models' own defaults are its defaults. A later version
+lists here every key that it understands otherwise where the spec leaves it out. The version is not
+among the terms of a release; the parameters that it resolves to are.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+SpecVersion = Literal[1, 2]
+VERSIONS: tuple[SpecVersion, ...] = get_args(SpecVersion)
+WORDS = (
+    "which defaults hold: 2 has better ones than 1, which says what it always said "
+    "(sfumato schema lists them under allOf)"
+)
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Default:
+    """What a key of a part of a spec is where it is left out.
+
+    Attributes:
+        part: the key of the part: partition, form.
+        method: the part's method.
+        key: the part's key.
+        value: as a spec writes it.
+        where: of which documents alone; of all without it.
+        condition: the same in words.
+    """
+
+    part: str
+    method: str
+    key: str
+    value: Any
+    where: Callable[[Document], bool] | None = None
+    condition: str = ""
+
+    def holds(self, document: Document) -> bool:
+        """True where a document has the part and leaves the key out."""
+        part = document.get(self.part)
+        if not isinstance(part, Mapping) or part.get("method") != self.method or self.key in part:
+            return False
+        return self.where is None or self.where(document)
+
+
+def _spreads_own_values(document: Document) -> bool:
+    """True where each group shows its own distribution, whose ratios can then be exact.
+
+    Of any other target, ratios of counts rarely divide one another, and exact ones would leave most
+    values at the root of the tree.
+    """
+    partition, promises = document.get("partition"), document.get("promises")
+    if not isinstance(partition, Mapping) or partition.get("method") != "stratum":
+        return False
+    targets = [
+        (promise.get("target"), promise.get("per", "stratum"))
+        for promise in (promises if isinstance(promises, list | tuple) else ())
+        if isinstance(promise, Mapping) and promise.get("model") == "p-privacy"
+    ]
+    return targets == [("source", "stratum")]
+
+
+BETTER: Mapping[SpecVersion, tuple[Default, ...]] = {
+    2: (
+        Default("partition", "ke", "objective", "weighted"),
+        Default(
+            *("form", "redistributed", "denominator", "exact"),
+            where=_spreads_own_values,
+            condition="of partition stratum, where the target is the stratum's own distribution",
+        ),
+    ),
+}
+
+
+def resolve(document: Any) -> Any:
+    """A spec with the defaults of its version written out; anything else as it is."""
+    if not isinstance(document, Mapping) or document.get("version") not in VERSIONS:
+        return document
+    resolved = dict(document)
+    for default in BETTER.get(document["version"], ()):
+        if default.holds(document):
+            resolved[default.part] = {**resolved[default.part], default.key: default.value}
+    return resolved
+
+
+def default_schemas() -> Iterator[dict[str, Any]]:
+    """JSON Schemas that say the defaults of versions after the first."""
+    for version, defaults in BETTER.items():
+        for default in defaults:
+            words = f"version {version}{': ' if default.condition else ''}{default.condition}"
+            said = {"default": default.value, "description": words}
+            method = {"method": {"const": default.method}}
+            yield {
+                "if": _all_of({"version": {"const": version}, default.part: _all_of(method)}),
+                "then": {"properties": {default.part: {"properties": {default.key: said}}}},
+            }
+
+
+def _all_of(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"properties": dict(properties), "required": list(properties)}
