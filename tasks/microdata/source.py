@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.tasks.microdata.databases.registry import read_query
 from sfumato.tasks.microdata.filter import rows_where
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.places.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.places.files import source_files
 from sfumato.tasks.microdata.readers.declared import Source
@@ -99,12 +99,17 @@ def represented_rows(
         InputError: where a row breaks a null policy, repeats a unit or is in no hierarchy.
     """
     filtered = _filtered(whole, source, columns)
-    complete = without_nulls(whole, filtered, columns, nulls, source.uri)
-    kept = one_per_unit(whole, complete, columns, source.uri)
+    met, complete, kept = FaultsMet(source.uri), filtered, filtered
+    with met.noted():
+        kept = complete = without_nulls(whole, filtered, columns, nulls, source.uri)
+    with met.noted():
+        kept = one_per_unit(whole, complete, columns, source.uri)
     microdata = whole if len(kept) == whole.rows else whole.take(kept)
     whole_values = {name: column for name, column in columns.items() if not column.codings}
     for name, known in hierarchies(whole_values, microdata, base).items():
-        require_leaves(microdata[name], known, source.uri, kept)
+        with met.noted():
+            require_leaves(microdata[name], known, source.uri, kept)
+    met.refuse()
     return Ingested(
         microdata=microdata,
         read=whole.rows,
