@@ -18,6 +18,7 @@ from sfumato.expectations.texts import Value
 from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
 from sfumato.flows.rules.defaults import default_schemas
+from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts, StrictPart
 from sfumato.tasks.declaration.terms import Format, LineName, Terms
@@ -56,6 +57,7 @@ class ReleaseSpec(SpecParts):
                 nulls=(column.nulls or self.nulls) == "category",
                 unprotected=column.unprotected,
                 hierarchy=self._used_hierarchy(name, base),
+                leaves="published" if narrows_hierarchy(self, name) else "all",
                 **column.coding_keys(),
             )
             for role in _PUBLISHED_ROLES
@@ -79,11 +81,10 @@ class ReleaseSpec(SpecParts):
 
     def _used_hierarchy(self, name: str, base: Path) -> HierarchyRule | None:
         """The hierarchy of a column, where what is published of it depends on it."""
-        column = self.columns[name]
-        recoded = column.role == "quasi-identifier" and self.form.shows_hierarchies
-        if column.hierarchy is None or not (recoded or column.role == "sensitive"):
+        written = self.columns[name].hierarchy
+        if written is None or not uses_hierarchy(self, name):
             return None
-        return declared_hierarchy(name, column.hierarchy, base)
+        return declared_hierarchy(name, written, base)
 
 
 class ParameterOverride(StrictPart):

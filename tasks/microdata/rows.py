@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 
@@ -23,11 +23,14 @@ def without_nulls(
     Raises:
         InputError: for a null where nulls are refused.
     """
-    dropped = np.zeros(len(rows), dtype=bool)
+    met, dropped = FaultsMet(file), np.zeros(len(rows), dtype=bool)
     for name, null in missing(microdata, rows, columns, default).items():
         if _policy(columns[name], default) == "refuse" and null.any():
-            raise input_error(file, "missing value", row=int(rows[np.argmax(null)]), column=name)
+            with met.noted():
+                row = int(rows[np.argmax(null)])
+                raise input_error(file, "missing value", row=row, column=name)
         dropped |= null
+    met.refuse()
     return rows[~dropped]
 
 

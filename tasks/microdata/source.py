@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.tasks.microdata.databases.registry import read_query
 from sfumato.tasks.microdata.filter import rows_where
 from sfumato.tasks.microdata.hierarchies import hierarchies, require_leaves
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.places.encoded import encode_columns, encode_files
 from sfumato.tasks.microdata.places.files import source_files
 from sfumato.tasks.microdata.readers.declared import Source
@@ -113,12 +113,15 @@ def represented_rows(
         SpecError: where the declaration itself is wrong.
         InputError: where a row breaks a null policy, repeats a unit or is in no hierarchy.
     """
-    rows = rows_kept(whole, source, columns, nulls)
+    met = FaultsMet(source.uri)
+    rows = _rows_kept(whole, source, columns, nulls, met)
     kept = rows.kept
     microdata = whole if len(kept) == whole.rows else whole.take(kept)
     whole_values = {name: column for name, column in columns.items() if not column.codings}
     for name, known in hierarchies(whole_values, microdata, base).items():
-        require_leaves(microdata[name], known, source.uri, kept)
+        with met.noted():
+            require_leaves(microdata[name], known, source.uri, kept)
+    met.refuse()
     return Ingested(
         microdata=microdata,
         read=whole.rows,
@@ -137,9 +140,26 @@ def rows_kept(
         SpecError: where the declaration itself is wrong.
         InputError: where a row breaks a null policy, or repeats a unit.
     """
+    met = FaultsMet(source.uri)
+    rows = _rows_kept(whole, source, columns, nulls, met)
+    met.refuse()
+    return rows
+
+
+def _rows_kept(
+    whole: Microdata,
+    source: Source,
+    columns: Mapping[str, ColumnSpec],
+    nulls: NullPolicy,
+    met: FaultsMet,
+) -> RowsKept:
     filtered = _filtered(whole, source, columns)
-    complete = without_nulls(whole, filtered, columns, nulls, source.uri)
-    return RowsKept(filtered, complete, one_per_unit(whole, complete, columns, source.uri))
+    complete = kept = filtered
+    with met.noted():
+        kept = complete = without_nulls(whole, filtered, columns, nulls, source.uri)
+    with met.noted():
+        kept = one_per_unit(whole, complete, columns, source.uri)
+    return RowsKept(filtered, complete, kept)
 
 
 def _filtered(whole: Microdata, source: Source, columns: Mapping[str, ColumnSpec]) -> np.ndarray:

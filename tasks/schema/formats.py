@@ -13,6 +13,8 @@ default: what does not use it is written, and digested, as it always was.
     3   parts: a release in parts, each in a directory of its own
     4   columns: shift, bottom, top, round, prefix, fold, free_text: values that were coded before
         anything else was done with them
+    5   columns: leaves: published: those leaves of a hierarchy alone that stand under a published
+        label
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +26,7 @@ from pydantic import BaseModel, Field, ValidationError
 from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.schema.nesting import parse_json
 
-NEWEST = 4
+NEWEST = 5
 
 _MARK = "x-since-format"
 
