@@ -123,11 +123,11 @@ def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
     """The stages of the whole source, judged as in a release, and of the rows that are kept."""
     from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
 
-    spec = resolved.spec
+    spec, owned = resolved.spec, resolved.spec.expectations
     whole = write_source(spec.source, spec.columns, resolved.base, run)
     table, rules = source_table(whole, spec.columns)
     documents = gate_documents(run, "source")
-    found = judge_source(resolved.line.name, table, rules, documents, spec.expectations.source)
+    found = judge_source(resolved.line.name, table, rules, documents, owned.source)
     require(spec.columns, table, spec.source.uri)
     verdicts.require(found)
     return whole, write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
@@ -136,8 +136,8 @@ def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
 def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:
     from sfumato.expectations.suites.gate import judge
 
-    owned, documents = resolved.spec.expectations.release, gate_documents(candidate.parent)
-    judging = partial(judge, resolved.line.name, documents=documents, owned=owned)
+    owned, documents = resolved.spec.expectations, gate_documents(candidate.parent)
+    judging = partial(judge, resolved.line.name, documents=documents, owned=owned.release)
     assessment = assess_candidate(candidate, resolved.withheld, judging)
     seal_candidate(candidate, assessment)
     return assessment

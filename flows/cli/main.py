@@ -17,6 +17,8 @@ from sfumato.flows.cli.analyst.diff import diff
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
+from sfumato.flows.cli.choice.hierarchy import hierarchy
+from sfumato.flows.cli.choice.plan import plan
 from sfumato.flows.cli.life.deliver import deliver
 from sfumato.flows.cli.life.describe import describe
 from sfumato.flows.cli.life.releases import releases
@@ -26,10 +28,8 @@ from sfumato.flows.cli.steward.demo import demo
 from sfumato.flows.cli.steward.deploy import deploy
 from sfumato.flows.cli.steward.evaluate import evaluate
 from sfumato.flows.cli.steward.health import health
-from sfumato.flows.cli.steward.hierarchy import hierarchy
 from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
-from sfumato.flows.cli.steward.plan import plan
 from sfumato.flows.cli.steward.pseudonyms import pseudonyms
 from sfumato.flows.cli.steward.publish import publish
 from sfumato.flows.cli.steward.release import release

@@ -14,7 +14,7 @@ from sfumato.tasks.microdata.table import Microdata
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class AttackedRelease:
     """A release under attack, and the people whom it is about.
 
     Attributes:
@@ -58,7 +58,7 @@ class Score:
 class Attack(Protocol):
     """One module per attack offers this."""
 
-    def __call__(self, target: Target) -> tuple[Score, ...]:
+    def __call__(self, target: AttackedRelease) -> tuple[Score, ...]:
         """Attack; no score where a release of this form does not show what the attack needs."""
         ...
 

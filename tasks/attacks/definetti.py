@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.attack import Score, Target, most_frequent, right_guesses
+from sfumato.tasks.attacks.attack import AttackedRelease, Score, most_frequent, right_guesses
 from sfumato.tasks.microdata.table import Column, encode
 from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.relations import relations
@@ -21,10 +21,11 @@ from sfumato.tasks.schema.names import GROUP_ID
 _ROUNDS, _SCALINGS = 15, 20
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
 _EXACT = "rows"
+_TINY = 1e-300
 _SURE = 0.8
 
 
-def attack(target: Target) -> tuple[Score, ...]:
+def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Learn from the groups, and guess each person's value; forms without exact rows show none."""
     counts = target.groups() if target.declared.form.shows == _EXACT else None
     if counts is None or not len(counts.sizes):
@@ -139,16 +140,21 @@ def log_likelihood(codes: np.ndarray, sizes: tuple[int, ...], soft: np.ndarray) 
 
 def _scaled(known: Classes, likelihood: np.ndarray) -> np.ndarray:
     """Expected people of each pair: values of groups and people of classes add up (float64)."""
-    weight, entries = likelihood, len(known.counts.count)
+    weight, entries = _of_people(known, likelihood), len(known.counts.count)
     for _ in range(_SCALINGS):
         shown = np.bincount(known.entry, weight, entries)
-        weight = weight * (known.counts.count / np.maximum(shown, 1e-300))[known.entry]
-        people = np.bincount(known.of, weight, len(known.people))
-        weight = weight * (known.people / np.maximum(people, 1e-300))[known.of]
+        weight = weight * (known.counts.count / np.maximum(shown, _TINY))[known.entry]
+        weight = _of_people(known, weight)
     return weight
 
 
-def _classes(target: Target, counts: Counts) -> tuple[Classes, np.ndarray] | None:
+def _of_people(known: Classes, weight: np.ndarray) -> np.ndarray:
+    """Weights that add up to the people of each class (float64, one per pair)."""
+    people = np.bincount(known.of, weight, len(known.people))
+    return np.asarray(weight * (known.people / np.maximum(people, _TINY))[known.of])
+
+
+def _classes(target: AttackedRelease, counts: Counts) -> tuple[Classes, np.ndarray] | None:
     """The classes, and how many people of each vector have each value (int64, vectors x values).
 
     None where there are too many pairs.

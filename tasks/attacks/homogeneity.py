@@ -5,12 +5,12 @@ Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 20
 
 from fractions import Fraction
 
-from sfumato.tasks.attacks.attack import Score, Target, best_in_group, most_frequent
+from sfumato.tasks.attacks.attack import AttackedRelease, Score, best_in_group, most_frequent
 
 _SHARES = (Fraction(1, 2), Fraction(95, 100), Fraction(1))
 
 
-def attack(target: Target) -> tuple[Score, ...]:
+def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess the most frequent value of each person's group.
 
     People whose group it is not known for are those of forms that show no values.

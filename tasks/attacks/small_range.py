@@ -11,13 +11,13 @@ import numpy as np
 from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
-from sfumato.tasks.attacks.attack import Score, Target
+from sfumato.tasks.attacks.attack import AttackedRelease, Score
 
 _OF_RANGE = Fraction(1, 20)
 _FIFTH = 5
 
 
-def attack(target: Target) -> tuple[Score, ...]:
+def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess that a person's number lies where the numbers of the group are densest.
 
     The width is a fifth of what (k,e)-anonymity promises, or a twentieth of the column's range.
@@ -67,7 +67,7 @@ def _end_of_window(units: np.ndarray, width: int) -> np.ndarray:
     return np.searchsorted(units, units + width, side="right")
 
 
-def _width(target: Target, numbers: Exact) -> tuple[int, str]:
+def _width(target: AttackedRelease, numbers: Exact) -> tuple[int, str]:
     """The width in units of the column, and how it is called."""
     promised = [
         promise.e

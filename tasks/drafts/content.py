@@ -12,7 +12,7 @@ from sfumato.tasks.drafts.left_out import (
     BY_PARTITION,
     BY_VERSIONS,
     RemovedRows,
-    left_out,
+    rows_left_out,
     suppressed_shares,
 )
 from sfumato.tasks.drafts.risk import attacks_on, risk_before_and_after
@@ -41,7 +41,7 @@ def draft_content(
     """
     shown, suppressed = load(kept), _suppressed(candidate)
     why = BY_VERSIONS if assessment.declared.rows.not_represented_versions else BY_PARTITION
-    gone = left_out(removed, shown, suppressed, why)
+    gone = rows_left_out(removed, shown, suppressed, why)
     people = shown if suppressed is None else without_suppressed(shown, suppressed)
     counts = assessment.declared.rows.model_dump(mode="json")
     return DraftContent(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.tasks.microdata.readers.declared import Source
-from sfumato.tasks.microdata.rows import missing
+from sfumato.tasks.microdata.rows import missing_values
 from sfumato.tasks.microdata.source import rows_kept
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.line import canonical_row_order
@@ -80,14 +80,14 @@ def removed_rows(
     rows = rows_kept(whole, source, columns, nulls)
     found = {_FILTER: np.setdiff1d(np.arange(whole.rows), rows.filtered, assume_unique=True)}
     waiting = np.ones(len(rows.filtered), dtype=bool)
-    for name, null in missing(whole, rows.filtered, columns, nulls).items():
+    for name, null in missing_values(whole, rows.filtered, columns, nulls).items():
         found[f"no value of {name} (nulls: drop-row)"] = rows.filtered[null & waiting]
         waiting &= ~null
     found[_REPEAT] = np.setdiff1d(rows.complete, rows.kept, assume_unique=True)
     return RemovedRows({why: gone for why, gone in found.items() if len(gone)}, rows.kept)
 
 
-def left_out(
+def rows_left_out(
     removed: RemovedRows, shown: Microdata, suppressed: np.ndarray | None, reason: str
 ) -> LeftOut:
     """All rows that would not be published.

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sfumato.expectations.measures.risk import Risk, risk
-from sfumato.tasks.attacks.attack import Score, Target
+from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.registry import ATTACKS
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.microdata.grouping import groups_of
@@ -44,7 +44,7 @@ def attacks_on(assessment: Assessment, people: Microdata) -> dict[str, list[Scor
         name: [
             score
             for attack in ATTACKS.values()
-            for score in attack(Target(declared, assessment.tables, people, name))
+            for score in attack(AttackedRelease(declared, assessment.tables, people, name))
         ]
         for name in declared.named("sensitive")
     }

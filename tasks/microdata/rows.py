@@ -24,7 +24,7 @@ def without_nulls(
         InputError: for a null where nulls are refused.
     """
     met, dropped = FaultsMet(file), np.zeros(len(rows), dtype=bool)
-    for name, null in missing(microdata, rows, columns, default).items():
+    for name, null in missing_values(microdata, rows, columns, default).items():
         if _policy(columns[name], default) == "refuse" and null.any():
             with met.noted():
                 row = int(rows[np.argmax(null)])
@@ -34,7 +34,7 @@ def without_nulls(
     return rows[~dropped]
 
 
-def missing(
+def missing_values(
     microdata: Microdata,
     rows: np.ndarray,
     columns: Mapping[str, ColumnSpec],
