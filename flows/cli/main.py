@@ -17,6 +17,7 @@ from sfumato.flows.cli.analyst.diff import diff
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
+from sfumato.flows.cli.choice.compare import compare
 from sfumato.flows.cli.choice.hierarchy import hierarchy
 from sfumato.flows.cli.choice.plan import plan
 from sfumato.flows.cli.life.deliver import deliver
@@ -51,6 +52,7 @@ _COMMANDS = (
     deploy,
     health,
     hierarchy,
+    compare,
     pseudonyms,
     schema,
     review,
