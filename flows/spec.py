@@ -19,6 +19,7 @@ from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
 from sfumato.flows.rules.candidates import find_candidates
 from sfumato.flows.rules.defaults import default_schemas
+from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts, StrictPart
 from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
@@ -65,6 +66,7 @@ class ReleaseSpec(SpecParts):
                 nulls=(column.nulls or self.nulls) == "category",
                 unprotected=column.unprotected,
                 hierarchy=self._used_hierarchy(name, base),
+                leaves="published" if narrows_hierarchy(self, name) else "all",
                 **column.coding_keys(),
             )
             for role in _PUBLISHED_ROLES
@@ -89,11 +91,10 @@ class ReleaseSpec(SpecParts):
 
     def _used_hierarchy(self, name: str, base: Path) -> HierarchyRule | None:
         """The hierarchy of a column, where what is published of it depends on it."""
-        column = self.columns[name]
-        recoded = column.role == "quasi-identifier" and self.form.shows_hierarchies
-        if column.hierarchy is None or not (recoded or column.role == "sensitive"):
+        written = self.columns[name].hierarchy
+        if written is None or not uses_hierarchy(self, name):
             return None
-        return declared_hierarchy(name, column.hierarchy, base)
+        return declared_hierarchy(name, written, base)
 
 
 class ParameterOverride(StrictPart):
@@ -159,9 +160,22 @@ def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
     Raises:
         SpecError: naming the file, the path of the key, and the rule.
     """
+    return read_alternative(path, overrides, {})
+
+
+def read_alternative(
+    path: Path, overrides: Overrides | None, instead: Mapping[str, Any]
+) -> ReleaseSpec:
+    """Read a spec as it would be with other keys in place of some; one that is None goes.
+
+    Raises:
+        SpecError: naming the file, the path of the key, and the rule.
+    """
     document = read_yaml(path)
     if not isinstance(document, dict):
         raise SpecError(f"{path}: not a mapping of keys")
+    changed = {**document, **instead}
+    document = {key: value for key, value in changed.items() if value is not None}
     changes = (overrides or Overrides()).model_dump(
         mode="json", by_alias=True, exclude_unset=True, exclude={"others", "as_of"}
     )

@@ -132,6 +132,14 @@ class SpecParts(StrictPart):
     source: Source
     nulls: NullPolicy = "refuse"
     columns: Annotated[dict[str, ColumnSpec], Field(min_length=1)]
+    other_columns: Annotated[
+        Literal["drop"] | None,
+        Field(alias="other-columns", description="of `source.seen`: what becomes of all others"),
+    ] = None
+    roles: Annotated[
+        Literal["proposed", "confirmed"],
+        Field(description="`proposed` by sfumato init: nothing runs until a steward confirms them"),
+    ] = "confirmed"
     promises: Annotated[tuple[Promise, ...], Field(min_length=1)]
     grouping: Annotated[
         PartitionWish | None,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from sfumato.expectations.texts import ORDERED, as_number
+from sfumato.flows.rules.leaves import narrows_hierarchy
 from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
@@ -85,6 +86,10 @@ def _fault_of_run(spec: SpecParts) -> str | None:
         "disk": spec.stages == "encrypted",
     }
     for name, column in spec.columns.items():
+        rules[
+            f"columns.{name}.hierarchy: which labels are published is known when all parts are "
+            "made: say {file: …, public: true}, which publishes all leaves"
+        ] = narrows_hierarchy(spec, name)
         rules[f"columns.{name}.generated: rows are not numbered in parts"] = bool(column.generated)
         rules[f"columns.{name}.repeat: keep-one needs all rows at once: use refuse"] = (
             column.repeat != "refuse"

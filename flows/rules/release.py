@@ -18,6 +18,14 @@ from sfumato.tasks.schema.strata import Bands, column_of
 _RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 
 
+def _confirmed(spec: SpecParts) -> None:
+    if spec.roles == "proposed":
+        raise ValueError(
+            "roles: are proposed, and nobody has confirmed them: read every column's role and the "
+            "reason for it, change what is wrong, and write roles: confirmed"
+        )
+
+
 def _names(spec: SpecParts) -> None:
     for taken, what in ((KEYS, "signing keys"), (PEOPLE, "what is known of people")):
         if spec.name == taken:
@@ -210,6 +218,7 @@ def _stages(spec: SpecParts) -> None:
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
+    _confirmed,
     _names,
     _roles,
     _strata,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.microdata.input_error import nearest
 from sfumato.tasks.microdata.notation.address import resolve, scheme_of
 from sfumato.tasks.microdata.notation.spelling import has_time
 
@@ -36,4 +37,19 @@ def _query(spec: SpecParts) -> None:
         raise ValueError(str(error)) from None
 
 
-RULES: tuple[Callable[[SpecParts], None], ...] = (_date_formats, _query)
+def _seen(spec: SpecParts) -> None:
+    """Columns that are dropped unnamed are those that were seen, and no others that come later."""
+    seen = spec.source.seen
+    if bool(seen) != (spec.other_columns is not None):
+        raise ValueError(
+            "other-columns: drop and source.seen need each other: seen lists the source's columns "
+            "as they were when the spec was written, and later ones are refused"
+        )
+    if len(set(seen)) < len(seen):
+        raise ValueError("source.seen: names a column twice")
+    for name, column in spec.columns.items():
+        if seen and column.generated is None and name not in seen:
+            raise ValueError(f"columns.{name}: is not in source.seen{nearest(name, seen)}")
+
+
+RULES: tuple[Callable[[SpecParts], None], ...] = (_date_formats, _query, _seen)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.source import AcceptedValues, ValueRule, ValuesInRange, source_rules
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
 
@@ -44,9 +44,12 @@ def require(columns: Mapping[str, ColumnSpec], table: pa.Table, file: str) -> No
     """Let no row pass that has another value than declared.
 
     Raises:
-        InputError: with the file, the first row, the column and the rule.
+        InputError: with the file, and of each broken rule the first row, the column and the rule.
     """
+    met = FaultsMet(file)
     for rule in value_rules(columns):
         row = rule.first(table)
         if row is not None:
-            raise input_error(file, rule.words(), row=row, column=rule.column)
+            with met.noted():
+                raise input_error(file, rule.words(), row=row, column=rule.column)
+    met.refuse()

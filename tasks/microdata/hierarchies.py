@@ -22,6 +22,7 @@ from sfumato.tasks.schema.hierarchy import (
 )
 from sfumato.tasks.schema.hierarchy_rules import (
     Dates,
+    HierarchyFile,
     HierarchyRule,
     Intervals,
     Ordered,
@@ -37,8 +38,8 @@ def declared_hierarchy(name: str, written: Written, base: Path) -> HierarchyRule
         InputError: where a file cannot be read, or is not a hierarchy.
     """
     match written:
-        case str():
-            return read_hierarchy(base / written, written).rows
+        case str(file) | HierarchyFile(file=file):
+            return read_hierarchy(base / file, file).rows
         case Ordered(ordered=values, runs=runs):
             return from_order(name, runs, values).rows
     return written
@@ -59,10 +60,17 @@ def hierarchies(
         name: hierarchy_of(
             microdata[name],
             declared_hierarchy(name, how, base),
-            how if isinstance(how, str) else name,
+            file_of(how) or name,
         )
         for name, how in written.items()
     }
+
+
+def file_of(written: Written) -> str | None:
+    """The file in which a hierarchy stands as a spec writes it, None where it stands in none."""
+    if isinstance(written, HierarchyFile):
+        return written.file
+    return written if isinstance(written, str) else None
 
 
 def hierarchy_of(column: Column, declared: HierarchyRule, called: str = "") -> Hierarchy:
@@ -113,10 +121,12 @@ def require_leaves(column: Column, known: Hierarchy, file: str, rows: np.ndarray
             the file (int64, one per row of the column).
     """
     texts = pc.cast(column.values, pa.string()).to_pylist()
-    absent = np.array([text not in known for text in texts] + [False])[column.codes]
+    lacking = np.array([text not in known for text in texts] + [False])
+    absent = lacking[column.codes]
     if absent.any():
-        row = int(rows[np.argmax(absent)])
-        rule = f"a value absent from its hierarchy {known.name}"
+        row, number = int(rows[np.argmax(absent)]), int(lacking[np.unique(column.codes)].sum())
+        several = f" ({number} values are)" if number > 1 else ""
+        rule = f"a value absent from its hierarchy {known.name}{several}"
         raise input_error(file, rule, row=row, column=column.name)
 
 

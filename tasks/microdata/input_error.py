@@ -3,7 +3,9 @@
 Rows are data records, numbered from 1: a header line and blank lines are not counted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +23,76 @@ def input_error(
     place = "" if row is None else f" row {row + 1}:"
     named = "" if column is None else f" column {column!r}:"
     return InputError(f"{file}:{place}{named} {rule}")
+
+
+_MOST = 20  # faults that are told at once
+
+
+class InputFaults(InputError):
+    """Several faults of one file.
+
+    Attributes:
+        faults: of each its line.
+    """
+
+    def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.faults = tuple(faults)
+
+
+class FaultsMet:
+    """The faults of one file, which are told together.
+
+    >>> met = FaultsMet("people.csv")
+    >>> with met.noted():
+    ...     raise input_error("people.csv", "not an integer", row=0, column="age")
+    >>> with met.noted():
+    ...     raise input_error("people.csv", "is missing", column="town")
+    >>> met.refuse()
+    Traceback (most recent call last):
+    sfumato.tasks.microdata.input_error.InputFaults: people.csv: 2 faults: row 1: column 'age': \
+not an integer; column 'town': is missing
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._met: list[str] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note a fault, and go on behind the block."""
+        try:
+            yield
+        except InputError as error:
+            several = error.faults if isinstance(error, InputFaults) else ()
+            self._met += several or [str(error)]
+
+    def refuse(self) -> None:
+        """Raise InputError with all that was met, in one line."""
+        if len(self._met) == 1:
+            raise InputError(self._met[0])
+        if self._met:
+            told = [fault.removeprefix(f"{self._file}: ") for fault in self._met[:_MOST]]
+            more = f"; and {len(self._met) - _MOST} more" if len(self._met) > _MOST else ""
+            words = f"{self._file}: {len(self._met)} faults: {'; '.join(told)}{more}"
+            raise InputFaults(words, self._met)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A hint at the name that was meant, empty where none is near; all names may be shown.
+
+    >>> nearest("incme", ["age", "income"])
+    ": 'income'?"
+    """
+    place = near_place(name, names := list(names))
+    return "" if place is None else f": {names[place]!r}?"
+
+
+def near_place(name: str, names: Iterable[str]) -> int | None:
+    """The position of the name that is most like another, None where none is near."""
+    folded = [other.strip().casefold() for other in names]
+    found = get_close_matches(name.strip().casefold(), folded, 1, 0.75)
+    return folded.index(found[0]) if found else None
 
 
 def require_distinct_names(names: Sequence[str], file: str) -> None:

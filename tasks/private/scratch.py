@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato.expectations.errors import InputError
 from sfumato.tasks.private.durable import locked, locked_if_free, was_left, write_atomically
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
 
@@ -22,6 +23,7 @@ _LOCK = ".lock"
 _RETAIN = "retain.json"
 _RUNS = "runs"
 _SCRATCH = ".scratch"
+_DRAFTS = ".drafts"
 
 
 @contextmanager
@@ -30,13 +32,15 @@ def run_directory(line: Path, retain_hours: int = 0) -> Iterator[Path]:
 
     With `retain_hours` the stages stay that long.
     """
-    with _living_directory(line / _RUNS) as run:
-        try:
-            yield run
-        finally:
-            if retain_hours:
-                until = json.dumps({"until": time.time() + 3600 * retain_hours})
-                write_atomically(run / _RETAIN, until.encode())
+    with _retained_directory(line / _RUNS, retain_hours) as run:
+        yield run
+
+
+@contextmanager
+def draft_directory(work: Path, retain_hours: int) -> Iterator[Path]:
+    """A new directory for what is drafted and never published, which stays for some hours."""
+    with _retained_directory(private_directory(work) / _DRAFTS, retain_hours) as draft:
+        yield draft
 
 
 @contextmanager
@@ -47,12 +51,40 @@ def scratch_directory(environ: Mapping[str, str] = os.environ) -> Iterator[Path]
 
 
 @contextmanager
-def _living_directory(parent: Path) -> Iterator[Path]:
+def comparison_directory(work: Path, key: str, hours: int) -> Iterator[Path]:
+    """The directory of what is compared, which is found again by its key for some hours.
+
+    Args:
+        work: the work directory.
+        key: sixteen hexadecimal digits.
+        hours: for which it stays.
+
+    Raises:
+        InputError: where another process compares the same.
+    """
+    with _retained_directory(private_directory(work) / _DRAFTS, hours, key) as found:
+        yield found
+
+
+@contextmanager
+def _retained_directory(parent: Path, hours: int, name: str | None = None) -> Iterator[Path]:
+    with _living_directory(parent, name) as new:
+        try:
+            yield new
+        finally:
+            if hours:
+                until = json.dumps({"until": time.time() + 3600 * hours})
+                write_atomically(new / _RETAIN, until.encode())
+
+
+@contextmanager
+def _living_directory(parent: Path, name: str | None = None) -> Iterator[Path]:
     place = private_directory(parent)
     with locked(place / _LOCK):
-        new = private_directory(place / secrets.token_hex(8))
-        alive = locked(new / _ALIVE)
-        alive.__enter__()
+        new = private_directory(place / (name or secrets.token_hex(8)))
+        alive = locked_if_free(new / _ALIVE)
+        if not alive.__enter__():
+            raise InputError(f"{new}: another process is at it: wait until it ends")
     try:
         yield new
     finally:
@@ -75,7 +107,7 @@ def sweep(environ: Mapping[str, str] = os.environ) -> int:
     for temporary in (found for line in lines for found in _half_written(line)):
         if was_left(temporary):
             temporary.unlink(missing_ok=True)
-    places = [work / _SCRATCH, *(line / _RUNS for line in lines)]
+    places = [work / _SCRATCH, work / _DRAFTS, *(line / _RUNS for line in lines)]
     return sum(_sweep(place) for place in places if is_private(place))
 
 

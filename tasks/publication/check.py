@@ -20,6 +20,7 @@ from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Assessment, Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.cuts import PARTS
+from sfumato.tasks.declaration.leaves import with_published_leaves
 from sfumato.tasks.declaration.opened import (
     MANIFEST,
     PAGE,
@@ -100,6 +101,7 @@ def _verified(release: Release, *, vouched: bool) -> tuple[Checked, Assessment]:
     require(assessment.findings)
     _counts_agree(declared, tables)
     _in_order(declared, tables)
+    _leaves_are_published(declared, tables)
     derived = _compare(
         release,
         assessment.verdicts,
@@ -218,6 +220,11 @@ def _in_order(declared: Declared, tables: Tables) -> None:
     for name, table in form_of(declared).canonical(tables).items():
         if not table.equals(tables[name]):
             raise PromiseError(f"{name}: groups are not in canonical order across all tables")
+
+
+def _leaves_are_published(declared: Declared, tables: Tables) -> None:
+    if with_published_leaves(declared.columns, tables) != declared.columns:
+        raise PromiseError(f"{MANIFEST}: a hierarchy has leaves under no published label")
 
 
 def _different(directory: Path, again: Path, declared: Declared) -> list[str]:

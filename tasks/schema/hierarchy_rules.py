@@ -73,7 +73,19 @@ class Ordered(BaseModel):
         return self
 
 
-Written = str | Intervals | Dates | Prefixes | Ordered
+class HierarchyFile(BaseModel):
+    """A hierarchy in a CSV file, and whether all its leaves may be published."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: Annotated[str, Field(min_length=1, description="one row per leaf, the root last")]
+    public: Annotated[
+        bool,
+        Field(description="publish all leaves, not only those that stand under a published label"),
+    ] = False
+
+
+Written = str | HierarchyFile | Intervals | Dates | Prefixes | Ordered
 """A hierarchy as a spec writes it: a file, or what makes it."""
 
 

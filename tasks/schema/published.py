@@ -8,6 +8,7 @@ from pydantic import Field
 
 from sfumato.tasks.schema.codings.declared import CodedColumn
 from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.formats import since
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
 
 Labels = tuple[tuple[str, ...], ...]
@@ -35,6 +36,9 @@ class DeclaredColumn(CodedColumn):
     nulls: Annotated[bool, Field(description="whether null is published as a category")] = False
     unprotected: Annotated[str | None, Field(description="why it has no promise")] = None
     hierarchy: Labels | Intervals | Dates | Prefixes | None = None
+    leaves: Literal["all", "published"] = since(
+        5, "all", "which leaves the hierarchy has: all, or those under a published label"
+    )
 
     @property
     def arrow_type(self) -> pa.DataType:

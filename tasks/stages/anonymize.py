@@ -14,6 +14,7 @@ from sfumato.tasks.candidates.remember import (
     write_slots,
     write_version_before,
 )
+from sfumato.tasks.declaration.leaves import with_published_leaves
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import write_tables
@@ -29,7 +30,6 @@ from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.publication.combined.exposed import declared_exposure
 from sfumato.tasks.publication.diagnostics.divergence import divergence
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note
 
 RELEASE = "release"  # the folder of a candidate with what would be published, and nothing else
@@ -163,7 +163,7 @@ def _declared(terms: Terms, table: Microdata, made: Anonymized, counts: dict[str
         vacant=0 if made_up else made.vacant,
         not_represented_versions=table.rows - published - made.suppressed,
     )
-    described: dict[str, DeclaredColumn] = columns
+    described = with_published_leaves(columns, made.tables)
     return Declared(
         **{**{name: getattr(terms, name) for name in Terms.model_fields}, "columns": described},
         rows=rows,

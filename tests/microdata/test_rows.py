@@ -65,7 +65,8 @@ def test_null_policies(tmp_path):
     mixed = ingest_csv(tmp_path, PEOPLE, people(age={"nulls": "category"}), "drop-row")
     assert values(mixed, "id") == [7, 8, 10]
     message = refusal(lambda: ingest_csv(tmp_path, PEOPLE, people(), "refuse"), InputError)
-    assert message == f"{FILE}: row 2: column 'age': missing value"
+    nulls = "row 2: column 'age': missing value; row 3: column 'city': missing value"
+    assert message == f"{FILE}: 2 faults: {nulls}"
 
 
 def test_nulls_of_a_dropped_column_matter_only_where_it_says_so(tmp_path):

@@ -41,7 +41,8 @@ def reader(name: str, column: DeclaredColumn) -> Reader:
             read = _strict(name, lambda text: read_notation(text, column.type))
         case labels:
             read = _strict(name, _by_leaves(labels, column))
-    whole = read(STAR) if isinstance(column.hierarchy, tuple) else _anything(column)
+    listed = isinstance(column.hierarchy, tuple) and column.leaves == "all"
+    whole = read(STAR) if listed else _anything(column)
     return _with_null(read, whole, name, column)
 
 

@@ -1,13 +1,13 @@
 """Columns as readers give them, of one file or of several, typed and encoded as microdata."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.input_error import FaultsMet, input_error, near_place
 from sfumato.tasks.microdata.places.files import SourceFiles
 from sfumato.tasks.microdata.places.folders import folder_column
 from sfumato.tasks.microdata.readers.declared import Source
@@ -69,8 +69,15 @@ def _typed(
 ) -> dict[str, Distinct]:
     convert = (converter or READERS[source.format]).convert
     read = {name: column for name, column in columns.items() if column.generated is None}
-    _require_columns(list(found), read, file)
-    return {n: convert(found.pop(n), column.type, file, n, source) for n, column in read.items()}
+    met, typed = FaultsMet(file), {}
+    for fault in _faults_of_names(list(found), read, source):
+        with met.noted():
+            raise input_error(file, fault)
+    for name in [name for name in read if name in found]:
+        with met.noted():
+            typed[name] = convert(found.pop(name), read[name].type, file, name, source)
+    met.refuse()
+    return typed
 
 
 def _encoded(typed: dict[str, Distinct], columns: Columns) -> Microdata:
@@ -85,13 +92,25 @@ def _row_numbers(name: str, role: Role, rows: int) -> Column:
     return encode(name, role, pa.array(range(1, rows + 1), pa.int64()))
 
 
-def _require_columns(found: Sequence[str], read: Columns, file: str) -> None:
-    for name in read:
-        if name not in found:
-            raise input_error(file, "is missing", column=name)
+def _faults_of_names(found: Sequence[str], read: Columns, source: Source) -> Iterator[str]:
+    """What is wrong with the columns that were found; a name may be a value without a header."""
+    if len(found) == 1 and (delimiter := _other_delimiter(found[0], read)):
+        yield f"has one column: is it separated by {delimiter!r} (source.csv.delimiter)?"
+        return
+    for name in (name for name in read if name not in found):
+        place = near_place(name, found)
+        unlike = place is None or found[place] in read
+        near = "" if unlike else f" (column {(place or 0) + 1} has nearly its name)"
+        yield f"column {name!r}: is missing{near}"
     for number, name in enumerate(found, start=1):
-        if name not in read:  # the name may be a value, where a header line is missing
-            raise input_error(file, f"column {number} of {len(found)} is not in the spec")
+        if name not in read and name not in source.seen:
+            unseen = " and was not seen when it was written" if source.seen else ""
+            yield f"column {number} of {len(found)} is not in the spec{unseen}"
+
+
+def _other_delimiter(header: str, read: Columns) -> str | None:
+    """What separates declared names in the only one that was found, None where nothing does."""
+    return next((d for d in ",;\t|" if not read.keys().isdisjoint(header.split(d)[1:])), None)
 
 
 def _joined(parts: Sequence[Distinct]) -> Distinct:

@@ -69,6 +69,10 @@ class Source(FileDialect):
     parameters: Annotated[
         dict[str, BindParameter], Field(description="of the query; they name no person")
     ] = {}  # noqa: RUF012 - pydantic copies it
+    seen: Annotated[
+        tuple[str, ...],
+        Field(description="its columns when the spec was written: any other one is refused"),
+    ] = ()
     endpoint: Annotated[
         str | None,
         Field(min_length=1, description="of an S3-compatible store; otherwise AWS_ENDPOINT_URL"),

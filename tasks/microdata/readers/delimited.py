@@ -168,7 +168,8 @@ def _require_closed_quotes(content: Path | bytes, file: str, dialect: CsvDialect
 
 
 def _text(field: Distinct, file: str, name: str, dialect: CsvDialect) -> Distinct:
-    rule = f"not {dialect.encoding}"
+    hint = " (source.csv.encoding: windows-1252?)" if dialect.encoding == "utf-8" else ""
+    rule = f"not {dialect.encoding}{hint}"
     text = convert_distinct(field, lambda values: pc.cast(values, pa.string()), rule, file, name)
     values = text.values
     if dialect.skip_initial_space:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.notation.guesses import hint_of
 from sfumato.tasks.microdata.notation.spelling import AS_ISO, ValueSpelling, iso_texts, rule_of
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.schema.columns import ColumnType
@@ -88,7 +89,9 @@ def parse(
         return text
     text = _in_iso(text, type_, file, name, spelling)
     fits = pc.match_substring_regex(text.values, _PATTERNS[type_])
-    refuse(text, pc.invert(fits), _RULES[type_], file, name)
+    if not pc.all(fits).as_py():
+        rule = _RULES[type_] + hint_of(text.values, type_, spelling, name)
+        refuse(text, pc.invert(fits), rule, file, name)
     return _sound(text, _parser(text, type_, file, name, spelling), type_, file, name)
 
 

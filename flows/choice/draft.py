@@ -1,0 +1,145 @@
+"""A draft of the next version: all of a release but its publication, for the steward's eyes.
+
+Nothing of a draft is ever published: a release draws anew. The line does not remember it.
+"""
+
+import shutil
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations import verdicts
+from sfumato.flows.passphrases import passphrases, source_secrets
+from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.arrays.at_rest import encrypted_below
+from sfumato.tasks.declaration.assessment import Assessment
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.drafts.apart import line_apart
+from sfumato.tasks.drafts.content import draft_content
+from sfumato.tasks.drafts.left_out import removed_rows
+from sfumato.tasks.microdata.declared_source import require
+from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.progress import stage
+from sfumato.tasks.private.scratch import draft_directory
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
+from sfumato.tasks.publication.standing import standing_version
+from sfumato.tasks.report.steward.draft import write_draft_page
+from sfumato.tasks.stages.anonymize import RELEASE, write_candidate
+from sfumato.tasks.stages.choice.choose import choose_terms
+from sfumato.tasks.stages.deidentify import identity, write_deidentified
+from sfumato.tasks.stages.documents import gate_documents
+from sfumato.tasks.stages.evaluate import evaluate_candidate
+from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
+from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
+
+KEPT_HOURS = 24
+"""For how long a draft stays, unless the spec retains a run's stages for longer."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A draft.
+
+    Attributes:
+        place: its private directory.
+        page: the private page about it.
+        summary: what it would be, in counts and widths.
+    """
+
+    place: Path
+    page: Path
+    summary: dict[str, Any]
+
+
+@passphrases(environ)
+def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
+    """Draft the next version of a line in private.
+
+    Args:
+        path: of the spec.
+        overrides: what is changed of it.
+        hours: for which the draft stays; what the spec retains, or a day.
+
+    Raises:
+        SpecError: where the spec is wrong, or asks for parts.
+        InputError: where the source is not as declared.
+        PromiseError: where a release would be refused.
+        Fault: where a truth lies outside its bounds.
+    """
+    resolved = require_in_memory(resolve_run(path, overrides))
+    kept = hours or resolved.spec.retain or KEPT_HOURS
+    with (
+        draft_directory(resolved.line.work, kept) as place,
+        line_apart(resolved.line, place) as line,
+        sanitised("plan"),
+        source_secrets(resolved.spec.source, environ),
+    ):
+        run = private_directory(place / "run")
+        closed = encrypted_below(run) if resolved.spec.stages == "encrypted" else nullcontext()
+        with closed:
+            try:
+                return _drafted(replace(resolved, line=line), place, run)
+            finally:
+                shutil.rmtree(run)
+
+
+def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
+    spec, terms, line = resolved.spec, resolved.terms, resolved.line
+    with stage("ingest"):
+        whole, ingested = _ingest(resolved, run)
+    with stage("deidentify"):
+        kept = write_deidentified(ingested, terms, resolved.unit, line.private, run, spec.remember)
+        terms = choose_terms(kept, terms, spec.choosing, line.private, operating_system, keep=False)
+        known = identity(kept)
+    with stage("verify"):
+        measure_risks(kept, terms)
+        measure_feasibility(kept, terms, resolved.base)
+        stands = standing_version(line, known, rule_of(terms.versions))
+        require_other_rows(line, known)
+    with stage("anonymize"):
+        candidate = write_candidate(kept, terms, run, operating_system, resolved.continuing, line)
+    with stage("validate"):
+        assessment = _judge(candidate, resolved)
+    report = private_directory(place / "report")
+    with stage("evaluate"):
+        measured = evaluate_candidate(
+            candidate, load(kept), spec.evaluate, report, operating_system, lambda _, __: None
+        )
+    shutil.copytree(candidate / RELEASE, place / RELEASE)
+    removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
+    content = draft_content(kept, candidate, assessment, removed, measured)
+    page = write_draft_page(report, open_release(place / RELEASE), content)
+    return Draft(place, page, {"stands": stands, **content.document()})
+
+
+def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
+    """The stages of the whole source, judged as in a release, and of the rows that are kept."""
+    from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
+
+    spec, owned = resolved.spec, resolved.spec.expectations
+    whole = write_source(spec.source, spec.columns, resolved.base, run)
+    table, rules = source_table(whole, spec.columns)
+    documents = gate_documents(run, "source")
+    found = judge_source(resolved.line.name, table, rules, documents, owned.source)
+    require(spec.columns, table, spec.source.uri)
+    verdicts.require(found)
+    return whole, write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
+
+
+def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:
+    from sfumato.expectations.suites.gate import judge
+
+    owned, documents = resolved.spec.expectations, gate_documents(candidate.parent)
+    judging = partial(judge, resolved.line.name, documents=documents, owned=owned.release)
+    assessment = assess_candidate(candidate, resolved.withheld, judging)
+    seal_candidate(candidate, assessment)
+    return assessment

@@ -1,0 +1,23 @@
+"""Which hierarchies a spec uses, and which of their leaves its releases publish."""
+
+from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.schema.hierarchy_rules import HierarchyFile, Ordered
+
+
+def uses_hierarchy(spec: SpecParts, name: str) -> bool:
+    """True where what is published of a column depends on its hierarchy, if it has one."""
+    role = spec.columns[name].role
+    return role == "sensitive" or (role == "quasi-identifier" and spec.form.shows_hierarchies)
+
+
+def narrows_hierarchy(spec: SpecParts, name: str) -> bool:
+    """True where only those leaves are published that stand under a published label.
+
+    Rules have no leaves of their own. Version 1 published all leaves of a file that is named alone.
+    """
+    written = spec.columns[name].hierarchy
+    if not uses_hierarchy(spec, name):
+        return False
+    if isinstance(written, HierarchyFile):
+        return not written.public
+    return isinstance(written, str | Ordered) and spec.version > 1
