@@ -5,6 +5,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.spec import Overrides, read_alternative
@@ -45,7 +47,7 @@ def read_grid(told: str | None) -> Mapping[str, Any]:
 def _parsed(told: str) -> Any:
     try:
         return parse_yaml(told)
-    except ValueError:
+    except (ValueError, yaml.YAMLError):
         raise SpecError("--grid: is neither a file nor YAML") from None
 
 
@@ -106,7 +108,7 @@ def _combinations(
 
 def _expanded(choices: Any) -> Iterator[dict[str, Any]]:
     """Choices with one value for each of their keys."""
-    for choice in choices or []:
+    for choice in choices if isinstance(choices, list) else [choices] if choices else []:
         if not isinstance(choice, dict):
             raise SpecError("--grid: a choice is a mapping: {method: ke, objective: [sum, max]}")
         values = [v if isinstance(v, list) else [v] for v in choice.values()]
