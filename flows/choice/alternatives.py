@@ -10,6 +10,7 @@ import yaml
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.spec import Overrides, read_alternative
+from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.comparison.alternative import Alternative
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
@@ -75,6 +76,9 @@ def alternatives_of(
             terms = read_alternative(path, overrides, {**instead, **_NOT_OF_TERMS}).terms(base)
         except SpecError as error:
             refused[name] = str(error).removeprefix(f"{path}: ")
+            continue
+        if isinstance(terms, WishedTerms):
+            refused[name] = "partition: auto chooses by itself: name partitions in its place"
             continue
         if name not in changes:
             admitted.append(Alternative(name, terms))
