@@ -27,6 +27,7 @@ from sfumato.flows.cli.steward.deploy import deploy
 from sfumato.flows.cli.steward.evaluate import evaluate
 from sfumato.flows.cli.steward.health import health
 from sfumato.flows.cli.steward.hierarchy import hierarchy
+from sfumato.flows.cli.steward.init import init
 from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
 from sfumato.flows.cli.steward.pseudonyms import pseudonyms
@@ -47,6 +48,7 @@ _COMMANDS = (
     query,
     load,
     evaluate,
+    init,
     deploy,
     health,
     hierarchy,

@@ -1,0 +1,256 @@
+"""A source as it was found: how it is written, its columns, and the types of all their values.
+
+Types are tried with the converters by which a release reads: what fits here is read there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.tasks.microdata.databases.registry import read_query
+from sfumato.tasks.microdata.input_error import FaultsMet, input_error
+from sfumato.tasks.microdata.notation.address import holds_secret
+from sfumato.tasks.microdata.notation.guesses import date_formats_of, have_decimal_commas
+from sfumato.tasks.microdata.places.encoded import encode_columns, encode_files
+from sfumato.tasks.microdata.places.files import SourceFiles, source_files
+from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.distinct import Distinct
+from sfumato.tasks.microdata.readers.excel import only_sheet
+from sfumato.tasks.microdata.readers.inferred import format_of
+from sfumato.tasks.microdata.readers.registry import READERS
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.profile.dialect import sniff_dialect
+from sfumato.tasks.profile.options import DraftOptions
+from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
+
+_NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "NaN", "nan", "-", "--", ".", "?")
+_TYPES: Sequence[ColumnType] = ("integer", "decimal", "float", "date", "timestamp", "boolean")
+_ZEROS = r"\A[+-]?0[0-9]"
+_THOUSANDS = r"\A[+-]?[0-9]{1,3}(,[0-9]{3})+\z"
+
+_ONLY = "the only one"
+
+Parts = Mapping[str, Any]
+"""A column in each file of a source, by what the file is called."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundTable:
+    """A source that was read as it seems to be written.
+
+    Attributes:
+        source: as a spec would declare it, all its columns seen.
+        types: of the columns.
+        microdata: the whole table; columns have no role yet.
+    """
+
+    source: Source
+    types: Mapping[str, ColumnType]
+    microdata: Microdata
+
+
+def read_source(address: str, options: DraftOptions) -> Source:
+    """A source as far as its address and what is known beforehand tell it.
+
+    Raises:
+        SpecError: where a password stands in the address.
+    """
+    if holds_secret(address):
+        raise SpecError("the address holds a password: write ${NAME} in its place, and set NAME")
+    if options.query is not None:
+        return Source(uri=address, query=options.query)
+    format_ = options.format or format_of(address)
+    given = {"sheet": options.sheet or _ONLY} if format_ == "excel" else {}
+    return Source(uri=address, format=format_, **given)
+
+
+def find_table(
+    source: Source,
+    options: DraftOptions,
+    base: Path,
+    environ: Mapping[str, str],
+    scratch: Path,
+) -> FoundTable:
+    """Read a source that nobody has declared.
+
+    Args:
+        source: its address, relative to `base`, and its format or query.
+        options: what is known of it beforehand.
+        base: the directory that paths are relative to.
+        environ: what `${NAME}` in the address stands for, and a store's keys.
+        scratch: a private directory, where what a store holds is fetched to.
+
+    Raises:
+        SpecError: where the address is none.
+        InputError: where it cannot be read, or does not tell how it is written.
+        TransientFault: where a database or a store cannot be reached.
+    """
+    if source.query is None:
+        files = source_files(source, base, environ, scratch)
+        return _of_files(_with_notation(source, files, options), files, options)
+    found, way = read_query(source, environ)
+    parts = {name: {source.uri: column} for name, column in found.items()}
+    source, types = _spelled(source, parts, way, options)
+    whole = encode_columns(dict(found), source, _columns(types), source.uri, way)
+    return FoundTable(source, types, whole)
+
+
+def _with_notation(source: Source, files: SourceFiles, options: DraftOptions) -> Source:
+    """A source with what its first file tells of itself: a dialect, or its only sheet."""
+    path, called = files.paths[0], files.called(0, source.uri)
+    if source.format == "csv":
+        return source.model_copy(update={"csv": sniff_dialect(path, called, options)})
+    if source.format == "excel" and options.sheet is None:
+        return source.model_copy(update={"sheet": only_sheet(path, called)})
+    return source
+
+
+def _of_files(source: Source, files: SourceFiles, options: DraftOptions) -> FoundTable:
+    reader = READERS[source.format]
+    parts: dict[str, dict[str, Any]] = {}
+    for number, path in enumerate(files.paths):
+        called = files.called(number, source.uri)
+        for name, column in reader.read(path, called, source).items():
+            parts.setdefault(name, {})[called] = column
+        for name, text in files.folders(path).items():
+            folder = Distinct(pa.array([text], pa.string()), pc.cast([0], pa.int32()).to_numpy())
+            parts.setdefault(name, {})[called] = folder
+    if unnamed := [name for name in parts if not name.strip()]:
+        raise input_error(source.uri, f"{len(unnamed)} columns have no name: name them in the file")
+    source, types = _spelled(source, parts, reader, options)
+    return FoundTable(source, types, encode_files(files, source, _columns(types)))
+
+
+def _columns(types: Mapping[str, ColumnType]) -> dict[str, ColumnSpec]:
+    return {name: ColumnSpec(role="drop", type=type_) for name, type_ in types.items()}
+
+
+def _spelled(
+    source: Source, columns: Mapping[str, Parts], converter: Any, options: DraftOptions
+) -> tuple[Source, dict[str, ColumnType]]:
+    """How values are spelled, and their types.
+
+    Raises:
+        InputError: where a column may be read in two ways, with the option that says which.
+    """
+    for name in (*options.date_formats, *options.roles):
+        if name not in columns:
+            raise InputError(f"{name!r}: the source has no such column")
+    seen = {"seen": tuple(columns), "date_formats": dict(options.date_formats)}
+    source = source.model_copy(update={**seen, "decimal": options.decimal or "."})
+    if source.format == "csv":
+        source = _spelling_of_texts(source, columns, options)
+        columns = {name: _with_nulls(parts, source) for name, parts in columns.items()}
+    types = {name: _type_of(name, parts, converter, source) for name, parts in columns.items()}
+    return source, types
+
+
+def _spelling_of_texts(
+    source: Source, columns: Mapping[str, Parts], options: DraftOptions
+) -> Source:
+    met, nulls = FaultsMet(source.uri), _null_texts(columns)
+    texts = {name: _texts(parts, (*nulls, "")) for name, parts in columns.items()}
+    commas = [name for name, of in texts.items() if len(of) and have_decimal_commas(of)]
+    with met.noted():
+        decimal = options.decimal or _decimal(texts, commas, source)
+        source = source.model_copy(update={"decimal": decimal})
+    formats = dict(options.date_formats)
+    for name, of in texts.items():
+        if name in formats or not len(of):
+            continue
+        possible = [format_ for format_, _ in date_formats_of(of)]
+        if len(possible) > 1:
+            with met.noted():
+                ways = " or ".join(f"--date-format '{name}={format_}'" for format_ in possible)
+                raise input_error(source.uri, f"are days or months first? {ways}", column=name)
+        for format_ in possible[:1]:
+            formats[name] = format_
+    met.refuse()
+    dialect = source.csv.model_copy(update={"null_values": ("", *nulls)})
+    return source.model_copy(update={"csv": dialect, "date_formats": formats})
+
+
+def _decimal(texts: Mapping[str, pa.Array], commas: Sequence[str], source: Source) -> str:
+    """What stands before decimals; a comma between three digits each may part thousands."""
+    if not commas:
+        return "."
+    thousands = [pc.match_substring_regex(texts[name], _THOUSANDS) for name in commas]
+    whole = [pc.match_substring_regex(texts[name], r"\A[+-]?[0-9]{1,3}\z") for name in commas]
+    if all(pc.all(pc.or_(t, w)).as_py() for t, w in zip(thousands, whole, strict=True)):
+        raise input_error(
+            source.uri, "are commas before decimals? --decimal ',' (or write no thousands marks)"
+        )
+    return ","
+
+
+def _null_texts(columns: Mapping[str, Parts]) -> tuple[str, ...]:
+    """The texts that mean a missing value: in some column all others are numbers or dates."""
+    known, found = pa.array(_NULLS), set()
+    for parts in columns.values():
+        texts = _texts(parts, ("",))
+        missing = pc.is_in(texts, value_set=known)
+        if pc.any(missing).as_py() and _typed(texts.filter(pc.invert(missing))):
+            found |= set(texts.filter(missing).to_pylist())
+    return tuple(text for text in _NULLS if text in found)
+
+
+def _with_nulls(parts: Parts, source: Source) -> Parts:
+    """A column of text in which those that mean a missing value are missing."""
+    missing = pa.array(source.csv.null_values, pa.string())
+    return {
+        file: part.mapped(pc.if_else(pc.is_in(part.values, value_set=missing), None, part.values))
+        for file, part in parts.items()
+    }
+
+
+def _typed(texts: pa.Array) -> bool:
+    """True where texts are numbers or dates, whatever their spelling."""
+    if not len(texts):
+        return False
+    number = pc.match_substring_regex(texts, r"\A[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?\z")
+    day = pc.match_substring_regex(texts, r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]+)?\z")
+    same = pc.all(number).as_py() or pc.all(day).as_py()
+    return bool(same) or bool(date_formats_of(texts))
+
+
+def _texts(parts: Parts, nulls: Sequence[str]) -> pa.Array:
+    """The different texts of a column of text, without those that mean a missing value."""
+    values = pa.concat_arrays([pc.cast(part.values, pa.string()) for part in parts.values()])
+    kept = pc.unique(values).drop_null()
+    return kept.filter(pc.invert(pc.is_in(kept, value_set=pa.array(nulls, pa.string()))))
+
+
+def _type_of(name: str, parts: Parts, converter: Any, source: Source) -> ColumnType:
+    """The first type that all values of a column fit; codes with labels are these."""
+    labelled = any(getattr(part, "labels", None) for part in parts.values())
+    if labelled and _fits("string", name, parts, converter, source):
+        return "string"
+    if source.format == "csv" and _has_leading_zeros(parts, source):
+        return "string"
+    fitting = (type_ for type_ in _TYPES if _fits(type_, name, parts, converter, source))
+    return next(fitting, "string")
+
+
+def _has_leading_zeros(parts: Parts, source: Source) -> bool:
+    """True where a number would lose zeros: it is a code."""
+    texts = _texts(parts, source.csv.null_values)
+    return bool(pc.any(pc.match_substring_regex(texts, _ZEROS + r"+\z")).as_py())
+
+
+def _fits(type_: ColumnType, name: str, parts: Parts, converter: Any, source: Source) -> bool:
+    try:
+        for file, part in parts.items():
+            converter.convert(part, type_, file, name, source)
+    except InputError:
+        return False
+    return any(_has_values(part) for part in parts.values())
+
+
+def _has_values(part: Any) -> bool:
+    values = getattr(getattr(part, "cells", part), "values", part)
+    return len(values) > 0 and getattr(values, "null_count", 0) < len(values)
