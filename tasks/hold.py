@@ -12,7 +12,7 @@ from sfumato.tasks.approval.settle import find_waiting
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.report.review import REVIEW_PAGE
+from sfumato.tasks.report.steward.review import REVIEW_PAGE
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
 

@@ -1,162 +1,143 @@
-"""From a file that nobody has declared to the draft of a spec that would release it."""
+"""A draft of the next version: all of a release but its publication, for the steward's eyes.
 
-import csv
-import io
-import os
-import re
-import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass
+Nothing of a draft is ever published: a release draws anew. The line does not remember it.
+"""
+
+import shutil
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from os import environ
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-from pydantic import ValidationError
+from sfumato.expectations import verdicts
+from sfumato.flows.passphrases import passphrases, source_secrets
+from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.arrays.at_rest import encrypted_below
+from sfumato.tasks.declaration.assessment import Assessment
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.drafts.apart import line_apart
+from sfumato.tasks.drafts.content import draft_content
+from sfumato.tasks.drafts.left_out import removed_rows
+from sfumato.tasks.microdata.declared_source import require
+from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.progress import stage
+from sfumato.tasks.private.scratch import draft_directory
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
+from sfumato.tasks.publication.standing import standing_version
+from sfumato.tasks.report.steward.draft import write_draft_page
+from sfumato.tasks.stages.anonymize import RELEASE, write_candidate
+from sfumato.tasks.stages.deidentify import identity, write_deidentified
+from sfumato.tasks.stages.documents import gate_documents
+from sfumato.tasks.stages.evaluate import evaluate_candidate
+from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
+from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 
-from sfumato.expectations.errors import InputError, SpecError
-from sfumato.expectations.wording import readable
-from sfumato.flows.documents import parse_yaml
-from sfumato.flows.passphrases import source_secrets
-from sfumato.flows.spec import ReleaseSpec, json_schema
-from sfumato.tasks.authorship.secret import KEYS
-from sfumato.tasks.microdata.notation.address import scheme_of
-from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.private.people.keys import PEOPLE
-from sfumato.tasks.private.scratch import scratch_directory
-from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
-from sfumato.tasks.private.wrapping import with_secrets
-from sfumato.tasks.profile.draft import PUBLISHED, Draft, hierarchy_files, skeletons_of, spec_text
-from sfumato.tasks.profile.facts import facts_of
-from sfumato.tasks.profile.found_table import FoundTable, find_table, read_source
-from sfumato.tasks.profile.options import DraftOptions
-from sfumato.tasks.profile.page import write_profile
-from sfumato.tasks.profile.roles import propose_roles
-from sfumato.tasks.profile.skeletons import Rows
-from sfumato.tasks.profile.units import FoundUnit, find_unit
-from sfumato.tasks.stages.ingest import FETCHED
-
-_LONGEST = 63
-_SPEC_MODE = 0o644
-_PRIVATE_MODE = 0o600
+KEPT_HOURS = 24
+"""For how long a draft stays, unless the spec retains a run's stages for longer."""
 
 
 @dataclass(frozen=True)
-class WrittenDraft:
-    """What was written for a steward.
+class Draft:
+    """A draft.
 
     Attributes:
-        spec: the draft.
-        hierarchies: skeletons beside it.
-        profile: the private page.
-        undecided: what the draft needs besides the confirmation, None where it needs nothing.
+        place: its private directory.
+        page: the private page about it.
+        summary: what it would be, in counts and widths.
     """
 
-    spec: Path
-    hierarchies: tuple[Path, ...]
-    profile: Path
-    undecided: str | None
+    place: Path
+    page: Path
+    summary: dict[str, Any]
 
 
-def draft_spec(
-    address: str, place: Path | None, options: DraftOptions, environ: Mapping[str, str]
-) -> WrittenDraft:
-    """Read a source, and write the draft of a spec, its hierarchies, and the private profile.
+@passphrases(environ)
+def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
+    """Draft the next version of a line in private.
 
     Args:
-        address: of the source: a path, folder, pattern, store or database.
-        place: of the draft; `<name of the source>.yaml` here, without it.
-        options: what is known of the source.
-        environ: the environment.
+        path: of the spec.
+        overrides: what is changed of it.
+        hours: for which the draft stays; what the spec retains, or a day.
 
     Raises:
-        SpecError: where an address or a name is none, or a file is there already.
-        InputError: where the source cannot be read, or does not tell how it is written.
-        TransientFault: where a database or a store cannot be reached.
+        SpecError: where the spec is wrong, or asks for parts.
+        InputError: where the source is not as declared.
+        PromiseError: where a release would be refused.
+        Fault: where a truth lies outside its bounds.
     """
-    line = _name(place.stem if place is not None else _stem(address))
-    spec = place or Path(f"{line}.yaml")
-    _require_new(spec)
-    work = work_directory(environ)
-    require_apart(spec.absolute().parent / PUBLISHED, work)
-    uri = _relative(address, spec.absolute().parent)
-    source = read_source(uri, options)
-    with source_secrets(source, environ), scratch_directory(environ) as scratch:
-        base, known = spec.absolute().parent, with_secrets(environ)
-        found = find_table(source, options, base, known, scratch / FETCHED)
-    draft = _draft(found, options)
-    title = line.replace("-", " ").capitalize()
-    text = spec_text(draft, line, title)
-    undecided = _undecided(text)
-    files = {spec.parent / name: rows for name, rows in hierarchy_files(draft, line).items()}
-    for path in files:
-        _require_new(path)
-    profile = write_profile(draft, line_directory(work, line), title, str(spec))
-    for path, rows in files.items():
-        path.parent.mkdir(exist_ok=True)
-        write_atomically(path, _csv(rows), _PRIVATE_MODE)
-    write_atomically(spec, text.encode(), _SPEC_MODE)
-    return WrittenDraft(spec, tuple(files), profile, undecided)
+    resolved = require_in_memory(resolve_run(path, overrides))
+    kept = hours or resolved.spec.retain or KEPT_HOURS
+    with (
+        draft_directory(resolved.line.work, kept) as place,
+        line_apart(resolved.line, place) as line,
+        sanitised("plan"),
+        source_secrets(resolved.spec.source, environ),
+    ):
+        run = private_directory(place / "run")
+        closed = encrypted_below(run) if resolved.spec.stages == "encrypted" else nullcontext()
+        with closed:
+            try:
+                return _drafted(replace(resolved, line=line), place, run)
+            finally:
+                shutil.rmtree(run)
 
 
-def _draft(found: FoundTable, options: DraftOptions) -> Draft:
-    types = dict(found.types)
-    facts = facts_of(found.microdata, types)
-    unit = find_unit(facts)
-    if unit is not None and options.roles.get(unit.name, "identifier") != "identifier":
-        unit = None
-    rows = found.microdata.rows
-    if unit is not None and unit.repeats:
-        kept = _first_rows(found.microdata, unit)
-        facts, rows = facts_of(kept, types), kept.rows
-    roles = propose_roles(facts, unit, options)
-    return Draft(found, facts, rows, unit, roles, skeletons_of(facts, roles))
+def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
+    spec, terms, line = resolved.spec, resolved.terms, resolved.line
+    with stage("ingest"):
+        whole, ingested = _ingest(resolved, run)
+    with stage("deidentify"):
+        kept = write_deidentified(ingested, terms, resolved.unit, line.private, run, spec.remember)
+        known = identity(kept)
+    with stage("verify"):
+        measure_risks(kept, terms)
+        measure_feasibility(kept, terms, resolved.base)
+        stands = standing_version(line, known, rule_of(terms.versions))
+        require_other_rows(line, known)
+    with stage("anonymize"):
+        candidate = write_candidate(kept, terms, run, operating_system, resolved.continuing, line)
+    with stage("validate"):
+        assessment = _judge(candidate, resolved)
+    report = private_directory(place / "report")
+    with stage("evaluate"):
+        accuracy = evaluate_candidate(
+            candidate, load(kept), spec.evaluate, report, operating_system, lambda _, __: None
+        )
+    shutil.copytree(candidate / RELEASE, place / RELEASE)
+    removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
+    content = draft_content(kept, candidate, assessment, removed, accuracy)
+    page = write_draft_page(report, open_release(place / RELEASE), content)
+    return Draft(place, page, {"stands": stands, **content.document()})
 
 
-def _first_rows(microdata: Microdata, unit: FoundUnit) -> Microdata:
-    """The first row of each person."""
-    _, first = np.unique(microdata[unit.name].codes, return_index=True)
-    return microdata.take(np.sort(first))
+def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
+    """The stages of the whole source, judged as in a release, and of the rows that are kept."""
+    from sfumato.expectations.suites.gate import judge_source  # imports Great Expectations: seconds
+
+    spec, owned = resolved.spec, resolved.spec.expectations
+    whole = write_source(spec.source, spec.columns, resolved.base, run)
+    table, rules = source_table(whole, spec.columns)
+    documents = gate_documents(run, "source")
+    found = judge_source(resolved.line.name, table, rules, documents, owned.source)
+    require(spec.columns, table, spec.source.uri)
+    verdicts.require(found)
+    return whole, write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
 
 
-def _undecided(text: str) -> str | None:
-    """Why a draft would be refused though its roles were confirmed, None where it would not."""
-    document = parse_yaml(text) | {"roles": "confirmed"}
-    try:
-        ReleaseSpec.model_validate(document)
-    except ValidationError as error:
-        return readable(error, document, json_schema())
-    return None
+def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:
+    from sfumato.expectations.suites.gate import judge
 
-
-def _name(stem: str) -> str:
-    plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().lower()
-    name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST].strip("-")
-    if not name or name in (KEYS, PEOPLE):
-        raise SpecError(f"{stem!r}: no name for a line: name the draft (--out NAME.yaml)")
-    return name
-
-
-def _stem(address: str) -> str:
-    """The last part of an address without its endings, and without what is a pattern in it."""
-    last = re.sub(r"[?*\[\]].*$", "", address.rstrip("/").rpartition("/")[2])
-    return last.split(".")[0] or address.rstrip("/").split("/")[-2]
-
-
-def _relative(address: str, base: Path) -> str:
-    """The address as a spec in `base` says it: paths stay relative if they were."""
-    if scheme_of(address) is not None or Path(address).is_absolute() or address.startswith("${"):
-        return address
-    return os.path.relpath(address, base)
-
-
-def _require_new(path: Path) -> None:
-    if path.exists() or path.is_symlink():
-        raise SpecError(f"{path}: is there already, and nothing is overwritten: --out NAME.yaml")
-    if path.parent != Path() and path.suffix == ".yaml" and not path.parent.is_dir():
-        raise InputError(f"{path.parent}: no such directory")
-
-
-def _csv(rows: Rows) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+    owned, documents = resolved.spec.expectations, gate_documents(candidate.parent)
+    judging = partial(judge, resolved.line.name, documents=documents, owned=owned.release)
+    assessment = assess_candidate(candidate, resolved.withheld, judging)
+    seal_candidate(candidate, assessment)
+    return assessment

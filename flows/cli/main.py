@@ -17,6 +17,9 @@ from sfumato.flows.cli.analyst.diff import diff
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
+from sfumato.flows.cli.choice.hierarchy import hierarchy
+from sfumato.flows.cli.choice.init import init
+from sfumato.flows.cli.choice.plan import plan
 from sfumato.flows.cli.life.deliver import deliver
 from sfumato.flows.cli.life.describe import describe
 from sfumato.flows.cli.life.releases import releases
@@ -26,8 +29,6 @@ from sfumato.flows.cli.steward.demo import demo
 from sfumato.flows.cli.steward.deploy import deploy
 from sfumato.flows.cli.steward.evaluate import evaluate
 from sfumato.flows.cli.steward.health import health
-from sfumato.flows.cli.steward.hierarchy import hierarchy
-from sfumato.flows.cli.steward.init import init
 from sfumato.flows.cli.steward.keys import keys
 from sfumato.flows.cli.steward.line import line
 from sfumato.flows.cli.steward.pseudonyms import pseudonyms
@@ -39,7 +40,7 @@ from sfumato.flows.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
 
-_WITH_GREAT_EXPECTATIONS = (demo, release, publish)
+_WITH_GREAT_EXPECTATIONS = (demo, release, plan, publish)
 _COMMANDS = (
     *_WITH_GREAT_EXPECTATIONS,
     measure,

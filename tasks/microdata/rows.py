@@ -24,18 +24,28 @@ def without_nulls(
         InputError: for a null where nulls are refused.
     """
     met, dropped = FaultsMet(file), np.zeros(len(rows), dtype=bool)
-    for name, column in columns.items():
-        policy = _policy(column, default)
-        if policy == "category":
-            continue
-        null = microdata[name].codes[rows] < 0
-        if policy == "refuse" and null.any():
+    for name, null in missing_values(microdata, rows, columns, default).items():
+        if _policy(columns[name], default) == "refuse" and null.any():
             with met.noted():
                 row = int(rows[np.argmax(null)])
                 raise input_error(file, "missing value", row=row, column=name)
         dropped |= null
     met.refuse()
     return rows[~dropped]
+
+
+def missing_values(
+    microdata: Microdata,
+    rows: np.ndarray,
+    columns: Mapping[str, ColumnSpec],
+    default: NullPolicy,
+) -> dict[str, np.ndarray]:
+    """Those of some rows whose value is missing (bool), by each column in which that matters."""
+    return {
+        name: microdata[name].codes[rows] < 0
+        for name, column in columns.items()
+        if _policy(column, default) != "category"
+    }
 
 
 def one_per_unit(

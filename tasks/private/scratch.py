@@ -22,6 +22,7 @@ _LOCK = ".lock"
 _RETAIN = "retain.json"
 _RUNS = "runs"
 _SCRATCH = ".scratch"
+_DRAFTS = ".drafts"
 
 
 @contextmanager
@@ -30,13 +31,15 @@ def run_directory(line: Path, retain_hours: int = 0) -> Iterator[Path]:
 
     With `retain_hours` the stages stay that long.
     """
-    with _living_directory(line / _RUNS) as run:
-        try:
-            yield run
-        finally:
-            if retain_hours:
-                until = json.dumps({"until": time.time() + 3600 * retain_hours})
-                write_atomically(run / _RETAIN, until.encode())
+    with _retained_directory(line / _RUNS, retain_hours) as run:
+        yield run
+
+
+@contextmanager
+def draft_directory(work: Path, retain_hours: int) -> Iterator[Path]:
+    """A new directory for what is drafted and never published, which stays for some hours."""
+    with _retained_directory(private_directory(work) / _DRAFTS, retain_hours) as draft:
+        yield draft
 
 
 @contextmanager
@@ -44,6 +47,17 @@ def scratch_directory(environ: Mapping[str, str] = os.environ) -> Iterator[Path]
     """A new private directory for what is written only to be compared."""
     with _living_directory(private_directory(work_directory(environ)) / _SCRATCH) as scratch:
         yield scratch
+
+
+@contextmanager
+def _retained_directory(parent: Path, hours: int) -> Iterator[Path]:
+    with _living_directory(parent) as new:
+        try:
+            yield new
+        finally:
+            if hours:
+                until = json.dumps({"until": time.time() + 3600 * hours})
+                write_atomically(new / _RETAIN, until.encode())
 
 
 @contextmanager
@@ -75,7 +89,7 @@ def sweep(environ: Mapping[str, str] = os.environ) -> int:
     for temporary in (found for line in lines for found in _half_written(line)):
         if was_left(temporary):
             temporary.unlink(missing_ok=True)
-    places = [work / _SCRATCH, *(line / _RUNS for line in lines)]
+    places = [work / _SCRATCH, work / _DRAFTS, *(line / _RUNS for line in lines)]
     return sum(_sweep(place) for place in places if is_private(place))
 
 

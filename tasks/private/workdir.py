@@ -8,6 +8,7 @@
     <work>/<line>/handed-over/   pseudonyms of people, for joining sources
     <work>/<line>/runs/<id>/     one run's stages, deleted when it ends
     <work>/.scratch/<id>/        what a command writes only to compare it
+    <work>/.drafts/<id>/         drafts and comparisons, which stay for some hours
     <work>/<line>/reports/       accuracy reports
 
 Every directory has mode 0700, or is shared with one group (`sharing`). Runs that were killed are

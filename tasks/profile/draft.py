@@ -38,7 +38,7 @@ _ASKED = "On what accuracy is measured: put what your readers will ask in its pl
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class SpecDraft:
     """A table with all that is proposed of it.
 
     Attributes:
@@ -71,13 +71,13 @@ def skeletons_of(
     return {name: skeleton for name, skeleton in made.items() if skeleton is not None}
 
 
-def hierarchy_files(draft: Draft, line: str) -> dict[str, Rows]:
+def hierarchy_files(draft: SpecDraft, line: str) -> dict[str, Rows]:
     """The rows of hierarchies by the path of their file, relative to the spec."""
     made = ((name, skeleton.rows) for name, skeleton in draft.skeletons.items())
     return {_file(line, name): rows for name, rows in made if rows is not None}
 
 
-def spec_text(draft: Draft, line: str, title: str) -> str:
+def spec_text(draft: SpecDraft, line: str, title: str) -> str:
     """The draft of a spec.
 
     Args:
@@ -98,7 +98,7 @@ def _head(line: str, title: str) -> Iterator[str]:
     yield _entry("title", title)
 
 
-def _source(draft: Draft) -> Iterator[str]:
+def _source(draft: SpecDraft) -> Iterator[str]:
     source = draft.found.source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     order = [key for key in ("uri", "format", *source, "seen") if key in source]
     yield "source:\n"
@@ -106,7 +106,7 @@ def _source(draft: Draft) -> Iterator[str]:
         yield textwrap.indent(_entry(key, source[key]), "  ")
 
 
-def _columns(draft: Draft, line: str) -> Iterator[str]:
+def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
     dropped = draft.of_role("drop")
     if dropped:
         yield _comment(_DROPPED)
@@ -124,7 +124,7 @@ def _columns(draft: Draft, line: str) -> Iterator[str]:
         yield "unit: row\n"
 
 
-def _keys(draft: Draft, one: ColumnFacts, proposed: ProposedRole, line: str) -> dict[str, Any]:
+def _keys(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole, line: str) -> dict[str, Any]:
     keys: dict[str, Any] = {"role": proposed.role}
     if one.type != "string":
         keys["type"] = one.type
@@ -140,7 +140,7 @@ def _keys(draft: Draft, one: ColumnFacts, proposed: ProposedRole, line: str) -> 
     return keys
 
 
-def _said(draft: Draft, one: ColumnFacts, proposed: ProposedRole) -> str:
+def _said(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole) -> str:
     words = proposed.reason
     if draft.unit is not None and draft.unit.name == one.name and draft.unit.repeats:
         words += f". {_REPEATS}"
@@ -149,7 +149,7 @@ def _said(draft: Draft, one: ColumnFacts, proposed: ProposedRole) -> str:
     return words
 
 
-def _release(draft: Draft) -> Iterator[str]:
+def _release(draft: SpecDraft) -> Iterator[str]:
     sensitive, known = draft.of_role("sensitive"), draft.of_role("quasi-identifier")
     yield _comment(_PROMISED)
     yield "promises:\n"

@@ -7,7 +7,7 @@ import numpy as np
 
 from sfumato.expectations.exact import is_ordered
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.profile.names import Meaning, meaning_of
+from sfumato.tasks.profile.names import Meaning, sense_of
 from sfumato.tasks.profile.patterns import USES, recognise
 from sfumato.tasks.schema.columns import NUMBERS, ColumnType
 
@@ -95,6 +95,6 @@ def _facts(column: Column, type_: ColumnType) -> ColumnFacts:
         type=type_,
         rows=counts[1:],
         missing=int(counts[0]),
-        meaning=meaning_of(column.name),
+        meaning=sense_of(column.name),
         look=recognise(column),
     )

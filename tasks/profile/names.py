@@ -56,22 +56,22 @@ _WORDS = {word: meaning for meaning, words in _STEMS.items() for word in words.s
 _LONG = 4
 
 
-def meaning_of(name: str) -> Meaning | None:
+def sense_of(name: str) -> Meaning | None:
     """What a column's name says, None where it says nothing.
 
-    >>> meaning_of("yrs_married"), meaning_of("Patient-ID"), meaning_of("Straße"), meaning_of("x2")
+    >>> sense_of("yrs_married"), sense_of("Patient-ID"), sense_of("Straße"), sense_of("x2")
     ('trait', 'person', 'contact', None)
-    >>> meaning_of("birthDate"), meaning_of("town name")
+    >>> sense_of("birthDate"), sense_of("town name")
     ('date', 'place')
     """
-    found = [meaning for word in _words_of(name) if (meaning := _meaning_of(word))]
+    found = [meaning for word in _words_of(name) if (meaning := _sense_of(word))]
     order: tuple[Meaning, ...] = ("sensitive", "date", "place", "person", "trait", "contact")
     return next((meaning for meaning in order if meaning in found), None)
 
 
 def is_known(name: str) -> bool:
     """True where a text is a name that columns have."""
-    return len(name) <= 40 and meaning_of(name) is not None
+    return len(name) <= 40 and sense_of(name) is not None
 
 
 def _words_of(name: str) -> list[str]:
@@ -81,7 +81,7 @@ def _words_of(name: str) -> list[str]:
     return re.findall(r"[a-z]+", spaced)
 
 
-def _meaning_of(word: str) -> Meaning | None:
+def _sense_of(word: str) -> Meaning | None:
     if word in _WORDS:
         return _WORDS[word]
     stems = [stem for stem in _WORDS if len(stem) >= _LONG and word.startswith(stem)]

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.durable import write_atomically
-from sfumato.tasks.profile.draft import Draft
+from sfumato.tasks.profile.draft import SpecDraft
 from sfumato.tasks.profile.facts import ColumnFacts
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -40,7 +40,7 @@ class ProfiledColumn:
     quarters: tuple[str, ...]
 
 
-def write_profile(draft: Draft, directory: Path, title: str, spec: str) -> Path:
+def write_profile(draft: SpecDraft, directory: Path, title: str, spec: str) -> Path:
     """Write `profile.html` into a private directory.
 
     Args:
@@ -54,7 +54,7 @@ def write_profile(draft: Draft, directory: Path, title: str, spec: str) -> Path:
     return place
 
 
-def _page(draft: Draft, title: str, spec: str) -> str:
+def _page(draft: SpecDraft, title: str, spec: str) -> str:
     known = [one.name for one in draft.of_role("quasi-identifier")]
     source = draft.found.source
     content: dict[str, Any] = {
@@ -73,7 +73,7 @@ def _page(draft: Draft, title: str, spec: str) -> str:
     return _environment().get_template("profile.html.j2").render(content)
 
 
-def _notation(draft: Draft) -> Iterator[tuple[str, str]]:
+def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
     """How the source is written, in words and as it was read."""
     source = draft.found.source
     yield "format", source.format
@@ -87,7 +87,7 @@ def _notation(draft: Draft) -> Iterator[tuple[str, str]]:
     yield from source.date_formats.items()
 
 
-def _profiled(one: ColumnFacts, draft: Draft) -> ProfiledColumn:
+def _profiled(one: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
     proposed = draft.roles[one.name]
     texts = pc.cast(one.column.values, pa.string())
     order = np.argsort(-one.rows, kind="stable")[:_SHOWN]
@@ -114,7 +114,7 @@ def _places(one: ColumnFacts) -> list[int]:
     return [int(np.searchsorted(ends, rank)) for rank in ranks]
 
 
-def _stand_out(draft: Draft, known: Sequence[str]) -> int:
+def _stand_out(draft: SpecDraft, known: Sequence[str]) -> int:
     """Number of rows that are alone on all quasi-identifiers together."""
     if not known:
         return 0
@@ -124,7 +124,7 @@ def _stand_out(draft: Draft, known: Sequence[str]) -> int:
     return int((times == 1).sum())
 
 
-def _sets(draft: Draft, known: Sequence[str]) -> SinglingOut:
+def _sets(draft: SpecDraft, known: Sequence[str]) -> SinglingOut:
     """The smallest sets of quasi-identifiers that leave rows alone."""
     microdata = Microdata(tuple(one.column for one in draft.facts), draft.rows)
     budget = max(100, min(_SETS, _SEARCHED // max(draft.rows, 1)))

@@ -54,11 +54,16 @@ def write_hierarchies(directory: Path, declared: Declared) -> None:
                 csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
-    """The help tables, and ready SQL."""
+def write_help_tables(directory: Path, tables: Tables, declared: Declared) -> None:
+    """Write what queries need beside the data into a new directory."""
     directory.mkdir()
     for name, table in build_help_tables(tables, declared).items():
         write_table(table, directory / f"{name}.parquet")
+
+
+def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
+    """The help tables, and ready SQL."""
+    write_help_tables(directory, tables, declared)
     _write(directory / "duckdb.sql", duckdb_script(declared).encode())
 
 

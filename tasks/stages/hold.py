@@ -26,7 +26,7 @@ from sfumato.tasks.publication.combined.difference import difference
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.publication.versions import read_record
-from sfumato.tasks.report.review import write_review_page
+from sfumato.tasks.report.steward.review import write_review_page
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity, keep_identity
 from sfumato.tasks.stages.documents import move_documents

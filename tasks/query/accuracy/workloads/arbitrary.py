@@ -1,15 +1,13 @@
 """Arbitrary queries: random sets of vectors of quasi-identifiers that are published exactly."""
 
-from collections.abc import Sequence
-
 import numpy as np
-import pyarrow as pa
 
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.random_query import Outcome
 from sfumato.tasks.query.accuracy.truth import read_help, truth_of
+from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.accuracy.workloads.parameters import ArbitraryWorkload
 from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.engines.engine import Engine, read_table
@@ -37,7 +35,7 @@ class ArbitraryQueries:
         rows = release.table(relations(declared).rows)
         self._kind = aggregate.kind
         self._group = rows["group_id"].to_numpy()
-        self._vector, self._original = _vectors(rows, columns, original)
+        self._vector, self._original = vectors(rows, columns, original)
         self._size = np.bincount(self._vector)
         sensitive = aggregate.sensitive or declared.named("sensitive")[0]
         helping = files_of_tables(release, [sensitive])[help_name(sensitive)]
@@ -71,20 +69,3 @@ def some_in_random_order(number: int, wanted: int, randomness: Randomness) -> np
         drawn = np.concatenate([found, (keys[keys <= last] % np.uint64(number)).astype(np.int64)])
         found = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
     return found
-
-
-def _vectors(
-    shown: pa.Table, columns: Sequence[str], original: Microdata
-) -> tuple[np.ndarray, np.ndarray]:
-    """Each row's vector, published and original, as the same numbers 0, 1, …; -1: not published."""
-    rows = shown.num_rows
-    both = []
-    for name in columns:
-        known = original[name].array().cast(shown[name].type)
-        values = pa.chunked_array([*shown[name].chunks, known])
-        both.append(encode(name, "quasi-identifier", values))
-    keys, _ = key(both, rows + original.rows)
-    distinct, vector = np.unique(keys[:rows], return_inverse=True)
-    place = np.searchsorted(distinct, keys[rows:])
-    found = np.append(distinct, -1)[place] == keys[rows:]
-    return vector, np.where(found, place, -1)

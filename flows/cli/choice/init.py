@@ -35,7 +35,7 @@ def init(
     """
     from os import environ
 
-    from sfumato.flows.choice.draft import draft_spec
+    from sfumato.flows.choice.first_spec import write_first_spec
     from sfumato.tasks.profile.options import read_options
 
     options = read_options(
@@ -45,7 +45,7 @@ def init(
         **known,
     )
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
-    written = draft_spec(source, out, options, private)
+    written = write_first_spec(source, out, options, private)
     show.say(f"private profile, for your eyes alone: {written.profile}")
     for path in written.hierarchies:
         show.say(f"hierarchy, to be improved: {path}")

@@ -1,0 +1,1 @@
+"""Commands that show what a spec would give, and help to choose."""

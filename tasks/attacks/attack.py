@@ -1,0 +1,84 @@
+"""The protocol of attacks: a release and what the attacker knows, and how well the guesses do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from sfumato.expectations.groups.counts import Counts
+from sfumato.tasks.declaration.assessment import SeenGroups
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.microdata.table import Microdata
+
+
+@dataclass(frozen=True, eq=False)
+class AttackedRelease:
+    """A release under attack, and the people whom it is about.
+
+    Attributes:
+        declared: what it declares.
+        tables: what it shows.
+        people: the represented rows as they are, for the score.
+        sensitive: the column that attackers want to know.
+    """
+
+    declared: Declared
+    tables: Tables
+    people: Microdata
+    sensitive: str
+
+    def groups(self) -> Counts | None:
+        """The values of the sensitive column in each group; None where values are not shown."""
+        seen = SeenGroups(self.declared, self.tables)
+        told_by = self.declared.named("quasi-identifier")
+        return seen.told_by(told_by, [self.sensitive]).sensitive.get(self.sensitive)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How an attack did; all figures are shares of the people, from 0 to 1.
+
+    Attributes:
+        measure: what was counted, in words.
+        share: of the people.
+        references: the same share without the attack, by what is known instead.
+    """
+
+    measure: str
+    share: float
+    references: Mapping[str, float] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """The score for JSON and tables."""
+        return {"measure": self.measure, "share": self.share, **self.references}
+
+
+class Attack(Protocol):
+    """One module per attack offers this."""
+
+    def __call__(self, target: AttackedRelease) -> tuple[Score, ...]:
+        """Attack; no score where a release of this form does not show what the attack needs."""
+        ...
+
+
+def right_guesses(belief: np.ndarray, own: np.ndarray) -> float:
+    """The share of people whose own value is the top guess; between equal guesses a coin decides.
+
+    Args:
+        belief: in each value, by class of people who are told apart (float64, classes x values).
+        own: how many people of each class have each value (int64, classes x values).
+    """
+    top = belief == belief.max(axis=1, keepdims=True)
+    return float((own * top / top.sum(axis=1, keepdims=True)).sum() / own.sum())
+
+
+def most_frequent(counts: Counts) -> float:
+    """The share of people who have the value that most have: the guess without any release."""
+    return float(counts.totals.max() / counts.totals.sum())
+
+
+def best_in_group(counts: Counts) -> float:
+    """The share of people who have the most frequent value of their group."""
+    return float(counts.largest.sum() / counts.sizes.sum())

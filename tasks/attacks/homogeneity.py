@@ -1,0 +1,29 @@
+"""Homogeneity: groups in which all rows, or nearly all, have one value.
+
+Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 2006).
+"""
+
+from fractions import Fraction
+
+from sfumato.tasks.attacks.attack import AttackedRelease, Score, best_in_group, most_frequent
+
+_SHARES = (Fraction(1, 2), Fraction(95, 100), Fraction(1))
+
+
+def attack(target: AttackedRelease) -> tuple[Score, ...]:
+    """Guess the most frequent value of each person's group.
+
+    People whose group it is not known for are those of forms that show no values.
+    """
+    counts = target.groups()
+    if counts is None or not len(counts.sizes):
+        return ()
+    base = {"without the release": most_frequent(counts)}
+    found = [Score("own value guessed from the group alone", best_in_group(counts), base)]
+    people = int(counts.sizes.sum())
+    for share in _SHARES:
+        alike = counts.largest * share.denominator >= counts.sizes * share.numerator
+        words = "all" if share == 1 else f"{float(share):.0%} or more"
+        told = int(counts.sizes[alike].sum())
+        found.append(Score(f"in a group in which {words} have one value", told / people))
+    return tuple(found)

@@ -1,0 +1,80 @@
+"""Small ranges: groups whose numbers are different, and all the same near each other.
+
+Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized tables (ICDE 2007),
+whose (k,e)-anonymity is about the whole range of a group and not about most of it.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.expectations.exact import Exact
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.tasks.attacks.attack import AttackedRelease, Score
+
+_OF_RANGE = Fraction(1, 20)
+_FIFTH = 5
+
+
+def attack(target: AttackedRelease) -> tuple[Score, ...]:
+    """Guess that a person's number lies where the numbers of the group are densest.
+
+    The width is a fifth of what (k,e)-anonymity promises, or a twentieth of the column's range.
+    """
+    counts = target.groups()
+    if counts is None or counts.numbers is None or not len(counts.sizes):
+        return ()
+    units, people = np.asarray(counts.numbers.units), int(counts.sizes.sum())
+    width, words = _width(target, counts.numbers)
+    everybody = _densest_of_all(units, counts.totals, width)
+    ranges = units[counts.value[counts.ends - 1]] - units[counts.value[counts.starts]]
+    return (
+        Score(
+            f"within a window of {words}, the densest of the group",
+            int(densest(counts, units, width).sum()) / people,
+            {"without the release": everybody / people},
+        ),
+        Score(
+            f"in a group whose range is below {words}",
+            int(counts.sizes[ranges < width].sum()) / people,
+        ),
+    )
+
+
+def densest(counts: Counts, units: np.ndarray, width: int) -> np.ndarray:
+    """The rows that the densest window of each group has (int64, one per group).
+
+    Args:
+        counts: the values of each group.
+        units: the values as whole numbers, ascending (int64 or Python integers).
+        width: of windows, whose both ends belong to them.
+    """
+    place = counts.group * counts.values + counts.value
+    beyond = counts.group * counts.values + _end_of_window(units, width)[counts.value]
+    last = np.searchsorted(place, beyond) - 1
+    inside = counts.up_to[last] - counts.up_to + counts.count
+    return np.asarray(np.maximum.reduceat(inside, counts.starts))
+
+
+def _densest_of_all(units: np.ndarray, totals: np.ndarray, width: int) -> int:
+    up_to = np.cumsum(totals)
+    return int((up_to[_end_of_window(units, width) - 1] - up_to + totals).max())
+
+
+def _end_of_window(units: np.ndarray, width: int) -> np.ndarray:
+    """The first value beyond the window that begins with each value (int64, one per value)."""
+    return np.searchsorted(units, units + width, side="right")
+
+
+def _width(target: AttackedRelease, numbers: Exact) -> tuple[int, str]:
+    """The width in units of the column, and how it is called."""
+    promised = [
+        promise.e
+        for promise in target.declared.promises
+        if isinstance(promise, KEAnonymity) and promise.sensitive == target.sensitive and promise.e
+    ]
+    if promised:
+        return int(max(promised) * 10**numbers.digits / _FIFTH), "a fifth of the promised e"
+    whole = int(numbers.units[-1]) - int(numbers.units[0])
+    return int(whole * _OF_RANGE), "a twentieth of the column's range"

@@ -1,0 +1,83 @@
+"""What is told of a draft, gathered from its stages."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.tasks.declaration.assessment import Assessment
+from sfumato.tasks.declaration.utility import utility
+from sfumato.tasks.drafts.left_out import (
+    BY_PARTITION,
+    BY_VERSIONS,
+    RemovedRows,
+    rows_left_out,
+    suppressed_shares,
+)
+from sfumato.tasks.drafts.risk import attacks_on, risk_before_and_after
+from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.private.line import without_suppressed
+from sfumato.tasks.report.steward.draft import DraftContent
+from sfumato.tasks.stages.anonymize import SUPPRESSED
+from sfumato.tasks.stages.stage import read_note
+
+
+def draft_content(
+    kept: Path,
+    candidate: Path,
+    assessment: Assessment,
+    removed: RemovedRows,
+    accuracy: Sequence[Mapping[str, Any]],
+) -> DraftContent:
+    """What is told of a draft.
+
+    Args:
+        kept: the stage of the de-identified rows.
+        candidate: that of the candidate.
+        assessment: of the candidate's files.
+        removed: the rows that were removed before.
+        accuracy: widths by workload and level.
+    """
+    shown, suppressed = load(kept), _suppressed(candidate)
+    why = BY_VERSIONS if assessment.declared.rows.not_represented_versions else BY_PARTITION
+    gone = rows_left_out(removed, shown, suppressed, why)
+    people = shown if suppressed is None else without_suppressed(shown, suppressed)
+    counts = assessment.declared.rows.model_dump(mode="json")
+    return DraftContent(
+        rows={name: number for name, number in counts.items() if number},
+        promises=assessment.observed(),
+        risk=risk_before_and_after(shown, assessment),
+        attacks={
+            name: [score.document() for score in scores]
+            for name, scores in _attacks(assessment, people).items()
+        },
+        lost=_lost(candidate, assessment),
+        accuracy=accuracy,
+        why=gone.counts(),
+        who=suppressed_shares(shown, suppressed),
+        left_out=gone.csv(),
+    )
+
+
+def _attacks(assessment: Assessment, people: Microdata) -> dict[str, Any]:
+    """Scores are about people who are here; groups of composed versions have others, too."""
+    return {} if assessment.declared.composed else attacks_on(assessment, people)
+
+
+def _lost(candidate: Path, assessment: Assessment) -> dict[str, Any]:
+    """The measures of what is lost: of labels, and what the owner alone knows."""
+    facts = read_note(candidate, "facts")
+    known = {name: value for name, value in facts.items() if isinstance(value, int | float)}
+    sizes = assessment.groups.of_all().live
+    found = utility(assessment.tables, assessment.declared, sizes)
+    if found is None:
+        return known
+    told = {name: value for name, value in vars(found).items() if value}
+    return {**{n: v if isinstance(v, int) else float(v) for n, v in told.items()}, **known}
+
+
+def _suppressed(candidate: Path) -> np.ndarray | None:
+    path = candidate / SUPPRESSED
+    found: np.ndarray | None = np.load(path) if path.exists() else None
+    return found

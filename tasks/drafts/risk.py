@@ -1,0 +1,61 @@
+"""Risk before and after: of the table as it is, and of what would be shown of it."""
+
+from typing import Any
+
+from sfumato.expectations.measures.risk import Risk, risk
+from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.registry import ATTACKS
+from sfumato.tasks.declaration.assessment import Assessment
+from sfumato.tasks.microdata.grouping import groups_of
+from sfumato.tasks.microdata.table import Microdata
+
+
+def risk_before_and_after(table: Microdata, assessment: Assessment) -> list[dict[str, Any]]:
+    """How many rows stand alone or nearly so, by what an attacker knows of people.
+
+    Where quasi-identifiers are published as they are, nothing of this changes: who is in the table
+    can be told as before, and what is hidden is which value is whose.
+
+    Args:
+        table: the rows that were to be published.
+        assessment: of the candidate.
+    """
+    declared = assessment.declared
+    before = risk(groups_of(table, declared.named("quasi-identifier"), []))
+    after = risk(assessment.groups.of_all()) if declared.recoded else before
+    if before is None or after is None:
+        return []
+    now = _shares(after)
+    return [
+        {"measure": measure, "before": share, "after": now[measure]}
+        for measure, share in _shares(before).items()
+    ]
+
+
+def attacks_on(assessment: Assessment, people: Microdata) -> dict[str, list[Score]]:
+    """What attackers guess of each sensitive column from what would be shown.
+
+    Args:
+        assessment: of the candidate.
+        people: the rows that it represents.
+    """
+    declared = assessment.declared
+    return {
+        name: [
+            score
+            for attack in ATTACKS.values()
+            for score in attack(AttackedRelease(declared, assessment.tables, people, name))
+        ]
+        for name in declared.named("sensitive")
+    }
+
+
+def _shares(found: Risk) -> dict[str, float]:
+    """The measures by their names, as shares of the rows."""
+    small = {f"in groups of fewer than {size}": n / found.rows for size, n in found.smaller.items()}
+    return {
+        "alone with its quasi-identifiers": found.alone / found.rows,
+        **small,
+        "prosecutor risk, highest": float(found.highest),
+        "prosecutor risk, average": float(found.average),
+    }

@@ -1,0 +1,118 @@
+"""The private page of a draft: what would be published, what it risks, loses and answers.
+
+Values of quasi-identifiers stand on it, with how many of their rows would be missing: it is for
+who may see the source.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.private.sharing import private_mode
+from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
+from sfumato.tasks.report.rendering import environment, stylesheet
+from sfumato.tasks.report.steward.tables import Table, cell, promise_row, row_counts, table_of
+
+DRAFT_PAGE, LEFT_OUT = "draft.html", "left-out.csv"
+_MOST_VALUES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class DraftContent:
+    """What is told of a draft.
+
+    Attributes:
+        rows: what would become of the rows, by its name in a manifest.
+        promises: what the release would observe of each.
+        risk: shares of rows before and after, by measure.
+        attacks: scores of attacks, by sensitive column.
+        lost: measures of what the tables lose, by name.
+        accuracy: widths by workload and level.
+        why: how many rows would not be published, by reason.
+        who: by value of a quasi-identifier how many of its rows would be suppressed.
+        left_out: a line per row that would not be published, as CSV.
+        warnings: why the release may be of no use.
+    """
+
+    rows: Mapping[str, int]
+    promises: Sequence[Mapping[str, Any]]
+    risk: Sequence[Mapping[str, Any]]
+    attacks: Mapping[str, Sequence[Mapping[str, Any]]]
+    lost: Mapping[str, Any]
+    accuracy: Sequence[Mapping[str, Any]]
+    why: Mapping[str, int]
+    who: Sequence[Mapping[str, Any]]
+    left_out: str
+    warnings: Sequence[str] = field(default_factory=tuple)
+
+    def document(self) -> dict[str, Any]:
+        """The content for JSON, in counts and shares: without values, and without rows."""
+        return {
+            "rows": dict(self.rows),
+            "promises": list(self.promises),
+            "risk": list(self.risk),
+            "attacks": {name: list(found) for name, found in self.attacks.items()},
+            "lost": dict(self.lost),
+            "accuracy": list(self.accuracy),
+            "left_out": dict(self.why),
+            "warnings": list(self.warnings),
+        }
+
+
+def write_draft_page(place: Path, release: Release, content: DraftContent) -> Path:
+    """Write the page and the list of rows that are left out into a private directory.
+
+    Args:
+        place: the directory, beside that of the release.
+        release: what would be published.
+        content: what is told of it.
+    """
+    style, declared = stylesheet(), release.declared
+    page = (
+        environment()
+        .get_template("draft.html.j2")
+        .render(
+            css=style.css,
+            css_hash=style.sha256,
+            title=declared.title,
+            line=declared.name,
+            warnings=content.warnings,
+            rows=row_counts(declared.rows),
+            promises=[promise_row(one) for one in content.promises],
+            risk=table_of("Share of the rows", _as_shares(content.risk)),
+            attacks=_attacks(content.attacks),
+            lost=[(name.replace("_", " "), cell(value)) for name, value in content.lost.items()],
+            words=accuracy_lines(content.accuracy),
+            accuracy=table_of("Relative widths of the bounds", content.accuracy),
+            why=content.why,
+            who=table_of("Suppressed rows by value", _as_shares(content.who[:_MOST_VALUES])),
+            more=max(len(content.who) - _MOST_VALUES, 0),
+            left_out=LEFT_OUT,
+        )
+    )
+    _write(place / LEFT_OUT, content.left_out)
+    _write(place / DRAFT_PAGE, page)
+    return place / DRAFT_PAGE
+
+
+def _attacks(attacks: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
+    return [
+        table_of(f"Guesses of {name}: share of the people", _as_shares(scores))
+        for name, scores in attacks.items()
+        if scores
+    ]
+
+
+def _as_shares(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {k: share_in_words(v) if isinstance(v, float) else v for k, v in row.items()}
+        for row in rows
+    ]
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.chmod(private_mode(path))
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,68 @@
+"""What private pages have in common: tables of counts, promises, and risks of the source."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sfumato.tasks.declaration.terms import RowCounts
+
+_RISKS = {
+    "risk": "Re-identification risk of the table as it is",
+    "homogeneity": "Rows that the homogeneity attack would reveal in the table as it is",
+    "singling-out": "The fewest columns that single people out in the table as it is",
+    "at-stake": "Promises: required, in the table as it is, and at best",
+}
+_ROWS = {
+    "read": "read",
+    "dropped_by_filter": "removed by the filter",
+    "dropped_for_nulls": "removed for missing values",
+    "dropped_as_repeats": "removed as repeats",
+    "suppressed": "suppressed",
+    "not_represented_versions": "kept out by earlier versions",
+    "published": "published",
+    "vacant": "published and vacant",
+    "fakes": "made up",
+}
+
+Table = dict[str, Any]
+
+
+def table_of(caption: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Rows as a table of texts: a caption, a header, and cells."""
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[cell(row.get(name, "")) for name in header] for row in rows]
+    return {"caption": caption, "header": header, "rows": cells}
+
+
+def risk_tables(risk: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Table]:
+    """The tables of the source's risk, by their names."""
+    return [table_of(_RISKS[name], rows) for name, rows in risk.items() if rows]
+
+
+def row_counts(rows: RowCounts) -> list[tuple[str, int]]:
+    """What became of the rows, in words, without what is nought."""
+    counts = rows.model_dump()
+    return [(words, counts[name]) for name, words in _ROWS.items() if counts.get(name)]
+
+
+def promise_row(observation: Mapping[str, Any]) -> tuple[str, str, str, Any]:
+    """A promise in words, what it requires, what was observed, and in how many groups."""
+    promise, observed = observation["promise"], observation["observed"]
+    required = {name: promise[name] for name in observed if name in promise}
+    about = promise.get("sensitive") or ", ".join(promise.get("quasi_identifiers") or ())
+    words = f"{promise['model']} of {about}" if about else promise["model"]
+    return words, _numbers(required), _numbers(observed), observation.get("groups")
+
+
+def cell(value: Any) -> str:
+    """A value as a page shows it."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _numbers(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {cell(value)}" for name, value in values.items())

@@ -1,0 +1,161 @@
+"""Attacks: what is guessed from the tables alone, and how well, beside what is guessed without."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.expectations.models.l_diversity.distinct import DistinctLDiversity
+from sfumato.tasks.attacks import definetti, homogeneity, small_range
+from sfumato.tasks.attacks.attack import AttackedRelease, right_guesses
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.forms.split.parameters import SplitParameters
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.trials.trial import run_trial
+
+QUASI = ("a", "b", "c")
+SCHEMA = {
+    **{name: DeclaredColumn(role="quasi-identifier", type="integer") for name in QUASI},
+    "s": DeclaredColumn(role="sensitive", type="integer"),
+}
+FORMS = {
+    "permuted": PermutedParameters(method="permuted"),
+    "split": SplitParameters(method="split"),
+}
+
+
+def correlated(rng, people, strength):
+    """People whose quasi-identifiers are near their value with some probability."""
+    value = rng.integers(0, 4, people)
+    drawn = {}
+    for name in QUASI:
+        near, anywhere = value * 25 + rng.integers(0, 25, people), rng.integers(0, 100, people)
+        drawn[name] = np.where(rng.random(people) < strength, near, anywhere)
+    return {**drawn, "s": value}
+
+
+def attacked(folder, arrays, form="split", l=2):
+    columns = [encode(n, SCHEMA[n].role, pa.array(values)) for n, values in arrays.items()]
+    people = Microdata(tuple(columns), len(arrays["s"]))
+    promise = DistinctLDiversity(variant="distinct", l=l, sensitive="s", quasi_identifiers=QUASI)
+    terms = Terms(
+        name="attacked",
+        title="Attacked",
+        unit="row",
+        versions="disjoint",
+        columns=SCHEMA,
+        strata=(),
+        promises=(promise,),
+        partition=AnatomyParameters(method="anatomy"),
+        form=FORMS[form],
+        formats=("parquet",),
+    )
+    trial = run_trial(people, terms, folder, seeded_keys(1)).require_kept()
+    declared, tables = trial.assessment.declared, trial.assessment.tables
+    return AttackedRelease(declared, tables, trial.represented, "s")
+
+
+@pytest.mark.parametrize(
+    ("strength", "low", "high"), [(0.0, 0.42, 0.58), (0.4, 0.65, 0.95), (0.9, 0.9, 1.0)]
+)
+def test_groups_teach_who_has_which_value_where_it_goes_with_who_people_are(
+    strength, low, high, tmp_path
+):
+    """The figures of algorithms D5: half without correlation, .86 and .92 with it, for l = 2."""
+    rng = np.random.default_rng(5)
+    release = attacked(tmp_path, correlated(rng, 1500, strength))
+    guessed, _ = definetti.attack(release)
+    assert low <= guessed.share <= high
+    assert guessed.references["from the group alone"] == pytest.approx(0.5, abs=0.05)
+    assert guessed.references["without the release"] == pytest.approx(0.25, abs=0.03)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_classes_are_learned_as_people_one_by_one_would_be(form, tmp_path):
+    """Against the attack as it is told, with a row and a column for every person and value."""
+    rng = np.random.default_rng(7)
+    release = attacked(tmp_path, correlated(rng, 60, 0.7), form)
+    known, own = definetti._classes(release, release.groups())
+    found = definetti.learn(known)
+    table = release.tables["qit" if form == "split" else "microdata"]
+    vectors = [tuple(row) for row in zip(*(table[n].to_pylist() for n in QUASI), strict=True)]
+    expected = person_by_person(vectors, table["group_id"].to_pylist(), release.groups())
+    ordered = sorted(set(vectors))
+    mean = [
+        np.mean([expected[i] for i, one in enumerate(vectors) if one == vector], axis=0)
+        for vector in ordered
+    ]
+    np.testing.assert_allclose(found, mean, atol=1e-9)
+    assert own.sum() == 60
+
+
+def person_by_person(vectors, groups, counts):
+    sizes = [len({vector[i] for vector in vectors}) for i in range(len(QUASI))]
+    shown = np.zeros((max(groups) + 1, counts.values))
+    shown[counts.group, counts.value] = counts.count
+    weight = np.array([shown[g] / shown[g].sum() for g in groups])
+    for _ in range(15):
+        total = weight.sum(axis=0)
+        belief = np.tile(total + 1, (len(vectors), 1))
+        for i, size in enumerate(sizes):
+            for person, vector in enumerate(vectors):
+                alike = [p for p, other in enumerate(vectors) if other[i] == vector[i]]
+                belief[person] *= (weight[alike].sum(axis=0) + 1) / (total + size)
+        weight = np.zeros_like(weight)
+        for g in range(len(shown)):
+            members = [p for p, of in enumerate(groups) if of == g]
+            part = belief[members] * (shown[g] > 0)
+            part = part / part.sum(axis=1, keepdims=True)
+            for _ in range(20):
+                held = part.sum(axis=0)
+                part = part * np.divide(shown[g], held, where=held > 0, out=np.zeros_like(held))
+                part = part / part.sum(axis=1, keepdims=True)
+            weight[members] = part
+    return weight
+
+
+def test_half_of_people_are_guessed_by_a_coin_between_two_values():
+    belief = np.array([[0.5, 0.5, 0.0], [0.0, 0.2, 0.8]])
+    assert right_guesses(belief, np.array([[1, 1, 0], [0, 1, 1]])) == 0.5
+
+
+@given(groups=st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=7), min_size=1, max_size=5))
+def test_the_densest_window_is_that_of_every_pair_of_values(groups_of, groups):
+    counts = of_numbers(groups_of, groups)
+    units = np.array(counts.numbers.units)
+    for width in (0, 1, 3, 9):
+        expected = [
+            max(sum(low <= v <= low + width for v in members) for low in members)
+            for members in groups
+        ]
+        assert small_range.densest(counts, units, width).tolist() == expected
+    everybody = [value for members in groups for value in members]
+    expected = max(sum(low <= v <= low + 2 for v in everybody) for low in everybody)
+    assert small_range._densest_of_all(units, counts.totals, 2) == expected
+
+
+@given(groups=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=5))
+def test_homogeneity_counts_people_of_groups(groups_of, groups):
+    counts = of_numbers(groups_of, groups)
+    people = sum(map(len, groups))
+
+    class Shown:
+        groups = staticmethod(lambda: counts)
+
+    scores = {one.measure: one for one in homogeneity.attack(Shown())}
+    best = sum(Counter(members).most_common(1)[0][1] for members in groups)
+    assert scores["own value guessed from the group alone"].share == pytest.approx(best / people)
+    alike = sum(len(members) for members in groups if len(set(members)) == 1)
+    assert scores["in a group in which all have one value"].share == pytest.approx(alike / people)
+
+
+def of_numbers(groups_of, members):
+    rows = [(group, value) for group, values in enumerate(members) for value in values]
+    return groups_of(rows).sensitive["s"]

@@ -1,0 +1,192 @@
+"""Drafts: all of a release but its publication, and no trace in the line."""
+
+import csv
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sfumato.flows.choice.draft import draft
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.private import scratch
+from sfumato.tasks.publication.check import check
+from tests.release.evolving import evolve
+from tests.release.small import Small, people
+
+
+def trace(*places):
+    """Every file below some places but drafts, with its content."""
+    return {
+        path: hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        for place in places
+        for path in place.rglob("*")
+        if ".drafts" not in path.parts
+    }
+
+
+@pytest.fixture(scope="module")
+def drafted(tmp_path_factory):
+    """A draft of a new line, and the line."""
+    folder = tmp_path_factory.mktemp("drafted")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SFUMATO_WORK", str(folder / "work"))
+        line = Small(folder / "line").write(people())
+        yield draft(line.spec, Overrides(), hours=2), line
+
+
+def test_a_draft_of_a_new_line_leaves_nothing_but_itself(drafted):
+    found, line = drafted
+    assert trace(line.folder.parent / "work", line.folder / "public") == {}
+    assert sorted(path.name for path in found.place.iterdir()) == [
+        *("alive", "release", "report", "retain.json")
+    ]
+
+
+def test_a_draft_leaves_no_trace_in_a_published_line(small, tmp_path):
+    small.publish("first")
+    before = trace(tmp_path / "work", small.folder)
+    found = draft(small.spec, Overrides())
+    assert trace(tmp_path / "work", small.folder) == before
+    assert found.summary["stands"] == "0001"
+
+
+@pytest.mark.parametrize("kind", ["permuted", "generalized"])
+def test_a_draft_of_a_composed_line_goes_on_in_its_groups(kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    line = evolve(tmp_path / "line", kind, versions=2)
+    line.move()
+    path, places = line.write(), (tmp_path / "work", line.folder)
+    before = trace(*places)
+    found = draft(path, Overrides())
+    assert trace(*places) == before
+    assert found.summary["stands"] is None
+    assert (
+        open_release(found.place / "release").declared.predecessor
+        == (open_release(line.versions[-1]).manifest["sfumato"]["digest"])
+    )
+
+
+def test_what_is_drafted_is_what_a_release_would_be_and_keeps_its_promises(drafted):
+    found, line = drafted
+    check(found.place / "release")
+    shown = open_release(line.publish("first").directory)
+    assert found.summary["rows"]["published"] == shown.declared.rows.published
+    assert (
+        shown.manifest["sfumato"]["digest"]
+        != (open_release(found.place / "release").manifest["sfumato"]["digest"])
+    )  # it was drawn anew
+
+
+def test_why_each_row_is_left_out_is_told_row_by_row(small):
+    rows = people()
+    rows[3]["wage"] = ""
+    rows[7]["age"] = 12
+    small.write(rows)
+    found = draft(small.spec, Overrides())
+    with (found.page.parent / "left-out.csv").open(encoding="utf-8") as file:
+        told = {int(row["row"]): row["why"] for row in csv.DictReader(file)}
+    expected = {
+        number: "removed by the filter (source.where)"
+        if int(row["age"]) <= 18
+        else "no value of wage (nulls: drop-row)"
+        for number, row in enumerate(rows, start=1)
+        if int(row["age"]) <= 18 or not row["wage"]
+    }
+    assert told == expected
+    assert sum(found.summary["left_out"].values()) == len(expected)
+
+
+def test_suppressed_rows_are_told_with_how_many_are_like_them(small):
+    rows = [
+        row | {"age": 30 + number % 2, "town": "Aa"} for number, row in enumerate(people()[:60])
+    ]
+    rows[0] |= {"age": 59, "town": "Bee"}
+    small.write(
+        rows,
+        columns={
+            "person": {"role": "identifier", "unit": True},
+            "age": {"role": "quasi-identifier", "type": "integer", "hierarchy": {"intervals": [2]}},
+            "town": {"role": "quasi-identifier"},
+            "note": {"role": "drop"},
+            "wage": {"role": "sensitive", "type": "decimal"},
+        },
+        promises=[
+            {"model": "k-anonymity", "k": 5},
+            {"model": "l-diversity", "variant": "distinct", "l": 2},
+        ],
+        partition={"method": "full-domain", "suppression": 0.05},
+        form={"method": "generalized"},
+        evaluate={},
+    )
+    found = draft(small.spec, Overrides())
+    with (found.page.parent / "left-out.csv").open(encoding="utf-8") as file:
+        told = list(csv.DictReader(file))
+    assert [(row["row"], row["rows_alike"]) for row in told] == [("1", "1")]
+    assert "could not keep the promises" in told[0]["why"]
+    page = found.page.read_text(encoding="utf-8")
+    assert "Bee" in page  # who is suppressed
+    assert "Bee" not in json.dumps(found.summary)
+
+
+def test_what_a_release_would_refuse_is_refused(small, call):
+    small.write(people(), promises=[{"model": "ke-anonymity", "k": 3, "e": 5000}])
+    code, shown, said = call("plan", small.spec)
+    assert (code, shown) == (3, "")
+    assert "ke-anonymity cannot be kept" in said.splitlines()[-1]
+
+
+def test_the_last_line_is_the_page(small, call):
+    code, shown, _ = call("plan", small.spec)
+    assert code == 0
+    assert Path(shown.splitlines()[-1]).name == "draft.html"
+    assert "accuracy  avg(wage) by range of age, 5: within ±" in shown
+
+
+def test_json_has_what_would_be_published_and_the_page(small, call):
+    _, shown, _ = call("plan", small.spec, "--format", "json")
+    told = json.loads(shown)
+    names = "stands rows promises risk attacks lost accuracy left_out warnings page"
+    assert sorted(told) == sorted(names.split())
+    assert "PRIVATE" in Path(told["page"]).read_text(encoding="utf-8")
+
+
+def test_no_prefect_is_needed(small):
+    told = (
+        "import sys; from sfumato.flows.cli.main import run; code = run(['plan', sys.argv[1]]);"
+        "sys.exit(code or 'prefect' in sys.modules)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", told, str(small.spec)], capture_output=True, env=os.environ
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_scores_of_attacks_are_shares_beside_their_references(drafted):
+    found, _ = drafted
+    scores = found.summary["attacks"]["wage"]
+    assert {score["measure"] for score in scores} >= {
+        "own value guessed from the group alone",
+        "own value guessed by deFinetti's attack",
+    }
+    shares = [share for score in scores for name, share in score.items() if name != "measure"]
+    assert np.all((np.array(shares) >= 0) & (np.array(shares) <= 1))
+
+
+def test_drafts_are_private_and_swept_after_the_hours_they_are_kept(drafted, monkeypatch):
+    found, _ = drafted
+    for path in [found.place, *found.place.rglob("*")]:
+        if "release" not in path.parts:
+            assert path.stat().st_mode & 0o077 == 0, path
+    assert found.place.parent.stat().st_mode & 0o777 == 0o700
+    scratch.sweep()
+    assert found.page.is_file()
+    now = scratch.time.time()
+    monkeypatch.setattr(scratch.time, "time", lambda: now + 2 * 3600 + 1)
+    scratch.sweep()
+    assert not found.place.exists()
