@@ -111,4 +111,4 @@ def _same(one: ColumnFacts, other: ColumnFacts) -> bool:
     if sorted(one.rows.tolist()) != sorted(other.rows.tolist()) or one.missing != other.missing:
         return False
     pairs = np.unique(np.stack([one.column.codes, other.column.codes]), axis=1)
-    return pairs.shape[1] == one.distinct + bool(one.missing)
+    return bool(pairs.shape[1] == one.distinct + bool(one.missing))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from math import floor, gcd, log10
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -130,14 +130,17 @@ _MAKERS: Sequence[Callable[[ColumnFacts], Skeleton | None]] = (
 
 def _step(units: Sequence[int]) -> int:
     """The largest 1, 2 or 5 of some power of ten that divides all numbers."""
-    common = gcd(*units) or 1
-    steps = (nice * 10**power for power in range(len(str(common)), -1, -1) for nice in (5, 2, 1))
-    return next(step for step in steps if common % step == 0)
+    common, largest = gcd(*units) or 1, 1
+    while common % (10 * largest) == 0:
+        largest *= 10
+    return largest * next(nice for nice in (5, 2, 1) if common % (nice * largest) == 0)
 
 
 def round_up(width: float) -> int:
     """The nearest 1, 2 or 5 of some power of ten that is not smaller, at least 1."""
-    power = 10 ** max(0, floor(log10(max(width, 1))))
+    power = 1
+    while 10 * power < width:
+        power *= 10
     return next(nice * power for nice in _NICE if nice * power >= width)
 
 
