@@ -25,6 +25,7 @@ from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
 from sfumato.tasks.private.wrapping import with_secrets
+from sfumato.tasks.profile.dialect import is_guess
 from sfumato.tasks.profile.draft import (
     PUBLISHED,
     SpecDraft,
@@ -55,12 +56,14 @@ class WrittenSpec:
         hierarchies: skeletons beside it.
         profile: the private page.
         undecided: what the draft needs besides the confirmation, None where it needs nothing.
+        guess: the encoding of the source, where it is only likely.
     """
 
     spec: Path
     hierarchies: tuple[Path, ...]
     profile: Path
     undecided: str | None
+    guess: str | None
 
 
 def write_first_spec(
@@ -101,7 +104,9 @@ def write_first_spec(
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, _csv(rows), _PRIVATE_MODE)
     write_atomically(spec, text.encode(), _SPEC_MODE)
-    return WrittenSpec(spec, tuple(files), profile, undecided)
+    written = draft.found.source.csv
+    guess = written.encoding if is_guess(written, options) else None
+    return WrittenSpec(spec, tuple(files), profile, undecided, guess)
 
 
 def _draft(found: FoundTable, options: DraftOptions) -> SpecDraft:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from charset_normalizer import from_bytes
+from charset_normalizer import CharsetMatch, from_bytes
 
 from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.readers.encoding import content_of
@@ -23,10 +23,15 @@ from sfumato.tasks.schema.csv_dialect import CsvDialect
 _DELIMITERS = "\t;|,"  # a comma may stand in numbers, too
 _RECORDS = 500  # that are looked at
 _SAMPLE = 1 << 16  # bytes of lines that are not in ASCII
-_ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp850", "mac_roman", "utf_8"]
+_ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp850", "mac_roman"]
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _USUAL = "windows-1252"
 _TYPED = re.compile(r"\s*([+-]?\d[\d.,:/ T-]*|\S+@\S+)\s*")
+
+
+def is_guess(dialect: CsvDialect, options: DraftOptions) -> bool:
+    """True where an encoding is only likely: many give texts of any bytes."""
+    return options.encoding is None and not dialect.encoding.startswith("utf-")
 
 
 def sniff_dialect(path: Path, file: str, options: DraftOptions) -> CsvDialect:
@@ -66,13 +71,17 @@ def _encoding(content: bytes) -> str:
 
 
 def _single_byte_encoding(content: bytes) -> str:
-    """The likeliest encoding of the lines that are not in ASCII."""
+    """The likeliest encoding of the lines that are not in ASCII; that of Windows among equals."""
     lines = (line for line in content.splitlines(keepends=True) if not line.isascii())
-    best = from_bytes(b"".join(lines)[:_SAMPLE], cp_isolation=_ENCODINGS).best()
-    name = _USUAL if best is None else best.encoding
-    if name in ("cp1252", "utf_8"):
+    found = from_bytes(b"".join(lines)[:_SAMPLE], cp_isolation=_ENCODINGS)
+    best = min(found, key=_unlikeliness, default=None)
+    if best is None or "cp1252" in best.could_be_from_charset:
         return _USUAL
-    return name.replace("_", "-")
+    return best.encoding.replace("_", "-")
+
+
+def _unlikeliness(match: CharsetMatch) -> tuple[float, float, bool]:
+    return match.chaos, -match.coherence, "cp1252" not in match.could_be_from_charset
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:

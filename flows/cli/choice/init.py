@@ -49,6 +49,9 @@ def init(
     show.say(f"private profile, for your eyes alone: {written.profile}")
     for path in written.hierarchies:
         show.say(f"hierarchy, to be improved: {path}")
+    if written.guess is not None:
+        accents = "look at letters with accents in the profile, or say --encoding"
+        show.say(f"encoding: {written.guess}, which is only likely: {accents}")
     if written.undecided is not None:
         show.say(f"to be decided: {written.undecided}")
     show.say(f"next: read the roles in {written.spec}, write roles: confirmed, and release it")
