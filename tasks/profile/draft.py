@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from sfumato.tasks.profile.facts import ColumnFacts
-from sfumato.tasks.profile.found_table import FoundTable
+from sfumato.tasks.profile.found.table import FoundTable
 from sfumato.tasks.profile.proposal import propose_nulls, propose_promises, propose_workloads
 from sfumato.tasks.profile.roles import ProposedRole
 from sfumato.tasks.profile.skeletons import Rows, Skeleton, skeleton_of

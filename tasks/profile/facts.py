@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.expectations.exact import is_ordered
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.profile.names import Meaning, sense_of
-from sfumato.tasks.profile.patterns import USES, recognise
+from sfumato.tasks.profile.names import Meaning, is_postal, sense_of
+from sfumato.tasks.profile.patterns import POSTCODE, USES, recognise
 from sfumato.tasks.schema.columns import NUMBERS, ColumnType
 
 
@@ -88,6 +89,10 @@ def facts_of(microdata: Microdata, types: dict[str, ColumnType]) -> tuple[Column
     return tuple(_facts(column, types[column.name]) for column in microdata.columns)
 
 
+def _has_postcodes(column: Column) -> bool:
+    return is_postal(column.name) and pa.types.is_string(column.values.type)
+
+
 def _facts(column: Column, type_: ColumnType) -> ColumnFacts:
     counts = np.bincount(column.codes.astype(np.int64) + 1, minlength=len(column.values) + 1)
     return ColumnFacts(
@@ -96,5 +101,5 @@ def _facts(column: Column, type_: ColumnType) -> ColumnFacts:
         rows=counts[1:],
         missing=int(counts[0]),
         meaning=sense_of(column.name),
-        look=recognise(column),
+        look=recognise(column) or (POSTCODE if _has_postcodes(column) else None),
     )

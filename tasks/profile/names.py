@@ -54,6 +54,7 @@ _STEMS: Mapping[Meaning, str] = {
 }
 _WORDS = {word: meaning for meaning, words in _STEMS.items() for word in words.split()}
 _LONG = 4
+_POSTAL = ("zip", "plz", "postcode", "postal")
 
 
 def sense_of(name: str) -> Meaning | None:
@@ -67,6 +68,15 @@ def sense_of(name: str) -> Meaning | None:
     found = [meaning for word in _words_of(name) if (meaning := _sense_of(word))]
     order: tuple[Meaning, ...] = ("sensitive", "date", "place", "person", "trait", "contact")
     return next((meaning for meaning in order if meaning in found), None)
+
+
+def is_postal(name: str) -> bool:
+    """True where a column's name is that of postcodes: codes, though they may look like numbers.
+
+    >>> is_postal("PLZ"), is_postal("zip code"), is_postal("place")
+    (True, True, False)
+    """
+    return any(word.startswith(_POSTAL) for word in _words_of(name))
 
 
 def is_known(name: str) -> bool:

@@ -101,14 +101,14 @@ def _is_phone(text: str) -> bool:
 
 _PHONE_LIKE = _whole(_PHONE)
 
-FREE_TEXT = "free text"
+FREE_TEXT, POSTCODE = "free text", "postcode"
 PATTERNS: tuple[Pattern, ...] = (
     Pattern("e-mail address", "contact", _whole(_EMAIL)),
     Pattern("web address", "contact", _whole(_URL)),
     Pattern("UUID", "contact", _whole(_UUID)),
     Pattern("IP address", "contact", _whole(_ADDRESS)),
     Pattern("IBAN", "contact", _checked("iban", least=12)),
-    Pattern("postcode", "code", _whole(_POSTCODE)),
+    Pattern(POSTCODE, "code", _whole(_POSTCODE)),
     Pattern("ICD code", "code", _whole(_ICD)),
     Pattern("card number", "contact", _checked("luhn", least=13), own=True),
     *(Pattern("national id", "contact", _checked(m, least=7), own=True) for m in _NATIONAL),

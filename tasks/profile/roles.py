@@ -9,6 +9,7 @@ import numpy as np
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.names import Meaning
 from sfumato.tasks.profile.options import DraftOptions
+from sfumato.tasks.profile.patterns import POSTCODE
 from sfumato.tasks.profile.units import FoundUnit
 from sfumato.tasks.schema.columns import Role
 
@@ -53,31 +54,24 @@ def propose_roles(
 
 
 def _proposed(one: ColumnFacts, twin: str | None) -> ProposedRole:
-    return (
-        _of_what_tells_nothing(one, twin)
-        or _of_values(one)
-        or _of_name(one)
-        or _of_what_is_not_known(one)
-    )
-
-
-def _of_what_tells_nothing(one: ColumnFacts, twin: str | None) -> ProposedRole | None:
     if one.is_constant:
         return ProposedRole("drop", "all rows say the same: it tells nothing")
+    if (found := _of_values(one)) is not None:
+        return found
     if twin is not None:
         return ProposedRole("drop", f"tells what column {twin!r} tells, in other words")
-    return None
+    return _of_name(one) or _of_what_is_not_known(one)
 
 
 def _of_values(one: ColumnFacts) -> ProposedRole | None:
     if one.use == "text":
         return ProposedRole("drop", "free text, which tells of people what no promise covers")
     if one.use == "contact":
-        return ProposedRole("identifier", f"its values look like a {one.look} each")
+        return ProposedRole("identifier", f"each value looks like: {one.look}")
     if one.look == "ICD code":
         return ProposedRole("sensitive", "its values look like ICD codes: diagnoses")
-    if one.look == "postcode":
-        return ProposedRole("quasi-identifier", "its values look like postcodes")
+    if one.look == POSTCODE:
+        return ProposedRole("quasi-identifier", "postcodes, which others may know")
     return None
 
 
@@ -106,7 +100,7 @@ def _of_what_is_not_known(one: ColumnFacts) -> ProposedRole:
 
 def _same(one: ColumnFacts, other: ColumnFacts) -> bool:
     """True where two columns tell the same rows apart, each value of one being one of the other."""
-    if one.distinct != other.distinct or one.is_constant or one.distinct <= 2:
+    if one.distinct != other.distinct or one.distinct <= 2 or one.own >= _OWN:
         return False
     if sorted(one.rows.tolist()) != sorted(other.rows.tolist()) or one.missing != other.missing:
         return False
