@@ -11,6 +11,7 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from stdnum import iban
 
 from sfumato.tasks.microdata.codings.free_text import is_free_text
 from sfumato.tasks.microdata.table import Column
@@ -99,6 +100,11 @@ def _is_phone(text: str) -> bool:
     return _PHONE_LIKE(text) and sum(map(str.isdigit, text)) <= _MOST_DIGITS
 
 
+def _is_iban(text: str) -> bool:
+    """True for one of any country, its own rules aside: they change."""
+    return bool(iban.is_valid(text, check_country=False))
+
+
 _PHONE_LIKE = _whole(_PHONE)
 
 FREE_TEXT, POSTCODE = "free text", "postcode"
@@ -107,7 +113,7 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern("web address", "contact", _whole(_URL)),
     Pattern("UUID", "contact", _whole(_UUID)),
     Pattern("IP address", "contact", _whole(_ADDRESS)),
-    Pattern("IBAN", "contact", _checked("iban", least=12)),
+    Pattern("IBAN", "contact", _is_iban),
     Pattern(POSTCODE, "code", _whole(_POSTCODE)),
     Pattern("ICD code", "code", _whole(_ICD)),
     Pattern("card number", "contact", _checked("luhn", least=13), own=True),

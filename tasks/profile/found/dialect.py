@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from charset_normalizer import CharsetMatch, from_bytes
+from charset_normalizer import from_bytes
 
 from sfumato.tasks.microdata.input_error import input_error
 from sfumato.tasks.microdata.readers.encoding import content_of
@@ -22,10 +22,12 @@ from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 _DELIMITERS = "\t;|,"  # a comma may stand in numbers, too
 _RECORDS = 500  # that are looked at
-_SAMPLE = 1 << 16  # bytes of lines that are not in ASCII
-_ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp850", "mac_roman"]
+_SAMPLE = 1 << 16  # bytes of words that are not in ASCII
+_SCRIPTS = ["cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "big5", "gb18030", "shift_jis"]
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _USUAL = "windows-1252"
+_EVIDENCE = 20  # bytes of another script
+_ASCII = 0x80
 _TYPED = re.compile(r"\s*([+-]?\d[\d.,:/ T-]*|\S+@\S+)\s*")
 
 
@@ -71,17 +73,17 @@ def _encoding(content: bytes) -> str:
 
 
 def _single_byte_encoding(content: bytes) -> str:
-    """The likeliest encoding of the lines that are not in ASCII; that of Windows among equals."""
-    lines = (line for line in content.splitlines(keepends=True) if not line.isascii())
-    found = from_bytes(b"".join(lines)[:_SAMPLE], cp_isolation=_ENCODINGS)
-    best = min(found, key=_unlikeliness, default=None)
-    if best is None or "cp1252" in best.could_be_from_charset:
+    """The likeliest encoding of a text; Windows-1252 where most letters are those of ASCII.
+
+    Among encodings of the Latin script nothing tells which it is but words.
+    """
+    letters = re.findall(rb"[A-Za-z\x80-\xff]{3,}", content)
+    words = b" ".join(word for word in letters if not word.isascii())
+    foreign = sum(byte >= _ASCII for byte in words[:_SAMPLE])
+    if foreign < _EVIDENCE or 2 * foreign < len(words[:_SAMPLE]):
         return _USUAL
-    return best.encoding.replace("_", "-")
-
-
-def _unlikeliness(match: CharsetMatch) -> tuple[float, float, bool]:
-    return match.chaos, -match.coherence, "cp1252" not in match.could_be_from_charset
+    best = from_bytes(words[:_SAMPLE], cp_isolation=_SCRIPTS).best()
+    return _USUAL if best is None else best.encoding.replace("_", "-")
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -117,14 +119,13 @@ def _has_header(records: Sequence[Sequence[str]], file: str, options: DraftOptio
         {record[place] for record in rest if place < len(record)} - {""}
         for place in range(len(first))
     ]
-    names = all(first) and len(set(first)) == len(first)
-    is_value = any(
-        _TYPED.fullmatch(name) or name in values for name, values in zip(first, below, strict=True)
-    )
-    unlike = any(values and all(map(_TYPED.fullmatch, values)) for values in below)
-    if names and not is_value and (unlike or any(map(is_known, first))):
-        return True
-    if (is_value or not names) and not any(map(is_known, first)):
+    typed = [_TYPED.fullmatch(name) is not None for name in first]
+    is_value = any(typed) or any(n in of for n, of in zip(first, below, strict=True))
+    unlike = any(of and all(map(_TYPED.fullmatch, of)) for of in below)
+    known = any(map(is_known, first))
+    if is_value != (unlike or known):
+        return not is_value
+    if is_value and not known:
         return False
     raise input_error(file, "may have no header line: --header yes, or --header no?")
 
