@@ -2,7 +2,6 @@
 
 from os import environ
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.people.keys import names_of, people_key
 from sfumato.tasks.private.progress import say
 from sfumato.tasks.private.state import read_state
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.evaluate import evaluate_release
 
 
@@ -36,7 +36,7 @@ def names_in_source(resolved: ResolvedRun, source: Microdata) -> np.ndarray | No
 
 
 @passphrases(environ)
-def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> list[dict[str, Any]]:
+def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> MeasuredBounds:
     """Measure a version on the spec's workloads, against the original.
 
     Raises:

@@ -22,7 +22,7 @@ from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.settle import forget_candidate
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.deidentify import deidentify
-from sfumato.tasks.evaluate import evaluate, evaluate_before
+from sfumato.tasks.evaluate import evaluate, evaluate_before, record_evaluated
 from sfumato.tasks.hold import find_candidate, hold
 from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts
 from sfumato.tasks.ingest import ingest
@@ -30,8 +30,9 @@ from sfumato.tasks.outcomes import pending_state, published_state, standing_stat
 from sfumato.tasks.parts.divide import DeclaredRows
 from sfumato.tasks.policy import private_flow, say_in_run, say_that_it_stands
 from sfumato.tasks.private.scratch import run_directory
-from sfumato.tasks.publication.versions import is_measured
+from sfumato.tasks.publication.versions import is_measured, pending_versions
 from sfumato.tasks.publish import publish
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.hold import report_place
 from sfumato.tasks.validate import validate
 from sfumato.tasks.verify import verify
@@ -126,6 +127,7 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     version = verify(deidentified, terms, line, resolved.base, raw)
     if version is not None:
         return StandingVersion(version, deidentified)
+    _measure_pending(resolved, deidentified)
     if (held := find_candidate(deidentified, line)) is not None:
         return held
     candidate = anonymize(deidentified, terms, run, resolved.continuing, line)
@@ -157,11 +159,29 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
     if resolved.spec.reviewed is not None:
         return _hold(resolved, made, resolved.spec.reviewed.days, run)
     shown = resolved.spec.artifacts == "all"
+    before = _measure_before(resolved, made, run) if resolved.spec.evaluate.refuses else None
     version, stood = publish(
-        made.candidate, made.deidentified, resolved.line, resolved.page_of, shown
+        made.candidate,
+        made.deidentified,
+        resolved.line,
+        resolved.page_of,
+        shown=shown,
+        pending=resolved.terms.parts is None,
     )
+    if before is not None and not stood:
+        record_evaluated(before, report_place(run), version, resolved.line)
     _measure(resolved, version, made.deidentified)
     return version, stood
+
+
+def _measure_before(
+    resolved: ResolvedRun, made: JudgedCandidate, run: Path
+) -> MeasuredBounds | None:
+    """Measure how accurate a candidate's answers are; releases in parts are not measured."""
+    if resolved.terms.parts is not None:
+        return None
+    asked, reports = resolved.spec.evaluate, report_place(run)
+    return evaluate_before(made.candidate, made.deidentified, asked, resolved.line, reports)
 
 
 def _stand(resolved: ResolvedRun, made: StandingVersion) -> Path:
@@ -176,11 +196,21 @@ def _stand(resolved: ResolvedRun, made: StandingVersion) -> Path:
 
 def _hold(resolved: ResolvedRun, made: JudgedCandidate, days: int, run: Path) -> HeldCandidate:
     """Let the candidate wait for its reviewers, who are told how accurate its answers are."""
-    accuracy = None
-    if resolved.terms.parts is None:
-        asked, reports = resolved.spec.evaluate, report_place(run)
-        accuracy = evaluate_before(made.candidate, made.deidentified, asked, resolved.line, reports)
-    return hold(made.candidate, made.deidentified, resolved.line, days, accuracy)
+    measured = _measure_before(resolved, made, run)
+    return hold(made.candidate, made.deidentified, resolved.line, days, measured)
+
+
+def _measure_pending(resolved: ResolvedRun, deidentified: Path) -> None:
+    """Measure first what a killed run has left unmeasured, where whom it was about is kept."""
+    line = resolved.line
+    for number in pending_versions(line.public):
+        if resolved.terms.composed:
+            evaluate(line.public / number, deidentified, resolved.spec.evaluate, line)
+        else:
+            say_in_run(
+                f"version {number} is pending: its accuracy is to be measured on its own source "
+                "(sfumato evaluate)"
+            )
 
 
 def _measure(resolved: ResolvedRun, version: Path, deidentified: Path) -> None:

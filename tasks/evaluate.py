@@ -1,11 +1,10 @@
 """The task that compares the published bounds with the truth."""
 
 from pathlib import Path
-from typing import Any
 
 from prefect.artifacts import create_markdown_artifact
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.declaration.lines.tombstone import is_tombstone
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import operating_system
@@ -13,9 +12,14 @@ from sfumato.tasks.microdata.table import load
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import ShownProgress, private_task, say_in_run
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.watched.summary import summary
-from sfumato.tasks.stages.evaluate import evaluate_candidate, evaluate_release
+from sfumato.tasks.stages.evaluate import (
+    evaluate_candidate,
+    evaluate_release,
+    record_measured,
+)
 
 
 @private_task()
@@ -23,7 +27,7 @@ def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Li
     """Ask the workloads' queries of a version; a truth outside its bounds withdraws it."""
     original, progress = load(deidentified), ShownProgress(f"{line.name}-evaluation")
     try:
-        widths = evaluate_release(
+        measured = evaluate_release(
             release, original, evaluation, line, operating_system, progress.show
         )
     except Fault:
@@ -31,21 +35,45 @@ def evaluate(release: Path, deidentified: Path, evaluation: Evaluation, line: Li
             tell("withdrawn", line.name, {"version": release.name})
         raise
     _say(progress)
-    create_markdown_artifact(summary(open_release(release), widths), key=f"{line.name}-summary")
+    _show(release, measured, line)
     return release
 
 
 @private_task()
 def evaluate_before(
     candidate: Path, deidentified: Path, evaluation: Evaluation, line: Line, reports: Path
-) -> list[dict[str, Any]]:
-    """The same of a candidate, for its reviewers; a truth outside its bounds refuses it."""
+) -> MeasuredBounds:
+    """The same of a candidate; a truth outside its bounds refuses it.
+
+    So does a goal that is missed, where the spec says that it does. It is missed by widths alone:
+    no truth decides.
+    """
     original, progress = load(deidentified), ShownProgress(f"{line.name}-evaluation")
-    widths = evaluate_candidate(
+    measured = evaluate_candidate(
         candidate, original, evaluation, reports, operating_system, progress.show
     )
     _say(progress)
-    return widths
+    if evaluation.refuses and measured.useful.missed:
+        raise PromiseError(f"evaluate.require: {measured.useful.missed}: nothing is published")
+    return measured
+
+
+@private_task()
+def record_evaluated(measured: MeasuredBounds, reports: Path, version: Path, line: Line) -> None:
+    """Record the accuracy of a version that was measured before it appeared."""
+    record_measured(measured, reports, version, line)
+    _show(version, measured, line)
+
+
+def _show(release: Path, measured: MeasuredBounds, line: Line) -> None:
+    """Show how accurate a version is, and say what it is not good for."""
+    useful = measured.useful
+    for warning in useful.warnings:
+        say_in_run(f"warning: {warning}")
+    if useful.missed:
+        say_in_run(f"below-goal: {useful.missed} (evaluate.require)")
+    text = summary(open_release(release), measured.public, useful)
+    create_markdown_artifact(text, key=f"{line.name}-summary")
 
 
 def _say(progress: ShownProgress) -> None:

@@ -1,9 +1,7 @@
 """The tasks that let a judged candidate wait for its reviewers."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from prefect.artifacts import create_link_artifact
 
@@ -12,6 +10,7 @@ from sfumato.tasks.approval.settle import find_waiting
 from sfumato.tasks.outcomes import tell
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.review import REVIEW_PAGE
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
@@ -35,11 +34,11 @@ def hold(
     deidentified: Path,
     line: Line,
     days: int,
-    accuracy: Sequence[dict[str, Any]] | None,
+    measured: MeasuredBounds | None,
 ) -> HeldCandidate:
     """Let the candidate wait, and tell whoever listens."""
     now = datetime.now(UTC).replace(microsecond=0)
-    held = hold_candidate(candidate, deidentified, line, days, accuracy, now)
+    held = hold_candidate(candidate, deidentified, line, days, measured, now)
     asked = held.request
     facts = {"digest": asked.digest, "reviewers": asked.reviewers, "expires": f"{asked.expires}"}
     tell("pending", line.name, facts)

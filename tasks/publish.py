@@ -23,7 +23,7 @@ from sfumato.tasks.report.watched.composition import composition_rows
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents, keep_documents
-from sfumato.tasks.stages.hold import accuracy_of, keep_report
+from sfumato.tasks.stages.hold import keep_report, measured_of
 from sfumato.tasks.stages.validate import sealed_candidate
 
 
@@ -34,15 +34,17 @@ def publish(
     line: Line,
     page_of: Callable[[Path], str],
     shown: bool,
+    pending: bool,
 ) -> tuple[Path, bool]:
     """Stage, check, rename, record: a whole version appears, or none.
 
     How a composed one goes on is an artifact, with what is not published where that is to be shown.
+    A pending version is current once its accuracy was measured.
 
     Returns:
         The version, and whether it stood before.
     """
-    published = _publish(candidate, deidentified, line)
+    published = _publish(candidate, deidentified, line, pending=pending)
     if published.existed:
         say_that_it_stands(published.directory)
     else:
@@ -108,7 +110,7 @@ def _finish(held: HeldCandidate, version: Path, line: Line) -> None:
     held.require_sealed()
     _keep(held.candidate, version, line)
     keep_report(held, line.reports(version.name))
-    complete(line, held, version.name, accuracy_of(held), environ)
+    complete(line, held, version.name, measured_of(held), environ)
     tell("published", line.name, identify(version))
 
 
@@ -118,11 +120,13 @@ def _publish(
     line: Line,
     require_approved: Callable[[], None] | None = None,
     digest: str | None = None,
+    *,
+    pending: bool = False,
 ) -> Published:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     sealed, source = sealed_candidate(candidate, digest), identity(deidentified)
     judge = _judge_of_atoms(candidate, line) if sealed.versions == "composed" else None
-    return publish_version(line, sealed, source, now, judge, require_approved)
+    return publish_version(line, sealed, source, now, judge, require_approved, pending=pending)
 
 
 def _keep(candidate: Path, version: Path, line: Line) -> None:

@@ -11,7 +11,12 @@ from prefect.client.schemas import State
 from sfumato.tasks.private.progress import listening
 
 TASKS = ("ingest", "deidentify", "verify", "anonymize", "validate", "publish", "evaluate")
-HELD = {"find_candidate": "hold", "hold": "hold", "evaluate_before": "evaluate"}
+HELD = {
+    "find_candidate": "hold",
+    "hold": "hold",
+    "evaluate_before": "evaluate",
+    "record_evaluated": "evaluate",
+}
 IN_PARTS = ("divide", "find_version", "anonymize_parts", "validate_parts")
 _ARTIFACTS = ("create_", "update_", "tell")  # what functions that talk to the server begin with
 

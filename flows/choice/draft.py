@@ -109,12 +109,12 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         assessment = _judge(candidate, resolved)
     report = private_directory(place / "report")
     with stage("evaluate"):
-        accuracy = evaluate_candidate(
+        measured = evaluate_candidate(
             candidate, load(kept), spec.evaluate, report, operating_system, lambda _, __: None
         )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
-    content = draft_content(kept, candidate, assessment, removed, accuracy)
+    content = draft_content(kept, candidate, assessment, removed, measured)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     return Draft(place, page, {"stands": stands, **content.document()})
 

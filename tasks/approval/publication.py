@@ -8,7 +8,6 @@ they were signed, for whoever builds can write there, too.
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -23,6 +22,7 @@ from sfumato.tasks.private.workdir import state_lock
 from sfumato.tasks.publication.life.accuracy import record_approvals
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.seal import require_plain
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 
 _APPROVED = "approved.json"
 _DECISIONS = TypeAdapter(tuple[Decision, ...])
@@ -77,7 +77,7 @@ def complete(
     line: Line,
     held: HeldCandidate,
     number: str,
-    accuracy: list[dict[str, Any]] | None,
+    measured: MeasuredBounds | None,
     environ: Mapping[str, str],
 ) -> None:
     """Record who approved the version that a candidate has become, and delete the candidate.
@@ -93,6 +93,6 @@ def complete(
     except (OSError, ValidationError):
         raise Fault(f"{place}: cannot be read as the approvals of a version") from None
     approvals = approvals_by(line, held.request, counted, environ)
-    record_approvals(line, number, approvals, accuracy)
+    record_approvals(line, number, approvals, measured)
     with state_lock(line.private):
         end(line.private, held, "approved", datetime.now(UTC).replace(microsecond=0))

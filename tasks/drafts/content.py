@@ -1,6 +1,5 @@
 """What is told of a draft, gathered from its stages."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from sfumato.tasks.drafts.left_out import (
 from sfumato.tasks.drafts.risk import attacks_on, risk_before_and_after
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.line import without_suppressed
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.report.steward.draft import DraftContent
 from sfumato.tasks.stages.anonymize import SUPPRESSED
 from sfumato.tasks.stages.stage import read_note
@@ -28,7 +28,7 @@ def draft_content(
     candidate: Path,
     assessment: Assessment,
     removed: RemovedRows,
-    accuracy: Sequence[Mapping[str, Any]],
+    measured: MeasuredBounds,
 ) -> DraftContent:
     """What is told of a draft.
 
@@ -37,7 +37,7 @@ def draft_content(
         candidate: that of the candidate.
         assessment: of the candidate's files.
         removed: the rows that were removed before.
-        accuracy: widths by workload and level.
+        measured: how accurate its answers are.
     """
     shown, suppressed = load(kept), _suppressed(candidate)
     why = BY_VERSIONS if assessment.declared.rows.not_represented_versions else BY_PARTITION
@@ -53,10 +53,11 @@ def draft_content(
             for name, scores in _attacks(assessment, people).items()
         },
         lost=_lost(candidate, assessment),
-        accuracy=accuracy,
+        accuracy=measured.public,
         why=gone.counts(),
         who=suppressed_shares(shown, suppressed),
         left_out=gone.csv(),
+        warnings=[*measured.useful.warnings, *filter(None, [measured.useful.missed])],
     )
 
 

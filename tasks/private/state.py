@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.durable import write_atomically
@@ -28,7 +28,11 @@ _FORMAT = 2
 
 
 class PublishedVersion(BaseModel):
-    """A version as the line remembers it: its rows and spec as digests, its map by its SHA-256."""
+    """A version as the line remembers it: its rows and spec as digests, its map by its SHA-256.
+
+    `unmeasured` is known of a version that is about to be published alone: its accuracy is to be
+    measured before it is current.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,6 +43,7 @@ class PublishedVersion(BaseModel):
     map: str | None = None
     composed: bool = False
     as_of: date | None = None
+    unmeasured: bool = Field(default=False, exclude_if=lambda told: not told)
 
 
 class LineState(BaseModel):

@@ -101,6 +101,8 @@ def publish(
     time: str,
     judge: JudgeAtoms | None = None,
     require_approved: Callable[[], None] | None = None,
+    *,
+    pending: bool = False,
 ) -> Published:
     """Make an assessed candidate the line's next version, whole or not at all.
 
@@ -113,6 +115,7 @@ def publish(
         time: when.
         judge: judges once more what composed versions tell together.
         require_approved: refuses it unless its line's reviewers approve of it.
+        pending: whether it is current only once its accuracy was measured.
 
     Raises:
         InputError: where it is to be signed, and its key cannot be opened.
@@ -130,7 +133,7 @@ def publish(
         try:
             staging = stage(line, candidate)
             held = require_combinable(line, candidate, staging, judge)
-            known = _intend(line, number, staging, identity, candidate)
+            known = _intend(line, number, staging, identity, candidate, pending=pending)
             declared = open_release(staging).declared
             write_line(line.work, line.name, description_of(line, declared))
             if held is not None:
@@ -160,7 +163,13 @@ def _next(line: Line) -> str:
 
 
 def _intend(
-    line: Line, number: str, staging: Path, identity: Identity, candidate: Candidate
+    line: Line,
+    number: str,
+    staging: Path,
+    identity: Identity,
+    candidate: Candidate,
+    *,
+    pending: bool,
 ) -> PublishedVersion:
     if identity.codings is not None:
         freeze(line.private, identity.codings)
@@ -178,6 +187,7 @@ def _intend(
         map=None if map_ is None else write_map(line.private, number, map_),
         composed=candidate.versions == "composed",
         as_of=line.as_of,
+        unmeasured=pending,
     )
     state = read_state(line.private)
     write_state(line.private, state.model_copy(update={"pending": (number, known)}))
@@ -202,8 +212,9 @@ def _record(line: Line, number: str, known: PublishedVersion, time: str) -> None
     state, record = read_state(line.private), read_record(line.public)
     if number not in record.versions:
         state, record = with_change(state, record, line)
-        replace_record(line, record.with_new(number, known.digest, time, known.as_of))
-    versions = {**state.versions, number: known}
+        due = known.unmeasured
+        replace_record(line, record.with_new(number, known.digest, time, known.as_of, pending=due))
+    versions = {**state.versions, number: known.model_copy(update={"unmeasured": False})}
     settled = {"versions": versions, "pending": None, "counter": record.counter}
     settled_state = state.model_copy(update=settled)
     write_state(line.private, settled_state)
@@ -222,10 +233,10 @@ def recover(line: Line) -> None:
 
 
 def _recover_pending(line: Line) -> None:
-    pending = read_state(line.private).pending
-    if pending is None:
+    begun = read_state(line.private).pending
+    if begun is None:
         return
-    number, known = pending
+    number, known = begun
     place = line.public / number
     if place.is_dir() and digest_in(place) == known.digest:
         _open_to_all(place)

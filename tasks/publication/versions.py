@@ -13,7 +13,8 @@ from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.formats import parse_document, read_document
 
 RECORD = "releases.json"
-_NEWEST = 3
+_NEWEST = 4
+_NEVER_CURRENT = ("withdrawn", "pending")
 _Number = Annotated[str, Field(pattern="^[0-9]+$")]  # and so a name that leads nowhere else
 
 
@@ -36,10 +37,21 @@ class Version(BaseModel):
     predecessor: str | None
     time: str
     approver: str | None = None
-    status: Literal["published", "withdrawn", "superseded"]
+    status: Literal["published", "withdrawn", "superseded", "pending"]
     accuracy: list[dict[str, Any]] | None = None
     as_of: date | None = Field(default=None, exclude_if=lambda day: day is None)
     approvals: tuple[Approval, ...] | None = Field(default=None, exclude_if=lambda one: one is None)
+    goal: Literal["met", "below-goal"] | None = Field(
+        default=None, exclude_if=lambda one: one is None
+    )
+    warnings: tuple[str, ...] = Field(default=(), exclude_if=lambda said: not said)
+
+    @property
+    def lowest_format(self) -> int:
+        """The lowest format of records that can say this."""
+        if self.status == "pending" or self.goal or self.warnings:
+            return 4
+        return 3 if self.approvals else 2 if self.as_of else 1
 
 
 class Record(BaseModel):
@@ -47,14 +59,14 @@ class Record(BaseModel):
 
     Attributes:
         format: 0 before records had numbers; 2 where a version says of which day it is; 3 where one
-            says who approved it.
+            says who approved it; 4 where one is pending, or says how useful it is.
         counter: how often the private state changed; see there.
         owner: the keyed mark of the private line that publishes here.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[0, 1, 2, 3] = 0
+    format: Literal[0, 1, 2, 3, 4] = 0
     name: str
     counter: int = 0
     owner: str | None = None
@@ -64,16 +76,33 @@ class Record(BaseModel):
     @property
     def lowest_format(self) -> int:
         """The lowest format that can say this."""
-        versions = self.versions.values()
-        if any(version.approvals for version in versions):
-            return 3
-        return 2 if any(version.as_of for version in versions) else 1
+        return max((version.lowest_format for version in self.versions.values()), default=1)
 
-    def with_new(self, number: str, digest: str, time: str, as_of: date | None = None) -> "Record":
-        """A new version that supersedes the current one; `as_of` is the day that it tells of."""
-        predecessor = self.versions[self.current].digest if self.current else None
+    def with_new(
+        self,
+        number: str,
+        digest: str,
+        time: str,
+        as_of: date | None = None,
+        *,
+        pending: bool = False,
+    ) -> "Record":
+        """With a new version, which supersedes the current one unless it is pending.
+
+        Args:
+            number: of it.
+            digest: of its manifest.
+            time: when it appeared.
+            as_of: the day that it tells of.
+            pending: whether it is current only once its accuracy was measured.
+        """
+        standing = [v for _, v in sorted(self.versions.items()) if v.status != "withdrawn"]
         new = Version(
-            digest=digest, predecessor=predecessor, time=time, status="published", as_of=as_of
+            digest=digest,
+            predecessor=standing[-1].digest if standing else None,
+            time=time,
+            status="pending" if pending else "published",
+            as_of=as_of,
         )
         return self._with(number, new)
 
@@ -82,8 +111,18 @@ class Record(BaseModel):
         return self._with(number, self.versions[number].model_copy(update={"status": "withdrawn"}))
 
     def measured(self, number: str, accuracy: list[dict[str, Any]]) -> "Record":
-        """With a version's accuracy, as it may be known."""
-        return self._with(number, self.versions[number].model_copy(update={"accuracy": accuracy}))
+        """With a version's accuracy, as it may be known: from here on it is pending no more."""
+        version = self.versions[number]
+        status = "published" if version.status == "pending" else version.status
+        known = {"accuracy": accuracy, "status": status}
+        return self._with(number, version.model_copy(update=known))
+
+    def judged(
+        self, number: str, goal: Literal["met", "below-goal"] | None, warnings: tuple[str, ...]
+    ) -> "Record":
+        """With whether a version meets its goal, and why it may be of no use."""
+        known = {"goal": goal, "warnings": warnings}
+        return self._with(number, self.versions[number].model_copy(update=known))
 
     def approved(self, number: str, approvals: tuple[Approval, ...]) -> "Record":
         """With who approved a version."""
@@ -93,16 +132,22 @@ class Record(BaseModel):
 
     def _with(self, number: str, version: Version) -> "Record":
         versions = {**self.versions, number: version}
-        live = [n for n, v in sorted(versions.items()) if v.status != "withdrawn"]
+        live = [n for n, v in sorted(versions.items()) if v.status not in _NEVER_CURRENT]
         current = live[-1] if live else None
         statuses = {n: _with_status(v, n == current) for n, v in versions.items()}
         return self.model_copy(update={"current": current, "versions": statuses})
 
 
 def _with_status(version: Version, current: bool) -> Version:
-    if version.status == "withdrawn":
+    if version.status in _NEVER_CURRENT:
         return version
     return version.model_copy(update={"status": "published" if current else "superseded"})
+
+
+def pending_versions(public: Path) -> list[str]:
+    """The numbers of versions whose accuracy is still to be measured, ascending."""
+    versions = read_record(public).versions
+    return sorted(n for n, version in versions.items() if version.status == "pending")
 
 
 def is_measured(public: Path, number: str) -> bool:

@@ -1,7 +1,6 @@
 """Evaluate: how wide the published bounds are, and whether each contains the truth."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.private.durable import copy_atomically
 from sfumato.tasks.private.line import represented_part, without_suppressed
 from sfumato.tasks.private.people.kinds import LIVE
 from sfumato.tasks.private.people.slots import SlotMap, from_table
@@ -25,28 +25,17 @@ from sfumato.tasks.publication.life.accuracy import record_accuracy
 from sfumato.tasks.publication.life.withdrawal import withdraw_after_evaluation
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
+from sfumato.tasks.query.accuracy.usefulness import (
+    BrokenWord,
+    MeasuredBounds,
+    judge_usefulness,
+)
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.accuracy import write_accuracy_report
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.validate import sealed_candidate
 
 _UNCOVERED = "it does not cover the rows it represents"
-
-
-@dataclass(frozen=True)
-class BrokenWord:
-    """What keeps a release from standing: in public words, and as the owner is told."""
-
-    reason: str
-    told: str
-
-
-@dataclass(frozen=True)
-class MeasuredBounds:
-    """What was measured: what may be known of it, and what keeps the release from standing."""
-
-    public: list[dict[str, Any]]
-    fault: BrokenWord | None
 
 
 def evaluate_release(
@@ -56,7 +45,7 @@ def evaluate_release(
     line: Line,
     randomness: Randomness,
     progress: Callable[[int, int], None],
-) -> list[dict[str, Any]]:
+) -> MeasuredBounds:
     """Measure a published version on the workloads, and record what may be known of it.
 
     `original` are the rows that were anonymized, the suppressed ones included.
@@ -73,8 +62,15 @@ def evaluate_release(
     if measured.fault is not None:
         withdraw_after_evaluation(line, release.name, measured.fault.reason)
         raise Fault(f"{release}: withdrawn: {measured.fault.told}")
-    record_accuracy(line, release.name, measured.public)
-    return measured.public
+    record_accuracy(line, release.name, measured)
+    return measured
+
+
+def record_measured(measured: MeasuredBounds, reports: Path, version: Path, line: Line) -> None:
+    """Record what was measured of a version while it was a candidate, and keep its reports."""
+    for file in reports.iterdir():
+        copy_atomically(file, line.reports(version.name) / file.name)
+    record_accuracy(line, version.name, measured)
 
 
 def evaluate_candidate(
@@ -84,7 +80,7 @@ def evaluate_candidate(
     reports: Path,
     randomness: Randomness,
     progress: Callable[[int, int], None],
-) -> list[dict[str, Any]]:
+) -> MeasuredBounds:
     """Measure a validated candidate on the workloads, before anybody may see it.
 
     The report with truths stays in the private directory `reports`.
@@ -101,7 +97,7 @@ def evaluate_candidate(
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
         raise Fault(f"the candidate was not kept: {measured.fault.told}")
-    return measured.public
+    return measured
 
 
 def measure_bounds(
@@ -120,14 +116,21 @@ def measure_bounds(
     try:
         exposed = exposures(opened, original)
     except InputError:
-        return MeasuredBounds([], BrokenWord(_UNCOVERED, _UNCOVERED))
+        return MeasuredBounds([], fault=BrokenWord(_UNCOVERED, _UNCOVERED))
     declared = opened.declared
     write_accuracy_report(measured, reports, declared.title, exposed, sorted(declared.coded))
     fault = None
     if outside := sum(not query.inside for query in measured):
         told = f"the truth is outside the bounds of {outside} of {len(measured)} queries"
         fault = BrokenWord("bounds do not contain the truth", told)
-    return MeasuredBounds(public_summary(measured), fault)
+    useful = judge_usefulness(measured, evaluation.require, one_group=_is_one_group(opened))
+    return MeasuredBounds(public_summary(measured), useful, fault)
+
+
+def _is_one_group(release: Release) -> bool:
+    """True where all rows are in one group, and values are shown as they are."""
+    groups = [one["groups"] for one in release.manifest["sfumato"]["observed"]]
+    return not release.declared.form.declares and max(groups, default=0) == 1
 
 
 def _represented(release: Release, line: Line, original: Microdata) -> Microdata:

@@ -1,7 +1,7 @@
 """Hold: a validated candidate waits in its line, with all that its publication will need."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from sfumato.tasks.publication.combined.difference import difference
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
 from sfumato.tasks.report.steward.review import write_review_page
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.deidentify import identity, keep_identity
@@ -33,7 +34,7 @@ from sfumato.tasks.stages.documents import move_documents
 from sfumato.tasks.stages.stage import read_note
 
 RISK = "risk-rows"
-_ACCURACY = "accuracy.json"
+_ACCURACY, _USEFUL = "accuracy.json", "usefulness.json"
 
 
 def report_place(run: Path) -> Path:
@@ -46,7 +47,7 @@ def hold_candidate(
     deidentified: Path,
     line: Line,
     days: int,
-    accuracy: Sequence[Mapping[str, Any]] | None,
+    measured: MeasuredBounds | None,
     now: datetime,
 ) -> HeldCandidate:
     """Let a candidate wait for approval; the one of the same source and spec that waits stays.
@@ -56,7 +57,7 @@ def hold_candidate(
         deidentified: the stage of the table that it is of.
         line: its line.
         days: for which it waits.
-        accuracy: what may be known of it, None where it was not measured.
+        measured: how accurate it is, None where that was not measured.
         now: when it begins to.
     """
     staged = candidate.parent / "held"
@@ -64,7 +65,7 @@ def hold_candidate(
     keep_identity(deidentified, private_directory(staged / IDENTITY))
     move_documents(candidate)
     candidate.rename(staged / CANDIDATE)
-    _report(staged, deidentified, line, accuracy)
+    _report(staged, deidentified, line, measured)
     whose = identity(staged / IDENTITY)
     with state_lock(line.private):
         waiting = settle(line, now)
@@ -84,10 +85,15 @@ def hold_candidate(
         return put(staged, line.private)
 
 
-def accuracy_of(held: HeldCandidate) -> list[dict[str, Any]] | None:
+def measured_of(held: HeldCandidate) -> MeasuredBounds | None:
     """What may be known of the accuracy of a candidate, None where it was not measured."""
-    found: list[dict[str, Any]] | None = json.loads((held.report / _ACCURACY).read_bytes())
-    return found
+    public = json.loads((held.report / _ACCURACY).read_bytes())
+    if public is None:
+        return None
+    place = held.report / _USEFUL
+    told = json.loads(place.read_bytes()) if place.exists() else {}
+    useful = Usefulness(**{**told, "warnings": tuple(told.get("warnings", ()))})
+    return MeasuredBounds(public, useful)
 
 
 def keep_report(held: HeldCandidate, reports: Path) -> None:
@@ -100,11 +106,13 @@ def _report(
     staged: Path,
     deidentified: Path,
     line: Line,
-    accuracy: Sequence[Mapping[str, Any]] | None,
+    measured: MeasuredBounds | None,
 ) -> None:
     place, release = private_directory(staged / REPORT), open_release(staged / CANDIDATE / RELEASE)
-    told = None if accuracy is None else list(accuracy)
+    told = None if measured is None else measured.public
     (place / _ACCURACY).write_text(json.dumps(told), encoding="utf-8")
+    if measured is not None:
+        (place / _USEFUL).write_text(json.dumps(vars(measured.useful)), encoding="utf-8")
     risk = read_note(deidentified, RISK) if (deidentified / f"{RISK}.json").exists() else {}
     before = _before(line)
     changes = None if before is None else _difference(before, release)

@@ -10,6 +10,7 @@ from sfumato.tasks import anonymize, evaluate
 from sfumato.tasks.microdata import randomness
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.private import keys
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 
 
 def test_the_task_that_anonymizes_draws_from_the_operating_system(monkeypatch, tmp_path):
@@ -26,7 +27,7 @@ def test_evaluations_draw_from_the_operating_system(monkeypatch, small):
 
     def noted(*arguments):
         given.append(arguments)
-        return []
+        return MeasuredBounds([])
 
     monkeypatch.setattr(evaluation, "evaluate_release", noted)
     evaluation.evaluate_again(version, small.spec, None)

@@ -91,7 +91,7 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
     scored = evaluate_release(
         directory, original, plan.spec.evaluate, plan.line, np_random, lambda *_: None
     )
-    assert [score["queries"] for score in scored] == [6] * 3
+    assert [score["queries"] for score in scored.public] == [6] * 3
     reports = plan.line.reports(directory.name)
     presence = reports / "exposure.json"
     assert presence.exists() == any(p["model"] == "alpha-beta" for p in promises)

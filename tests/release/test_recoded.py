@@ -82,7 +82,7 @@ def test_published_checked_and_evaluated(publish, small, partition, form):
     rows = evaluate_release(
         directory, original, plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     )
-    assert [row["queries"] for row in rows] == [10, 10, 10]
+    assert [row["queries"] for row in rows.public] == [10, 10, 10]
     page = (directory / "index.html").read_text(encoding="utf-8")
     assert "How much was lost" in page
     assert "published as labels" in page

@@ -85,7 +85,7 @@ def test_published_checked_asked_and_evaluated(publish, small, combined):
     scored = evaluate_release(
         directory, original, plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     )
-    assert [score["queries"] for score in scored] == [5] * 5
+    assert [score["queries"] for score in scored.public] == [5] * 5
     facts = json.loads((small.folder / "one" / "candidate" / "facts.json").read_text())
     assert facts["fakes"] == opened.declared.rows.fakes
     assert len(facts["distance_of_targets"]) == facts["targets"]

@@ -114,7 +114,7 @@ def test_published_checked_asked_and_evaluated(publish, small, form, partition, 
     scored = evaluate_release(
         directory, originals(small), plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
     )
-    assert [score["queries"] for score in scored] == [5] * 6
+    assert [score["queries"] for score in scored.public] == [5] * 6
     assert shown == 60 or "suppression" in partition
 
 

@@ -19,6 +19,7 @@ from sfumato.tasks.publication.life.accuracy import record_accuracy
 from sfumato.tasks.publication.life.withdrawal import withdraw
 from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
 from tests.lines import TIME, publish_prepared
@@ -102,7 +103,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("point", ["stage", "_intend", "appear", "_open_to_all", "_record"])
 def test_interrupted_anywhere_the_next_run_ends_with_one_whole_version(small, monkeypatch, point):
-    def kill(*_):
+    def kill(*_, **__):
         raise Killed
 
     with monkeypatch.context() as patched:
@@ -125,7 +126,7 @@ def unrecorded(small, monkeypatch):
     Its candidate was made in 1970.
     """
 
-    def kill(*_):
+    def kill(*_, **__):
         raise Killed
 
     plan, run = small.prepared("one")
@@ -155,7 +156,7 @@ def test_a_version_whose_run_was_killed_is_dated_by_when_it_was_staged(unrecorde
 
 
 def test_a_version_that_never_appeared_is_forgotten(small, monkeypatch):
-    def kill(*_):
+    def kill(*_, **__):
         raise Killed
 
     plan, run = small.prepared("one")
@@ -199,7 +200,12 @@ def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "change", [partial(withdraw, reason="a test"), partial(record_accuracy, accuracy=[])]
+    "change",
+    [
+        partial(withdraw, reason="a test"),
+        partial(record_accuracy, measured=MeasuredBounds([])),
+    ],
+    [partial(withdraw, reason="a test"), partial(record_accuracy, measured=MeasuredBounds([]))],
 )
 def test_nobody_publishes_while_the_record_changes(small, monkeypatch, change):
     small.publish("one")
@@ -218,7 +224,7 @@ def test_nobody_publishes_while_the_record_changes(small, monkeypatch, change):
 def test_accuracy_stands_beside_its_version(small):
     public = small.publish("one").directory.parent
     small.write(people(first=1000, seed=2)).publish("two")
-    record_accuracy(small.plan().line, "0001", [{"queries": 5}])
+    record_accuracy(small.plan().line, "0001", MeasuredBounds([{"queries": 5}]))
     versions = read_record(public).versions
     assert [of.accuracy for of in versions.values()] == [[{"queries": 5}], None]
 

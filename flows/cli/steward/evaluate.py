@@ -17,4 +17,5 @@ def evaluate(directory: Path, spec: Path, settings: tuple[str, ...], format_: st
     """Measure a release's accuracy on the spec's workloads, against the original."""
     from sfumato.flows.evaluation import evaluate_again
 
-    show.document({"widths": evaluate_again(directory, spec, overrides(settings))}, format_)
+    found = evaluate_again(directory, spec, overrides(settings))
+    show.document({"widths": found.public, **found.useful.document()}, format_)

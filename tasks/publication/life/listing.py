@@ -15,6 +15,7 @@ from sfumato.tasks.report.lines.entries import VersionEntry
 STATES: Mapping[str, str] = {
     "current": "the one to use",
     "superseded": "a later one is current",
+    "pending": "current once its accuracy was measured: release again, or sfumato evaluate",
     "withdrawn": "taken back; a tombstone stands in its place",
     "withdrawn, in place": "the record says so, its files are still there: withdraw it again",
     "gone": "recorded, but its directory is missing: put it back",

@@ -14,6 +14,7 @@ from sfumato.tasks.publication.versions import RECORD, Record, Version, read_rec
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
 
 _STATES = {"published": "current"}
+_BELOW = "its answers are less accurate than its publisher asked for (below-goal)"
 
 
 def read_line_entry(line: Path) -> LineEntry | None:
@@ -50,6 +51,7 @@ def _version(line: Path, number: str, version: Version) -> VersionEntry:
         as_of=version.as_of,
         tombstone=_tombstone(line / number) if version.status == "withdrawn" else None,
         approvals=tuple((one.by, one.reason) for one in version.approvals or ()),
+        warnings=(*version.warnings, *([_BELOW] if version.goal == "below-goal" else [])),
     )
 
 

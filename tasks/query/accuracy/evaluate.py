@@ -5,6 +5,7 @@ whose experiments ask range queries and arbitrary ones. Bounds and truths are ex
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.exact import is_number
@@ -14,11 +15,14 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.random_query import Outcome, Queries
 from sfumato.tasks.query.accuracy.scores import Measured, Summary, summaries
+from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.accuracy.workloads.parameters import Workload
 from sfumato.tasks.query.accuracy.workloads.registry import WORKLOADS
-from sfumato.tasks.query.ask import engine, files_of_tables
+from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.question.question import Question
 
 __all__ = ["Measured", "Summary", "evaluate", "summaries"]
 
@@ -60,13 +64,14 @@ def _asked(
 ) -> Iterator[Measured | None]:
     """The queries of a workload, level by level; None for one that cannot be asked."""
     sensitive = _sensitive(workload, release.declared)
+    known = _known_width(workload, sensitive, asking, release.declared)
     queries = _queries(workload, sensitive, asking, release, original)
     columns = release.declared.columns
     ratios = sensitive is None or is_number(columns[sensitive].arrow_type)
     for level in workload.levels:
         for _ in range(workload.queries):
             outcome = queries.ask(level, randomness)
-            yield outcome and _measured(workload, sensitive, level, outcome, ratios)
+            yield outcome and _measured(workload, sensitive, level, outcome, ratios, known)
 
 
 def _sensitive(workload: Workload, declared: Declared) -> str | None:
@@ -99,8 +104,30 @@ def _require_answer(aggregate: Aggregate, release: Release) -> None:
         raise InputError(f"column {name!r}: no {aggregate.function} of type {type_}")
 
 
+def _known_width(
+    workload: Workload, sensitive: str | None, asking: Engine, declared: Declared
+) -> Fraction | None:
+    """The width of an answer of which only the rows and the range of the values are known.
+
+    The range is that of the published values; None where nothing is published.
+    """
+    kind, rows = AGGREGATES[workload.aggregate], declared.rows.published
+    if sensitive is None or kind.counts_rows:
+        return kind.known_width(rows, Fraction(0))
+    ends = tuple(Aggregate(end, sensitive, end) for end in ("min", "max"))
+    answer = ask(asking, declared, Question(ends, None, ()), estimates=False)
+    least, greatest = (answer.rows[0][one.label] for one in ends)
+    low, high = as_fraction(least.lower), as_fraction(greatest.upper)
+    return None if low is None or high is None else kind.known_width(rows, high - low)
+
+
 def _measured(
-    workload: Workload, sensitive: str | None, level: int, outcome: Outcome, ratios: bool
+    workload: Workload,
+    sensitive: str | None,
+    level: int,
+    outcome: Outcome,
+    ratios: bool,
+    known_width: Fraction | None,
 ) -> Measured:
     over = getattr(workload, "over", None)
     return Measured(
@@ -115,4 +142,5 @@ def _measured(
         may_be_empty=outcome.may_be_empty,
         over=over,
         ratios=ratios or workload.aggregate == "count",
+        known_width=known_width,
     )

@@ -13,7 +13,9 @@ class Measured:
     """A query of a workload, answered on the release and on the original.
 
     Dates count days and timestamps count seconds since 1970; None is SQL's NULL. Differences are
-    related to sizes only where `ratios` says that the values are numbers.
+    related to sizes only where `ratios` says that the values are numbers. `known_width` is how wide
+    the bounds are for who has only heard how many rows there are, and their least and greatest
+    value.
     """
 
     kind: str
@@ -27,6 +29,7 @@ class Measured:
     ratios: bool = True
     may_be_empty: bool = False
     estimate: Fraction | None = None
+    known_width: Fraction | None = None
 
     @property
     def inside(self) -> bool:
@@ -57,6 +60,13 @@ class Measured:
         return self._width_by((self.lower + self.upper) / 2)
 
     @property
+    def share_of_known(self) -> float | None:
+        """The width of the bounds by that without the release, None where either is none or 0."""
+        if self.lower is None or self.upper is None or not self.known_width:
+            return None
+        return float((self.upper - self.lower) / self.known_width)
+
+    @property
     def workload(self) -> str:
         """The name of its workload, in words."""
         asked = f"{self.aggregate}({self.sensitive or '*'})"
@@ -83,7 +93,10 @@ class ErrorSpread:
 
 @dataclass(frozen=True)
 class Summary:
-    """The queries of a workload at one level. Errors and `outside` are private, widths public."""
+    """The queries of a workload at one level. Errors and `outside` are private, widths public.
+
+    `of_known` is the median width by that without the release.
+    """
 
     workload: str
     level: int
@@ -91,6 +104,7 @@ class Summary:
     errors: ErrorSpread
     widths: ErrorSpread
     outside: int
+    of_known: float | None = None
 
     def public(self) -> dict[str, Any]:
         """The part that may be published: nothing in it depends on a truth."""
@@ -103,6 +117,7 @@ class Summary:
             "lower_quartile": lower,
             "median": median,
             "upper_quartile": upper,
+            "of_known": self.of_known,
         }
 
 
@@ -115,6 +130,7 @@ def summaries(measured: Iterable[Measured]) -> list[Summary]:
 
 
 def _summary(workload: str, level: int, queries: Sequence[Measured]) -> Summary:
+    shares = [one.share_of_known for one in queries if one.share_of_known is not None]
     return Summary(
         workload=workload,
         level=level,
@@ -122,6 +138,7 @@ def _summary(workload: str, level: int, queries: Sequence[Measured]) -> Summary:
         errors=_spread(query.relative_error for query in queries),
         widths=_spread(query.relative_width for query in queries),
         outside=sum(not query.inside for query in queries),
+        of_known=None if not shares else float(np.median(shares)),
     )
 
 

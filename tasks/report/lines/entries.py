@@ -16,12 +16,13 @@ class VersionEntry:
 
     Attributes:
         number: of it.
-        state: `current`, `superseded` or `withdrawn`.
+        state: `current`, `superseded`, `withdrawn`, or `pending` until its accuracy was measured.
         digest: of its manifest.
         time: when it was published.
         as_of: the day of which it tells, where that is said.
         tombstone: what stands in its place, where it was withdrawn and says why.
         approvals: whose keys approved it, and why, where somebody was asked.
+        warnings: why it may be of no use.
     """
 
     number: str
@@ -31,6 +32,7 @@ class VersionEntry:
     as_of: date | None = None
     tombstone: Tombstone | None = None
     approvals: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def published(self) -> str:

@@ -5,10 +5,12 @@ from typing import Any
 
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.accuracy.usefulness import Usefulness
+from sfumato.tasks.report.accuracy_words import accuracy_lines
 
 
-def summary(release: Release, widths: Sequence[dict[str, Any]]) -> str:
-    """A release in a page of Markdown."""
+def summary(release: Release, widths: Sequence[dict[str, Any]], useful: Usefulness) -> str:
+    """A release in a page of Markdown: how accurate it is in words, and in widths."""
     declared, sfumato = release.declared, release.manifest["sfumato"]
     rows = declared.rows
     lines = [
@@ -29,7 +31,10 @@ def summary(release: Release, widths: Sequence[dict[str, Any]]) -> str:
             ],
         ),
         "",
+        *(f"**{_text(warning)}**\n" for warning in (*useful.warnings, useful.missed) if warning),
         *_coded(declared),
+        *(f"- {_text(line)}" for line in accuracy_lines(widths)),
+        "",
         "Relative widths of the bounds, (upper − lower) / ((upper + lower) / 2):",
         "",
         *_table(

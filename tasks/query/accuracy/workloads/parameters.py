@@ -5,9 +5,9 @@ whose experiments ask range queries and arbitrary ones; the batches of counts ar
 Ambiguity, and of the papers that it compares itself with.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.schema.part import Part
@@ -81,7 +81,34 @@ Workload = Annotated[
 ]
 
 
+class Goal(Part):
+    """How wide the bounds of half of all queries may be, by their middle, and what follows if not.
+
+    Widths are those that the public record tells: nothing of the truth decides.
+    """
+
+    median_relative_width: Annotated[
+        float, Field(gt=0, allow_inf_nan=False, description="0.25: within ±12.5 %")
+    ]
+    on_failure: Annotated[
+        Literal["tell", "refuse"],
+        Field(description="refuse: nothing is published, and the exit code is 3"),
+    ] = "tell"
+
+
 class Evaluation(Part):
-    """On what the accuracy of a release is measured."""
+    """On what the accuracy of a release is measured, and how accurate it has to be."""
 
     workloads: tuple[Workload, ...] = ()
+    require: Goal | None = None
+
+    @model_validator(mode="after")
+    def _goal_is_measured(self) -> Self:
+        if self.require is not None and not self.workloads:
+            raise ValueError("require: nothing is measured without workloads")
+        return self
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a version that misses the goal may not appear."""
+        return self.require is not None and self.require.on_failure == "refuse"

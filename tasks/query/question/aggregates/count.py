@@ -25,5 +25,6 @@ count = AggregateKind(
     of_cells=Cells.counts,
     truth=lambda _, codes: Fraction(len(codes)),
     counts_rows=True,
+    known_width=lambda rows, _: Fraction(rows),
     fewest=0,
 )

@@ -91,6 +91,8 @@ class AggregateKind:
         counts_rows: whether it is the number of rows, whichever values they have.
         fewest: of how many values it is, at least; it is null of fewer.
         adds: whether it adds values up.
+        known_width: how wide its bounds are for who knows nothing but how many rows there are and
+            how far apart their values are at most.
     """
 
     name: str
@@ -108,6 +110,7 @@ class AggregateKind:
     counts_rows: bool = False
     fewest: int = 1
     adds: bool = False
+    known_width: Callable[[int, Fraction], Fraction] = lambda _rows, apart: apart
 
     @property
     def measured(self) -> bool:

@@ -67,4 +67,5 @@ sum_ = AggregateKind(
         "WHEN (hits - before_it) < times THEN (hits - before_it) ELSE times END END) END",
     ),
     adds=True,
+    known_width=lambda rows, apart: rows * apart,
 )
