@@ -5,7 +5,7 @@ import csv
 import pytest
 import yaml
 
-from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.flows.resolved import resolve_run
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.declaration.opened import open_release
@@ -16,6 +16,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.schema.formats import lowest_format
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.stages import anonymize
 from tests.lines import prepare, publish_prepared
 from tests.spec.test_spec import changed
 
@@ -162,3 +163,13 @@ def test_values_that_a_hierarchy_lacks_are_listed_privately(tmp_path, work):
     assert f"(2 values are) (values that have no leaf: {listed}" in str(caught.value)
     assert listed.read_text(encoding="utf-8") == "column,value\ntown,c\ntown,d\n"
     assert listed.stat().st_mode & 0o777 == 0o600
+
+
+def test_leaves_that_are_not_used_are_refused_before_they_appear(tmp_path, monkeypatch):
+    """A release that publishes them, and says that it does not, does not keep its word."""
+    source(tmp_path, NAMES)
+    (tmp_path / "towns.csv").write_text(HIERARCHY, encoding="utf-8")
+    monkeypatch.setattr(anonymize, "with_published_leaves", lambda columns, _tables: columns)
+    changes = {"version": 2, "columns/town/hierarchy": "towns.csv"}
+    with pytest.raises(PromiseError, match="a hierarchy has leaves under no published label"):
+        release(write(tmp_path, SEEN | RECODED | changes), tmp_path)
