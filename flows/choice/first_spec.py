@@ -111,7 +111,7 @@ def write_first_spec(
 
 def _draft(found: FoundTable, options: DraftOptions) -> SpecDraft:
     types = dict(found.types)
-    facts = facts_of(found.microdata, types)
+    facts = whole = facts_of(found.microdata, types)
     unit = find_unit(facts)
     if unit is not None and options.roles.get(unit.name, "identifier") != "identifier":
         unit = None
@@ -120,7 +120,7 @@ def _draft(found: FoundTable, options: DraftOptions) -> SpecDraft:
         kept = _first_rows(found.microdata, unit)
         facts, rows = facts_of(kept, types), kept.rows
     roles = propose_roles(facts, unit, options)
-    return SpecDraft(found, facts, rows, unit, roles, skeletons_of(facts, roles))
+    return SpecDraft(found, facts, rows, unit, roles, skeletons_of(whole, roles))
 
 
 def _first_rows(microdata: Microdata, unit: FoundUnit) -> Microdata:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.profile.draft import SpecDraft
 from sfumato.tasks.profile.facts import ColumnFacts
@@ -118,9 +118,8 @@ def _stand_out(draft: SpecDraft, known: Sequence[str]) -> int:
     """Number of rows that are alone on all quasi-identifiers together."""
     if not known:
         return 0
-    columns = [one.column.category() for one in draft.facts if one.name in known]
-    rows = np.stack([codes for codes, _ in columns])
-    _, times = np.unique(rows, axis=1, return_counts=True)
+    columns = [one.column for one in draft.facts if one.name in known]
+    _, times = np.unique(key(columns, draft.rows)[0], return_counts=True)
     return int((times == 1).sum())
 
 

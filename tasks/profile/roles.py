@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from sfumato.tasks.microdata.table import key
 from sfumato.tasks.profile.facts import ColumnFacts
 from sfumato.tasks.profile.names import Meaning
 from sfumato.tasks.profile.options import DraftOptions
@@ -104,5 +105,5 @@ def _same(one: ColumnFacts, other: ColumnFacts) -> bool:
         return False
     if sorted(one.rows.tolist()) != sorted(other.rows.tolist()) or one.missing != other.missing:
         return False
-    pairs = np.unique(np.stack([one.column.codes, other.column.codes]), axis=1)
-    return bool(pairs.shape[1] == one.distinct + bool(one.missing))
+    pairs, _ = key([one.column, other.column], len(one.column.codes))
+    return len(np.unique(pairs)) == one.distinct + bool(one.missing)

@@ -7,6 +7,7 @@ the option that says it: a first row taken for a header would stand in the draft
 
 import codecs
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -22,6 +23,7 @@ from sfumato.tasks.schema.csv_dialect import CsvDialect
 
 _DELIMITERS = "\t;|,"  # a comma may stand in numbers, too
 _RECORDS = 500  # that are looked at
+_LOOKED_AT = 1 << 22  # characters in which these surely are
 _SAMPLE = 1 << 16  # bytes of words that are not in ASCII
 _SCRIPTS = ["cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "big5", "gb18030", "shift_jis"]
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -48,9 +50,11 @@ def sniff_dialect(path: Path, file: str, options: DraftOptions) -> CsvDialect:
         text = content.decode(encoding)
     except (LookupError, UnicodeError):
         raise input_error(file, f"cannot be decoded as {encoding} (--encoding)") from None
-    lines = text.removeprefix("\ufeff")
-    delimiter = options.delimiter or _delimiter(lines, file)
-    records = list(islice(_records(lines, delimiter), _RECORDS))
+    beginning = text.removeprefix("\ufeff")
+    if len(beginning) > _LOOKED_AT:
+        beginning = beginning[:_LOOKED_AT].rpartition("\n")[0]
+    delimiter = options.delimiter or _delimiter(beginning, file)
+    records = list(islice(_records(beginning, delimiter), _RECORDS))
     if not records:
         raise input_error(file, "is empty")
     return CsvDialect(
@@ -87,7 +91,7 @@ def _single_byte_encoding(content: bytes) -> str:
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         yield from (record for record in reader if record)
     except csv.Error:
