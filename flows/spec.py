@@ -150,9 +150,22 @@ def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
     Raises:
         SpecError: naming the file, the path of the key, and the rule.
     """
+    return read_alternative(path, overrides, {})
+
+
+def read_alternative(
+    path: Path, overrides: Overrides | None, instead: Mapping[str, Any]
+) -> ReleaseSpec:
+    """Read a spec as it would be with other keys in place of some; one that is None goes.
+
+    Raises:
+        SpecError: naming the file, the path of the key, and the rule.
+    """
     document = read_yaml(path)
     if not isinstance(document, dict):
         raise SpecError(f"{path}: not a mapping of keys")
+    changed = {**document, **instead}
+    document = {key: value for key, value in changed.items() if value is not None}
     changes = (overrides or Overrides()).model_dump(
         mode="json", by_alias=True, exclude_unset=True, exclude={"others", "as_of"}
     )

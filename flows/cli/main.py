@@ -17,6 +17,7 @@ from sfumato.flows.cli.analyst.diff import diff
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
+from sfumato.flows.cli.choice.compare import compare
 from sfumato.flows.cli.choice.hierarchy import hierarchy
 from sfumato.flows.cli.choice.init import init
 from sfumato.flows.cli.choice.plan import plan
@@ -53,6 +54,7 @@ _COMMANDS = (
     deploy,
     health,
     hierarchy,
+    compare,
     pseudonyms,
     schema,
     review,

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato.expectations.errors import InputError
 from sfumato.tasks.private.durable import locked, locked_if_free, was_left, write_atomically
 from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
 
@@ -50,8 +51,24 @@ def scratch_directory(environ: Mapping[str, str] = os.environ) -> Iterator[Path]
 
 
 @contextmanager
-def _retained_directory(parent: Path, hours: int) -> Iterator[Path]:
-    with _living_directory(parent) as new:
+def comparison_directory(work: Path, key: str, hours: int) -> Iterator[Path]:
+    """The directory of what is compared, which is found again by its key for some hours.
+
+    Args:
+        work: the work directory.
+        key: sixteen hexadecimal digits.
+        hours: for which it stays.
+
+    Raises:
+        InputError: where another process compares the same.
+    """
+    with _retained_directory(private_directory(work) / _DRAFTS, hours, key) as found:
+        yield found
+
+
+@contextmanager
+def _retained_directory(parent: Path, hours: int, name: str | None = None) -> Iterator[Path]:
+    with _living_directory(parent, name) as new:
         try:
             yield new
         finally:
@@ -61,12 +78,13 @@ def _retained_directory(parent: Path, hours: int) -> Iterator[Path]:
 
 
 @contextmanager
-def _living_directory(parent: Path) -> Iterator[Path]:
+def _living_directory(parent: Path, name: str | None = None) -> Iterator[Path]:
     place = private_directory(parent)
     with locked(place / _LOCK):
-        new = private_directory(place / secrets.token_hex(8))
-        alive = locked(new / _ALIVE)
-        alive.__enter__()
+        new = private_directory(place / (name or secrets.token_hex(8)))
+        alive = locked_if_free(new / _ALIVE)
+        if not alive.__enter__():
+            raise InputError(f"{new}: another process is at it: wait until it ends")
     try:
         yield new
     finally:

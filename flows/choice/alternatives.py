@@ -1,0 +1,139 @@
+"""Alternatives to a spec: partitions, forms, strata and parameters of promises, each with each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.documents import parse_yaml, read_yaml
+from sfumato.flows.spec import Overrides, read_alternative
+from sfumato.tasks.comparison.alternative import Alternative
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+
+_VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "ke": {"objective": ["sum", "weighted", "max"]},
+    "redistributed": {"denominator": [16, "exact"]},
+}
+_LEFT_OUT = ("auto",)  # what chooses is not chosen among
+_NOT_OF_TERMS = {"evaluate": None}  # comparisons ask more of some forms than releases are asked
+_PARTS = ("partition", "form", "strata", "promises")
+
+
+def read_grid(told: str | None) -> Mapping[str, Any]:
+    """A grid as YAML, or in a file; without one every partition in every form.
+
+    `partition` and `form` are lists of choices as a spec writes them, in which a list of values
+    stands for each of them; `strata` is a list of lists; `promises` has lists of values by the name
+    of a parameter, which all promises get that have it.
+
+    Raises:
+        SpecError: where it is none.
+    """
+    if told is None:
+        return {
+            "partition": _each(PARTITION_PARAMETERS),
+            "form": _each(FORM_PARAMETERS),
+        }
+    found = read_yaml(Path(told)) if Path(told).is_file() else _parsed(told)
+    if not isinstance(found, dict) or not found or not set(found) <= set(_PARTS):
+        raise SpecError(f"--grid: has to be a mapping of some of {', '.join(_PARTS)}")
+    return found
+
+
+def _parsed(told: str) -> Any:
+    try:
+        return parse_yaml(told)
+    except ValueError:
+        raise SpecError("--grid: is neither a file nor YAML") from None
+
+
+def _each(parameters: Mapping[str, type]) -> list[dict[str, Any]]:
+    named = (name for name in parameters if name not in _LEFT_OUT)
+    return [{"method": name, **_VARIANTS.get(name, {})} for name in named]
+
+
+def alternatives_of(
+    path: Path, overrides: Overrides, grid: Mapping[str, Any]
+) -> tuple[list[Alternative], dict[str, str], dict[str, dict[str, Any]]]:
+    """The alternatives of a grid that a spec admits.
+
+    Returns:
+        The alternatives, why others are not admitted, by their names, and the keys that each
+        admitted one changes.
+
+    Raises:
+        SpecError: where the spec itself is wrong, or admits none of them.
+    """
+    document, base = read_yaml(path), path.absolute().parent
+    admitted, refused, changes = [], {}, {}
+    for name, instead in _combinations(document, grid):
+        try:
+            terms = read_alternative(path, overrides, {**instead, **_NOT_OF_TERMS}).terms(base)
+        except SpecError as error:
+            refused[name] = str(error).removeprefix(f"{path}: ")
+            continue
+        if name not in changes:
+            admitted.append(Alternative(name, terms))
+            changes[name] = instead
+    if not admitted:
+        first = next(iter(refused.values()), "the grid is empty")
+        raise SpecError(f"--grid: the spec admits none of its alternatives: {first}")
+    return admitted, refused, changes
+
+
+def _combinations(
+    document: Mapping[str, Any], grid: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each alternative by its name, as keys in place of the spec's."""
+    partitions: list[Any] = list(_expanded(grid.get("partition"))) or [None]
+    forms: list[Any] = list(_expanded(grid.get("form"))) or [None]
+    strata = grid.get("strata") or [None]
+    asked = list(_expanded([grid["promises"]])) if "promises" in grid else [{}]
+    for partition, form, stratum, wanted in product(partitions, forms, strata, asked):
+        instead: dict[str, Any] = {}
+        if partition is not None:
+            instead |= {"partition": partition, "groups": None}
+        if form is not None:
+            instead["form"] = form
+        if stratum is not None:
+            instead["strata"] = stratum
+        if wanted:
+            instead["promises"] = [_with(promise, wanted) for promise in document["promises"]]
+        yield _name(document, partition, form, stratum, wanted), instead
+
+
+def _expanded(choices: Any) -> Iterator[dict[str, Any]]:
+    """Choices with one value for each of their keys."""
+    for choice in choices or []:
+        if not isinstance(choice, dict):
+            raise SpecError("--grid: a choice is a mapping: {method: ke, objective: [sum, max]}")
+        values = [v if isinstance(v, list) else [v] for v in choice.values()]
+        yield from (dict(zip(choice, one, strict=True)) for one in product(*values))
+
+
+def _with(promise: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    return {**promise, **{key: value for key, value in wanted.items() if key in promise}}
+
+
+def _name(
+    document: Mapping[str, Any],
+    partition: Mapping[str, Any] | None,
+    form: Mapping[str, Any] | None,
+    strata: Sequence[Any] | None,
+    wanted: Mapping[str, Any],
+) -> str:
+    """What tells an alternative from others, in a line."""
+    kept = document.get("partition") or {"method": f"groups of {document.get('groups')}"}
+    parts = [_words(partition or kept), _words(form or document["form"])]
+    if strata is not None:
+        parts.append(f"strata {', '.join(map(str, strata)) or 'none'}")
+    if wanted:
+        parts.append(", ".join(f"{key} = {value}" for key, value in wanted.items()))
+    return " · ".join(parts)
+
+
+def _words(choice: Mapping[str, Any]) -> str:
+    keys = [f"{key} {value}" for key, value in choice.items() if key != "method"]
+    return f"{choice['method']} ({', '.join(keys)})" if keys else str(choice["method"])

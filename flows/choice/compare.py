@@ -1,0 +1,122 @@
+"""A comparison of alternatives to a spec, in private: one page, one decision, one spec."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from os import environ
+from pathlib import Path
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.choice.alternatives import alternatives_of
+from sfumato.flows.choice.recommended import write_recommended
+from sfumato.flows.passphrases import passphrases, source_secrets
+from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.comparison.alternative import Outcome
+from sfumato.tasks.comparison.recommend import Ranked, rank, recommend
+from sfumato.tasks.comparison.run import Comparison, compare
+from sfumato.tasks.drafts.apart import line_apart
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.private.line import fingerprint
+from sfumato.tasks.private.scratch import comparison_directory, scratch_directory
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.report.steward.comparison import ComparisonContent, write_comparison_page
+from sfumato.tasks.stages.deidentify import write_deidentified
+from sfumato.tasks.stages.ingest import write_ingested, write_source
+
+KEPT_HOURS = 24 * 7
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison gave.
+
+    Attributes:
+        page: the private page about it.
+        ranked: the alternatives that keep their promises, the best first.
+        chosen: the one that is recommended, None where none keeps them.
+        spec: the recommended spec, None where none is.
+    """
+
+    page: Path
+    ranked: list[Ranked]
+    chosen: Ranked | None
+    spec: Path | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be compared.
+
+    Attributes:
+        grid: of alternatives (see `alternatives_of`).
+        sql: queries of the steward's own.
+        processes: how many alternatives are tried at once.
+        hours: for which the comparison is kept.
+    """
+
+    grid: dict[str, object]
+    sql: tuple[str, ...] = ()
+    processes: int = 1
+    hours: int = KEPT_HOURS
+
+
+@passphrases(environ)
+def compare_alternatives(
+    path: Path, overrides: Overrides, asked: Asked, progress: Callable[[Outcome, int, int], None]
+) -> Compared:
+    """Compare alternatives to a spec on its source.
+
+    Raises:
+        SpecError: where the spec is wrong, asks for no workload, or admits none of them.
+        InputError: where the source is not as declared, or another process compares the same.
+    """
+    resolved = require_in_memory(resolve_run(path, overrides))
+    workloads = resolved.spec.evaluate.workloads
+    if not workloads and not asked.sql:
+        raise SpecError(f"{path}: evaluate: compare needs workloads, or queries (--queries)")
+    tried, refused, changes = alternatives_of(path, overrides, asked.grid)
+    with (
+        scratch_directory(environ) as scratch,
+        sanitised("compare"),
+        source_secrets(resolved.spec.source, environ),
+    ):
+        table = _table(resolved, scratch)
+        key = _key(resolved, table, asked)
+        with comparison_directory(resolved.line.work, key, asked.hours) as place:
+            shutil.copytree(table, place / "table", dirs_exist_ok=True)
+            comparison = Comparison(place, place / "table", asked.sql)
+            outcomes = compare(comparison, tried, workloads, asked.processes, progress)
+            shutil.rmtree(place / "table")
+            ranked = rank(outcomes)
+            chosen = recommend(ranked)
+            name = None if chosen is None else chosen.outcome.name
+            spec = None if name is None else write_recommended(path, changes[name], overrides)
+            broken = {one.name: one.refused for one in outcomes if one.refused}
+            queries = comparison.queries(workloads)
+            content = ComparisonContent(ranked, chosen, broken, refused, queries, spec)
+            report = private_directory(place / "report")
+            page = write_comparison_page(report, resolved.spec.title, content)
+            return Compared(page, ranked, chosen, spec)
+
+
+def _table(resolved: ResolvedRun, scratch: Path) -> Path:
+    """The stage of the rows that are to be published."""
+    spec = resolved.spec
+    run = private_directory(scratch / "run")
+    with line_apart(resolved.line, scratch) as line:
+        here = replace(resolved, line=line)
+        whole = write_source(spec.source, spec.columns, here.base, run)
+        ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, here.base, run)
+        return write_deidentified(ingested, here.terms, here.unit, line.private, run, "units")
+
+
+def _key(resolved: ResolvedRun, table: Path, asked: Asked) -> str:
+    """What tells this source and these queries from others: sixteen hexadecimal digits."""
+    workloads = [one.model_dump(mode="json") for one in resolved.spec.evaluate.workloads]
+    rows = fingerprint(load(table), b"a comparison")
+    told = json.dumps([resolved.line.name, rows, workloads, asked.sql])
+    return hashlib.sha256(told.encode()).hexdigest()[:16]

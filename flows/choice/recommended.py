@@ -1,0 +1,41 @@
+"""The spec that a comparison recommends, beside the one that was compared."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sfumato.flows.documents import parse_yaml, read_yaml
+from sfumato.flows.spec import Overrides, read_spec
+from sfumato.tasks.private.durable import write_atomically
+
+_ENDING = ".recommended.yaml"
+
+
+def write_recommended(path: Path, instead: Mapping[str, Any], overrides: Overrides) -> Path:
+    """Write a spec with other keys in place of some, comments and all; a key that is None goes.
+
+    Returns:
+        Where it was written: beside the spec, whose paths it has.
+    """
+    text = path.read_text(encoding="utf-8")
+    for key, value in instead.items():
+        text = _replaced(text, key, value)
+    wanted = {k: v for k, v in {**read_yaml(path), **instead}.items() if v is not None}
+    if parse_yaml(text) != wanted:  # it was written in a way that is not known here
+        text = yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
+    place = path.with_name(path.name.removesuffix(path.suffix) + _ENDING)
+    write_atomically(place, text.encode(), mode=0o644)
+    read_spec(place, overrides)
+    return place
+
+
+def _replaced(text: str, key: str, value: Any) -> str:
+    """The text with another value of a key at its top."""
+    dumped = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
+    line = "" if value is None else f"{key}: {dumped.strip()}\n"
+    block = re.compile(rf"^{re.escape(key)}:.*\n(?:(?:[ \t].*|-.*|)\n)*?(?=\S|\Z)", re.MULTILINE)
+    found, times = block.subn(lambda _: line, text, count=1)
+    return found if times else f"{text.rstrip()}\n{line}"

@@ -1,0 +1,70 @@
+"""`sfumato compare`: alternatives to a spec side by side, and the one that is recommended."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.options import overrides, with_settings
+from sfumato.flows.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from sfumato.tasks.comparison.alternative import Outcome
+
+_SHOWN = 10
+
+
+@click.command()
+@click.argument("spec", type=click.Path(path_type=Path))
+@click.option(
+    "--grid",
+    metavar="YAML|FILE",
+    help="what is tried: lists under partition, form, strata and promises; without it, every "
+    "partition in every form",
+)
+@click.option(
+    "--queries",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="a file of SQL that is asked, too: statements end with ;",
+)
+@click.option("--processes", type=click.IntRange(min=1), help="tried at once; all processors")
+@with_settings
+def compare(
+    spec: Path,
+    grid: str | None,
+    queries: Path | None,
+    processes: int | None,
+    settings: tuple[str, ...],
+) -> None:
+    """Compare partitions, forms and parameters on the source of SPEC; nothing is published.
+
+    The last line of output is the private page; the recommended spec is written beside SPEC.
+    """
+    from sfumato.flows.choice.alternatives import read_grid
+    from sfumato.flows.choice.compare import Asked, compare_alternatives
+
+    own = () if queries is None else statements(queries.read_text(encoding="utf-8"))
+    asked = Asked(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
+    found = compare_alternatives(spec, overrides(settings), asked, _tell)
+    for number, one in enumerate(found.ranked[:_SHOWN], start=1):
+        echo(f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {one.outcome.name}")
+    if found.chosen is not None:
+        echo(f"recommended: {found.chosen.outcome.name}: {found.spec}")
+    echo(str(found.page))
+
+
+def statements(text: str) -> tuple[str, ...]:
+    r"""The statements of a text of SQL, without its lines of comments.
+
+    >>> statements("-- all\\nSELECT 1;\\nSELECT 2;")
+    ('SELECT 1', 'SELECT 2')
+    """
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("--")]
+    return tuple(one.strip() for one in "\n".join(lines).split(";") if one.strip())
+
+
+def _tell(outcome: "Outcome", done: int, of: int) -> None:
+    said = f"cannot: {outcome.refused}" if outcome.refused else f"{outcome.groups:,} groups"
+    show.say(f"{done}/{of} {outcome.name}: {said}, {outcome.seconds:.1f} s")

@@ -1,0 +1,256 @@
+"""One alternative of a comparison: a candidate made of the table, asked and attacked."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError, SfumatoError
+from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.registry import ATTACKS
+from sfumato.tasks.comparison.paired import PairedQuery
+from sfumato.tasks.comparison.picked import pick_from
+from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.partitions.registry import PARTITIONS
+from sfumato.tasks.publication.files import write_help_tables
+from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.ask import ask, engine, files_of_tables
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.stages.anonymize import RELEASE, declaration, write_candidate_of_part
+from sfumato.tasks.trials.trial import Trial, run_trial
+
+Cells = Mapping[tuple[Any, ...], tuple[Bounds, ...]]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What is tried: a name, and the terms that a candidate would declare."""
+
+    name: str
+    terms: Terms
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an alternative.
+
+    Attributes:
+        name: of it.
+        refused: why there is no candidate, in one line; empty where there is one.
+        groups: of the candidate.
+        published: rows.
+        suppressed: rows.
+        widths: of each query the mean width of its answers, None where it cannot be answered.
+        relative: the same by the middle of the bounds.
+        errors: of each query the mean distance of its estimates from the truth, by the truth.
+        attacks: scores by sensitive column.
+        seconds: of processor time.
+    """
+
+    name: str
+    refused: str = ""
+    groups: int = 0
+    published: int = 0
+    suppressed: int = 0
+    widths: Sequence[float | None] = ()
+    relative: Sequence[float | None] = ()
+    errors: Sequence[float | None] = ()
+    attacks: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def document(self) -> dict[str, Any]:
+        """The outcome for JSON."""
+        return asdict(self)
+
+
+class _Captured:
+    """A partition that remembers the groups which it made."""
+
+    def __init__(self, method: str) -> None:
+        self._make, self.groups = PARTITIONS[method], np.empty(0, dtype=np.int64)
+
+    def __call__(self, *arguments: Any) -> Partition:
+        found = self._make(*arguments)
+        self.groups = found.group
+        return found
+
+
+def try_alternative(
+    alternative: Alternative,
+    table: Microdata,
+    queries: Sequence[PairedQuery],
+    truths: Sequence[Cells],
+    place: Path,
+    randomness: Randomness,
+) -> Outcome:
+    """Make a candidate, ask it all queries, and attack it.
+
+    Args:
+        alternative: what is tried.
+        table: the rows.
+        queries: drawn of them.
+        truths: their answers over all rows.
+        place: private, for this candidate alone.
+        randomness: what is drawn from.
+    """
+    begun = time.process_time()
+    partition = _Captured(alternative.terms.partition.method)
+    try:
+        trial = run_trial(table, alternative.terms, place, randomness, partition).require_kept()
+    except PromiseError as error:
+        return Outcome(alternative.name, str(error), seconds=time.process_time() - begun)
+    with _asking(trial.release) as opened:
+        asked = _AskedCandidate(opened, trial.release, table, partition.groups)
+        scored = list(_scores(asked, queries, truths))
+    widths, relative, errors = zip(*scored, strict=True) if scored else ((), (), ())
+    rows = trial.release.declared.rows
+    return Outcome(
+        name=alternative.name,
+        groups=len(trial.assessment.groups.of_all()),
+        published=rows.published,
+        suppressed=rows.suppressed,
+        widths=widths,
+        relative=relative,
+        errors=errors,
+        attacks=_attacks(trial),
+        seconds=time.process_time() - begun,
+    )
+
+
+def answers_over_all(
+    table: Microdata, terms: Terms, queries: Sequence[PairedQuery], place: Path, draw: Randomness
+) -> list[Cells]:
+    """The true answers: those of a release in which everybody is a group.
+
+    Args:
+        table: the rows.
+        terms: whose columns are asked.
+        queries: drawn of the rows.
+        place: private, for this alone.
+        draw: what is drawn from; nothing depends on it.
+    """
+    alone = np.arange(table.rows)
+    shown = {"form": PermutedParameters(method="permuted"), "promises": (), "strata": ()}
+    plain = terms.model_copy(update=shown)
+    candidate = write_candidate_of_part(table, plain, place, draw, lambda *_: Partition(alone))
+    told = Release(candidate / RELEASE, declaration(candidate), {}, verified=True)
+    tables = read_tables(told.declared, told.directory / "data")
+    write_help_tables(told.directory / "sql", tables, told.declared)
+    with _asking(told) as opened:
+        asked = _AskedCandidate(opened, told, table, alone)
+        return [asked.cells(query) for query in queries]
+
+
+def _asking(release: Release) -> AbstractContextManager[Engine]:
+    declared = release.declared
+    return engine(files_of_tables(release, declared.named("sensitive")), declared)
+
+
+class _AskedCandidate:
+    """A candidate that answers paired queries."""
+
+    def __init__(
+        self, opened: Engine, release: Release, table: Microdata, groups: np.ndarray
+    ) -> None:
+        self._engine, self._declared = opened, release.declared
+        self._pick = cache(lambda one: pick_from(release, table, groups, one))
+
+    def cells(self, query: PairedQuery) -> Cells:
+        """The answer: bounds of each aggregate by the values of its group columns."""
+        if query.selected is not None:
+            aggregate = Aggregate(query.aggregate, query.of, "picked")
+            return {(): (Bounds(*self._pick(aggregate)(query.selected), None),)}
+        question = read_question(query.sql, self._declared)
+        rows = ask(self._engine, self._declared, question).rows
+        return {
+            tuple(v for v in row.values() if not isinstance(v, Bounds)): tuple(
+                v for v in row.values() if isinstance(v, Bounds)
+            )
+            for row in rows
+        }
+
+
+def _scores(
+    asked: _AskedCandidate, queries: Sequence[PairedQuery], truths: Sequence[Cells]
+) -> Iterator[tuple[float | None, float | None, float | None]]:
+    """Of each query the width, the width by the middle, and the error of the estimate."""
+    for query, truth in zip(queries, truths, strict=True):
+        try:
+            found = asked.cells(query)
+        except SfumatoError:
+            yield None, None, None
+            continue
+        pairs = [
+            pair
+            for place, known in truth.items()
+            for pair in zip(found.get(place, (None,) * len(known)), known, strict=True)
+        ]
+        yield _mean(pairs, _width), _mean(pairs, _relative), _mean(pairs, _error)
+
+
+Pair = tuple[Bounds | None, Bounds]
+
+
+def _mean(
+    pairs: Sequence[Pair], score: Callable[[Bounds | None, Bounds], float | None]
+) -> float | None:
+    """The mean over the cells that have a score, None where none has."""
+    found = [one for one in (score(*pair) for pair in pairs) if one is not None]
+    return sum(found) / len(found) if found else None
+
+
+def _ends(bounds: Bounds | None) -> tuple[Fraction, Fraction] | None:
+    if bounds is None or bounds.lower is None or bounds.upper is None:
+        return None
+    low, high = as_fraction(bounds.lower), as_fraction(bounds.upper)
+    return None if low is None or high is None else (low, high)
+
+
+def _width(bounds: Bounds | None, _truth: Bounds) -> float | None:
+    ends = _ends(bounds)
+    return None if ends is None else float(ends[1] - ends[0])
+
+
+def _relative(bounds: Bounds | None, _truth: Bounds) -> float | None:
+    ends = _ends(bounds)
+    if ends is None or not ends[0] + ends[1]:
+        return None
+    return float((ends[1] - ends[0]) / abs((ends[0] + ends[1]) / 2))
+
+
+def _error(bounds: Bounds | None, truth: Bounds) -> float | None:
+    """The distance of the estimate, or of the middle without one, from the truth, by the truth."""
+    ends, known = _ends(bounds), _ends(truth)
+    if bounds is None or ends is None or known is None or not known[0]:
+        return None
+    guess = as_fraction(bounds.estimate)
+    guess = (ends[0] + ends[1]) / 2 if guess is None else guess
+    return float(abs(guess - known[0]) / abs(known[0]))
+
+
+def _attacks(trial: Trial) -> dict[str, list[dict[str, Any]]]:
+    """Scores of all attacks on each sensitive column."""
+    declared, tables = trial.release.declared, trial.assessment.tables
+    return {
+        name: [
+            score.document()
+            for attack in ATTACKS.values()
+            for score in attack(AttackedRelease(declared, tables, trial.represented, name))
+        ]
+        for name in declared.named("sensitive")
+    }

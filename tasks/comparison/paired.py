@@ -1,0 +1,224 @@
+"""Paired queries: drawn once of a table, stored as SQL, and asked of every candidate alike."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from sfumato.expectations.exact import is_ordered
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata, key
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.query.accuracy.workloads.arbitrary import some_in_random_order
+from sfumato.tasks.query.accuracy.workloads.parameters import (
+    ArbitraryWorkload,
+    CountsWorkload,
+    RangeWorkload,
+    Workload,
+)
+from sfumato.tasks.sql.parse import literal
+
+_TABLE, _PICKED = "microdata", "picked"
+_FEW = 20  # values by which a GROUP BY is asked
+
+
+@dataclass(frozen=True, eq=False)
+class PairedQuery:
+    """A query that all candidates are asked.
+
+    Attributes:
+        workload: its name, and its level, in words.
+        sql: of it.
+        selected: the rows that it picks one by one (bool), None where the SQL tells by columns.
+        aggregate: the aggregate of picked rows.
+        of: the sensitive column, None for COUNT(*).
+    """
+
+    workload: str
+    sql: str
+    selected: np.ndarray | None = None
+    aggregate: str = ""
+    of: str | None = None
+
+
+def draw_queries(
+    table: Microdata, workloads: Sequence[Workload], randomness: Randomness
+) -> list[PairedQuery]:
+    """Draw the queries of all workloads, and one by each column of few values for each aggregate.
+
+    Args:
+        table: the rows that are to be published.
+        workloads: of the spec.
+        randomness: what is drawn from.
+    """
+    drawn = [query for one in workloads for query in _DRAWERS[one.kind](one, table, randomness)]
+    asked = dict.fromkeys((one.aggregate, _sensitive(one, table)) for one in workloads)
+    return [*drawn, *(query for one in asked for query in _grouped(table, *one))]
+
+
+def _ranges(
+    workload: RangeWorkload, table: Microdata, randomness: Randomness
+) -> Iterator[PairedQuery]:
+    """Windows of a quasi-identifier, which begin at one of its values."""
+    column, of = table[workload.over], _sensitive(workload, table)
+    values = column.values.to_pylist()
+    for span in workload.spans:
+        for at in randomness(workload.queries) % np.uint64(len(values)):
+            low = values[int(at)]
+            within = exp.Between(this=_name(column.name), low=literal(low), high=_plus(low, span))
+            yield PairedQuery(
+                f"{workload.aggregate}({of or '*'}) by range of {column.name}, {span}",
+                _select(workload.aggregate, of, within),
+            )
+
+
+def _arbitrary(
+    workload: ArbitraryWorkload, table: Microdata, randomness: Randomness
+) -> Iterator[PairedQuery]:
+    """Random sets of vectors of quasi-identifiers that have enough rows."""
+    known, of = table.with_roles("quasi-identifier"), _sensitive(workload, table)
+    keys, _ = key(known, table.rows)
+    _, vector, size = np.unique(keys, return_inverse=True, return_counts=True)
+    names = [_name(column.name) for column in known]
+    for level in workload.selected:
+        for number in range(workload.queries):
+            order = some_in_random_order(len(size), level, randomness)
+            enough = int(np.searchsorted(np.cumsum(size[order]), level)) + 1
+            chosen = np.zeros(len(size), dtype=bool)
+            chosen[order[:enough]] = True
+            yield PairedQuery(
+                f"{workload.aggregate}({of or '*'}) of arbitrary selections, {level}",
+                _select(workload.aggregate, of, _among_picked(names, level, number)),
+                chosen[vector],
+                workload.aggregate,
+                of,
+            )
+
+
+def _counts(
+    workload: CountsWorkload, table: Microdata, randomness: Randomness
+) -> Iterator[PairedQuery]:
+    """Counts of ranges of random quasi-identifiers, and the sensitive value of a random row."""
+    known = table.with_roles("quasi-identifier")
+    of = _sensitive(workload, table) or table.with_roles("sensitive")[0].name
+    number = min(workload.attributes, len(known))
+    for level in workload.selectivity:
+        share = (level / 100) ** (1 / max(number, 1))
+        for _ in range(workload.queries):
+            order = np.argsort(randomness(len(known)), kind="stable")[:number]
+            tests = [_share_of(known[at], share, randomness) for at in order]
+            row = int(randomness(1)[0] % np.uint64(table.rows))
+            yield PairedQuery(
+                f"count(*) by ranges and a sensitive value, {level}",
+                _select("count", None, exp.and_(_equal(table[of], row), *tests)),
+            )
+
+
+_DRAWERS: dict[str, Any] = {"range": _ranges, "arbitrary": _arbitrary, "counts": _counts}
+
+
+def _grouped(table: Microdata, aggregate: str, of: str | None) -> Iterator[PairedQuery]:
+    """The aggregate by each quasi-identifier of few values."""
+    for column in table.with_roles("quasi-identifier"):
+        if len(column.values) + column.has_null <= _FEW:
+            tree = exp.select(_name(column.name), _call(aggregate, of)).from_(_TABLE)
+            text = tree.group_by(_name(column.name)).sql("duckdb")
+            yield PairedQuery(f"{aggregate}({of or '*'}) by {column.name}", text)
+
+
+def _sensitive(workload: Workload, table: Microdata) -> str | None:
+    """The column that is aggregated; COUNT(*) needs none."""
+    if workload.of is None and workload.aggregate == "count":
+        return None
+    return workload.of or table.with_roles("sensitive")[0].name
+
+
+def _share_of(column: Column, share: float, randomness: Randomness) -> exp.Expr:
+    """A share of a column's values: neighbours where they have an order."""
+    values = column.values.to_pylist()
+    number = min(len(values), int(np.ceil(share * len(values))))
+    if _has_order(column):
+        first = int(randomness(1)[0] % np.uint64(len(values) - number + 1))
+        low, high = literal(values[first]), literal(values[first + number - 1])
+        return exp.Between(this=_name(column.name), low=low, high=high)
+    drawn = np.argsort(randomness(len(values)), kind="stable")[:number]
+    return exp.In(this=_name(column.name), expressions=[literal(values[at]) for at in drawn])
+
+
+def _among_picked(names: Sequence[exp.Expr], level: int, number: int) -> exp.Expr:
+    """The vectors that a query picks: those of its rows in the table of picked ones."""
+    of_query = exp.and_(_equals("level", level), _equals("query", number))
+    picked = exp.select(*names).from_(_PICKED).where(of_query)
+    return exp.In(this=exp.Tuple(expressions=list(names)), query=exp.Subquery(this=picked))
+
+
+def _equals(name: str, number: int) -> exp.Expr:
+    return exp.EQ(this=exp.column(name), expression=exp.Literal.number(number))
+
+
+def _equal(column: Column, row: int) -> exp.Expr:
+    code = int(column.codes[row])
+    if code < 0:
+        return exp.Is(this=_name(column.name), expression=exp.Null())
+    return exp.EQ(this=_name(column.name), expression=literal(column.values[code].as_py()))
+
+
+def _select(aggregate: str, of: str | None, where: exp.Expr) -> str:
+    return exp.select(_call(aggregate, of)).from_(_TABLE).where(where).sql("duckdb")
+
+
+def _call(aggregate: str, of: str | None) -> exp.Expr:
+    return exp.func(aggregate, exp.Star() if of is None else _name(of), dialect="duckdb")
+
+
+def _plus(value: Any, span: int) -> exp.Expr:
+    """The other end of a window."""
+    if isinstance(value, date):
+        return literal(value + min(timedelta(days=span), type(value).max - value))
+    return literal(value + span)
+
+
+def _has_order(column: Column) -> bool:
+    return is_ordered(column.values.type)
+
+
+def _name(name: str) -> exp.Expr:
+    return exp.column(name, quoted=True)
+
+
+def save_queries(queries: Sequence[PairedQuery], place: Path) -> None:
+    """Keep queries in a private directory: as SQL, and beside it the rows that some pick.
+
+    The SQL of those asks a table `picked`, whose vectors are those of these rows.
+    """
+    picked = [one.selected for one in queries if one.selected is not None]
+    if picked:
+        np.save(place / "picked.npy", np.packbits(np.array(picked), axis=1))
+    rows = len(picked[0]) if picked else 0
+    told = [
+        {"workload": q.workload, "sql": q.sql, "aggregate": q.aggregate, "of": q.of}
+        for q in queries
+    ]
+    write_atomically(place / "queries.json", json.dumps({"rows": rows, "queries": told}).encode())
+    text = "".join(f"-- {one.workload}\n{one.sql};\n" for one in queries)
+    write_atomically(place / "queries.sql", text.encode())
+
+
+def load_queries(place: Path) -> list[PairedQuery]:
+    """The queries that were kept."""
+    told = json.loads((place / "queries.json").read_bytes())
+    picked: Iterator[np.ndarray] = iter(())
+    if told["rows"]:
+        packed = np.load(place / "picked.npy")
+        picked = iter(np.unpackbits(packed, axis=1, count=told["rows"]).astype(bool))
+    return [
+        PairedQuery(q["workload"], q["sql"], next(picked), q["aggregate"], q["of"])
+        if q["aggregate"]
+        else PairedQuery(q["workload"], q["sql"])
+        for q in told["queries"]
+    ]

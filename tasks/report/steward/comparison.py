@@ -1,0 +1,198 @@
+"""The private page of a comparison: alternatives side by side, and the one that is recommended."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Protocol
+
+from markupsafe import Markup
+
+from sfumato.tasks.private.sharing import private_mode
+from sfumato.tasks.report.accuracy_words import share_in_words
+from sfumato.tasks.report.rendering import environment, stylesheet
+from sfumato.tasks.report.steward.pareto import draw_pareto
+from sfumato.tasks.report.steward.tables import Table, table_of
+
+COMPARISON_PAGE, COMPARISON_CSV = "comparison.html", "comparison.csv"
+
+
+class AskedQuery(Protocol):
+    """A query that all alternatives were asked."""
+
+    @property
+    def workload(self) -> str: ...  # noqa: D102
+
+
+class TriedAlternative(Protocol):
+    """What became of an alternative."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def groups(self) -> int: ...  # noqa: D102
+    @property
+    def published(self) -> int: ...  # noqa: D102
+    @property
+    def suppressed(self) -> int: ...  # noqa: D102
+    @property
+    def relative(self) -> Sequence[float | None]: ...  # noqa: D102
+    @property
+    def errors(self) -> Sequence[float | None]: ...  # noqa: D102
+    @property
+    def attacks(self) -> Mapping[str, Sequence[Mapping[str, Any]]]: ...  # noqa: D102
+    @property
+    def seconds(self) -> float: ...  # noqa: D102
+
+
+class RankedAlternative(Protocol):
+    """An alternative beside the others."""
+
+    @property
+    def outcome(self) -> TriedAlternative: ...  # noqa: D102
+    @property
+    def width(self) -> float: ...  # noqa: D102
+    @property
+    def in_groups(self) -> float: ...  # noqa: D102
+    @property
+    def guessed(self) -> float: ...  # noqa: D102
+    @property
+    def base(self) -> float: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonContent:
+    """What is told of a comparison.
+
+    Attributes:
+        ranked: the alternatives that keep their promises, the best first.
+        chosen: the one that is recommended, None where none keeps them.
+        broken: why others do not, by name.
+        refused: why the spec does not admit others, by name.
+        queries: that all were asked.
+        spec: the recommended one, None for none.
+    """
+
+    ranked: Sequence[RankedAlternative]
+    chosen: RankedAlternative | None
+    broken: Mapping[str, str]
+    refused: Mapping[str, str]
+    queries: Sequence[AskedQuery]
+    spec: Path | None
+
+
+def write_comparison_page(place: Path, title: str, content: ComparisonContent) -> Path:
+    """Write the page, and its numbers as CSV, into a private directory."""
+    style, rows = stylesheet(), _rows(content)
+    marks = {one.outcome.name: str(number) for number, one in enumerate(content.ranked, start=1)}
+    chosen = None if content.chosen is None else content.chosen.outcome.name
+    points = [(marks[one.outcome.name], one.width, one.guessed) for one in content.ranked]
+    plot = draw_pareto(points, marks.get(chosen or "")) if points else ""
+    page = (
+        environment()
+        .get_template("comparison.html.j2")
+        .render(
+            css=style.css,
+            title=title,
+            chosen=chosen,
+            base=share_in_words(max((one.base for one in content.ranked), default=0.0)),
+            spec=None if content.spec is None else str(content.spec),
+            alternatives=table_of("Alternatives, the narrowest answers first", rows),
+            plot=Markup(plot),  # noqa: S704 -- drawn by us
+            widths=_by_workload(content, "relative", "Median relative width by workload"),
+            errors=_by_workload(content, "errors", "Median error of the estimate, by the truth"),
+            attacks=_attacks(content),
+            broken=_by_reason(content.broken),
+            refused=_by_reason(content.refused),
+            queries=len(content.queries),
+        )
+    )
+    _write(place / COMPARISON_CSV, _csv(content))
+    _write(place / COMPARISON_PAGE, page)
+    return place / COMPARISON_PAGE
+
+
+def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
+    return [
+        {
+            "": number,
+            "alternative": one.outcome.name,
+            "mean width": share_in_words(one.width),
+            "guessed in groups": share_in_words(one.in_groups),
+            "guessed by an attacker": share_in_words(one.guessed),
+            "groups": one.outcome.groups,
+            "suppressed": one.outcome.suppressed,
+            "CPU seconds": round(one.outcome.seconds, 1),
+        }
+        for number, one in enumerate(content.ranked, start=1)
+    ]
+
+
+def _by_workload(content: ComparisonContent, scores: str, caption: str) -> Table:
+    """The median of a score, a row for each workload and a column for each alternative."""
+    names = dict.fromkeys(query.workload for query in content.queries)
+    scored = [getattr(one.outcome, scores) for one in content.ranked]
+    rows = [
+        {"workload": name}
+        | {str(n): _median(content.queries, of, name) for n, of in enumerate(scored, start=1)}
+        for name in names
+    ]
+    return table_of(caption, rows)
+
+
+def _median(queries: Sequence[AskedQuery], scores: Sequence[float | None], name: str) -> str:
+    pairs = zip(queries, scores, strict=True)
+    known = [score for query, score in pairs if query.workload == name and score is not None]
+    return share_in_words(median(known)) if known else "-"
+
+
+def _attacks(content: ComparisonContent) -> list[Table]:
+    """What attackers guess: a table for each sensitive column, whose columns are alternatives."""
+    columns = dict.fromkeys(name for one in content.ranked for name in one.outcome.attacks)
+    return [
+        table_of(f"Guesses of {column}: share of the people", _guesses(content, column))
+        for column in columns
+    ]
+
+
+def _guesses(content: ComparisonContent, column: str) -> list[dict[str, Any]]:
+    found = [
+        {score["measure"]: score["share"] for score in one.outcome.attacks.get(column, ())}
+        for one in content.ranked
+    ]
+    measures = dict.fromkeys(measure for scores in found for measure in scores)
+    return [
+        {"measure": measure}
+        | {
+            str(n): share_in_words(scores[measure]) if measure in scores else "-"
+            for n, scores in enumerate(found, start=1)
+        }
+        for measure in measures
+    ]
+
+
+def _by_reason(refused: Mapping[str, str]) -> dict[str, list[str]]:
+    """Names by the reason that they have in common."""
+    found: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        found.setdefault(why, []).append(name)
+    return found
+
+
+def _csv(content: ComparisonContent) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["alternative", "workload", "query", "relative_width", "error"])
+    for one in content.ranked:
+        scores = zip(content.queries, one.outcome.relative, one.outcome.errors, strict=True)
+        for number, (query, width, error) in enumerate(scores, start=1):
+            writer.writerow([one.outcome.name, query.workload, number, width, error])
+    return text.getvalue()
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.chmod(private_mode(path))
+    path.write_text(text, encoding="utf-8")
