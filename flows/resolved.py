@@ -45,7 +45,8 @@ class ResolvedRun:
     @property
     def withheld(self) -> tuple[str, ...]:
         """The columns that no published file may have."""
-        return tuple(self.spec.named("identifier", "drop"))
+        unlisted = set(self.spec.source.seen) - set(self.spec.columns)
+        return (*self.spec.named("identifier", "drop"), *sorted(unlisted))
 
     def page_of(self, release: Path) -> str:
         """The address of a version's page, where the public place is served if the spec says so."""

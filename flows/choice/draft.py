@@ -98,7 +98,7 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         whole, ingested = _ingest(resolved, run)
     with stage("deidentify"):
         kept = write_deidentified(ingested, terms, resolved.unit, line.private, run, spec.remember)
-        terms = choose_terms(kept, terms, spec.choosing, line.private, operating_system, keep=False)
+        terms = choose_terms(kept, terms, spec.choosing, line.private, operating_system)
         known = identity(kept)
     with stage("verify"):
         measure_risks(kept, terms)

@@ -19,6 +19,7 @@ from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
 from sfumato.flows.cli.choice.compare import compare
 from sfumato.flows.cli.choice.hierarchy import hierarchy
+from sfumato.flows.cli.choice.init import init
 from sfumato.flows.cli.choice.plan import plan
 from sfumato.flows.cli.life.deliver import deliver
 from sfumato.flows.cli.life.describe import describe
@@ -49,6 +50,7 @@ _COMMANDS = (
     query,
     load,
     evaluate,
+    init,
     deploy,
     health,
     hierarchy,

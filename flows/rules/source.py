@@ -13,6 +13,8 @@ from sfumato.tasks.microdata.notation.spelling import has_time
 def _date_formats(spec: SpecParts) -> None:
     for name, written in spec.source.date_formats.items():
         column = spec.columns.get(name)
+        if column is None and name in spec.source.seen:
+            continue  # it is dropped
         if column is None or column.type not in ("date", "timestamp"):
             raise ValueError(f"source.date-formats.{name}: is no column of type date or timestamp")
         if column.type == "date" and has_time(written):

@@ -120,14 +120,35 @@ def require_leaves(column: Column, known: Hierarchy, file: str, rows: np.ndarray
         InputError: with the first row of `file` whose value has none; `rows` are the positions in
             the file (int64, one per row of the column).
     """
-    texts = pc.cast(column.values, pa.string()).to_pylist()
-    lacking = np.array([text not in known for text in texts] + [False])
+    lacking = _lacking(column, known)
     absent = lacking[column.codes]
     if absent.any():
         row, number = int(rows[np.argmax(absent)]), int(lacking[np.unique(column.codes)].sum())
         several = f" ({number} values are)" if number > 1 else ""
         rule = f"a value absent from its hierarchy {known.name}{several}"
         raise input_error(file, rule, row=row, column=column.name)
+
+
+def absent_leaves(
+    microdata: Microdata, columns: Mapping[str, ColumnSpec], base: Path
+) -> dict[str, list[str]]:
+    """The values of columns that have no leaf in their hierarchies: for the steward alone.
+
+    Raises:
+        InputError: where a file cannot be read, or is not a hierarchy.
+    """
+    whole = {name: column for name, column in columns.items() if not column.codings}
+    absent = {}
+    for name, known in hierarchies(whole, microdata, base).items():
+        lacking = pa.array(_lacking(microdata[name], known)[:-1])
+        absent[name] = pc.cast(microdata[name].values.filter(lacking), pa.string()).to_pylist()
+    return {name: values for name, values in absent.items() if values}
+
+
+def _lacking(column: Column, known: Hierarchy) -> np.ndarray:
+    """Which values of a column have no leaf (bool, one per value, and False for null)."""
+    texts = pc.cast(column.values, pa.string()).to_pylist()
+    return np.array([text not in known for text in texts] + [False])
 
 
 def with_ancestors(column: Column, known: Hierarchy) -> Column:

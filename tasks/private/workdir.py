@@ -10,6 +10,8 @@
     <work>/.scratch/<id>/        what a command writes only to compare it
     <work>/.drafts/<id>/         drafts and comparisons, which stay for some hours
     <work>/<line>/reports/       accuracy reports
+    <work>/<line>/profile.html   what `sfumato init` found of the source
+    <work>/<line>/absent-leaves.csv  values that the hierarchies lack, where a run was refused
 
 Every directory has mode 0700, or is shared with one group (`sharing`). Runs that were killed are
 swept by the next one.

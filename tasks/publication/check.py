@@ -20,7 +20,6 @@ from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Assessment, Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
 from sfumato.tasks.declaration.cuts import PARTS
-from sfumato.tasks.declaration.leaves import with_published_leaves
 from sfumato.tasks.declaration.opened import (
     MANIFEST,
     PAGE,
@@ -34,6 +33,7 @@ from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import fakes
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.equivalence import equivalent

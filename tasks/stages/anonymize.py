@@ -14,11 +14,11 @@ from sfumato.tasks.candidates.remember import (
     write_slots,
     write_version_before,
 )
-from sfumato.tasks.declaration.leaves import with_published_leaves
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import write_tables
 from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
+from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import diagnostics, fakes
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.randomness import Randomness

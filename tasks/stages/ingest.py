@@ -1,24 +1,32 @@
 """Ingest: the source as it is declared, in dictionary codes; whole, then the represented rows."""
 
+import csv
+import io
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
+from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.rule import Rule
+from sfumato.tasks.arrays.at_rest import is_encrypted
 from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
+from sfumato.tasks.microdata.hierarchies import absent_leaves
 from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.microdata.source import read, represented_rows
 from sfumato.tasks.microdata.table import load, save
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.wrapping import with_secrets
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.stage import new_stage, write_note
 
 FETCHED = "fetched"
 """The folder of a run in which objects of a store lie while they are read."""
+ABSENT = "absent-leaves.csv"
+"""The file of a line with values that its hierarchies lack."""
 Columns = Mapping[str, ColumnSpec]
 
 
@@ -40,6 +48,14 @@ def place_of_objects(run: Path) -> Iterator[Path]:
         shutil.rmtree(run / FETCHED, ignore_errors=True)
 
 
+def _list_privately(absent: Mapping[str, Sequence[str]], place: Path) -> str:
+    text = io.StringIO()
+    rows = [(name, value) for name, values in absent.items() for value in values]
+    csv.writer(text, lineterminator="\n").writerows([("column", "value"), *rows])
+    write_atomically(place, text.getvalue().encode())
+    return f" (values that have no leaf: {place}, for your eyes alone)"
+
+
 def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, ...]]:
     """The table of a source stage, dictionary-encoded, and what its spec declares of it."""
     microdata = load(whole)
@@ -49,8 +65,19 @@ def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, .
 def write_ingested(
     whole: Path, source: Source, columns: Columns, nulls: NullPolicy, base: Path, run: Path
 ) -> Path:
-    """Keep the rows of a source stage that the release speaks of, in a stage of `run`."""
-    ingested = represented_rows(load(whole), source, columns, nulls, base)
+    """Keep the rows of a source stage that the release speaks of, in a stage of `run`.
+
+    Raises:
+        InputError: where a row breaks a null policy, repeats a unit or is in no hierarchy; values
+            in no hierarchy are listed in a private file of the line, unless stages are encrypted.
+    """
+    microdata = load(whole)
+    try:
+        ingested = represented_rows(microdata, source, columns, nulls, base)
+    except InputError as error:
+        absent = {} if is_encrypted(run) else absent_leaves(microdata, columns, base)
+        listed = _list_privately(absent, run.parents[1] / ABSENT) if absent else ""
+        raise InputError(f"{error}{listed}") from None
     stage = new_stage(run, "ingested")
     save(ingested.microdata, stage)
     write_note(stage, "counts", {k: v for k, v in vars(ingested).items() if k != "microdata"})

@@ -37,11 +37,21 @@ def in_utf8(path: Path, encoding: str, file: str) -> Path | bytes:
         plain = codecs.lookup(encoding).name == "utf-8"
         if plain and packed is None:
             return path
-        content = path.read_bytes() if packed is None else _unpacked(path, packed, file)
+        content = content_of(path, file)
         text = content if plain else content.decode(encoding, "sfumato-surrogate")
     except (LookupError, ValueError):
         raise SpecError(f"source.csv.encoding: {encoding!r} is not a text encoding") from None
     return text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
+
+
+def content_of(path: Path, file: str) -> bytes:
+    """The bytes of a text file, unpacked where it is packed.
+
+    Raises:
+        InputError: where it is packed and cannot be unpacked to its end.
+    """
+    packed = PACKED.get(path.suffix.lower())
+    return path.read_bytes() if packed is None else _unpacked(path, packed, file)
 
 
 def _unpacked(path: Path, codec: str, file: str) -> bytes:

@@ -47,6 +47,20 @@ def read(path: Path, file: str, dialect: FileDialect) -> dict[str, CellColumn]:
 convert = convert_cells
 
 
+def only_sheet(path: Path, file: str) -> str:
+    """The name of a workbook's only sheet.
+
+    Raises:
+        InputError: where it is no workbook, or has several sheets.
+    """
+    calamine = import_extra("python_calamine", "excel", file)
+    try:
+        with calamine.CalamineWorkbook.from_path(str(path)) as workbook:
+            return _sheet(workbook.sheet_names, file, None)
+    except (calamine.CalamineError, OSError, ValueError):
+        raise input_error(file, "cannot be read as a workbook") from None
+
+
 def _rows(path: Path, file: str, sheet: str | None) -> list[list[Any]]:
     """The rows of the sheet from its first cell that is not empty; None for an empty cell."""
     calamine = import_extra("python_calamine", "excel", file)

@@ -1,0 +1,173 @@
+"""From a file that nobody has declared to the draft of a spec that would release it."""
+
+import csv
+import io
+import os
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.expectations.wording import readable
+from sfumato.flows.documents import parse_yaml
+from sfumato.flows.passphrases import source_secrets
+from sfumato.flows.spec import ReleaseSpec, json_schema
+from sfumato.tasks.authorship.secret import KEYS
+from sfumato.tasks.microdata.notation.address import scheme_of
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.private.scratch import scratch_directory
+from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
+from sfumato.tasks.private.wrapping import with_secrets
+from sfumato.tasks.profile.draft import (
+    PUBLISHED,
+    SpecDraft,
+    hierarchy_files,
+    skeletons_of,
+    spec_text,
+)
+from sfumato.tasks.profile.facts import facts_of
+from sfumato.tasks.profile.found.dialect import is_guess
+from sfumato.tasks.profile.found.table import FoundTable, find_table, read_source
+from sfumato.tasks.profile.options import DraftOptions
+from sfumato.tasks.profile.page import write_profile
+from sfumato.tasks.profile.roles import propose_roles
+from sfumato.tasks.profile.skeletons import Rows
+from sfumato.tasks.profile.units import FoundUnit, find_unit
+from sfumato.tasks.stages.ingest import FETCHED
+
+_LONGEST = 63
+_SPEC_MODE = 0o644
+_PRIVATE_MODE = 0o600
+
+
+@dataclass(frozen=True)
+class WrittenSpec:
+    """What was written for a steward.
+
+    Attributes:
+        spec: the draft.
+        hierarchies: skeletons beside it.
+        profile: the private page.
+        undecided: what the draft needs besides the confirmation, None where it needs nothing.
+        guess: the encoding of the source, where it is only likely.
+    """
+
+    spec: Path
+    hierarchies: tuple[Path, ...]
+    profile: Path
+    undecided: str | None
+    guess: str | None
+
+
+def write_first_spec(
+    address: str, place: Path | None, options: DraftOptions, environ: Mapping[str, str]
+) -> WrittenSpec:
+    """Read a source, and write the draft of a spec, its hierarchies, and the private profile.
+
+    Args:
+        address: of the source: a path, folder, pattern, store or database.
+        place: of the draft; `<name of the source>.yaml` here, without it.
+        options: what is known of the source.
+        environ: the environment.
+
+    Raises:
+        SpecError: where an address or a name is none, or a file is there already.
+        InputError: where the source cannot be read, or does not tell how it is written.
+        TransientFault: where a database or a store cannot be reached.
+    """
+    line = _name(place.stem if place is not None else _stem(address))
+    spec = place or Path(f"{line}.yaml")
+    _require_new(spec)
+    work = work_directory(environ)
+    require_apart(spec.absolute().parent / PUBLISHED, work)
+    uri = _relative(address, spec.absolute().parent)
+    source = read_source(uri, options)
+    with source_secrets(source, environ), scratch_directory(environ) as scratch:
+        base, known = spec.absolute().parent, with_secrets(environ)
+        found = find_table(source, options, base, known, scratch / FETCHED)
+    draft = _draft(found, options)
+    title = line.replace("-", " ").capitalize()
+    text = spec_text(draft, line, title)
+    undecided = _undecided(text)
+    files = {spec.parent / name: rows for name, rows in hierarchy_files(draft, line).items()}
+    for path in files:
+        _require_new(path)
+    profile = write_profile(draft, line_directory(work, line), title, str(spec))
+    for path, rows in files.items():
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, _csv(rows), _PRIVATE_MODE)
+    write_atomically(spec, text.encode(), _SPEC_MODE)
+    written = draft.found.source.csv
+    guess = written.encoding if is_guess(written, options) else None
+    return WrittenSpec(spec, tuple(files), profile, undecided, guess)
+
+
+def _draft(found: FoundTable, options: DraftOptions) -> SpecDraft:
+    types = dict(found.types)
+    facts = whole = facts_of(found.microdata, types)
+    unit = find_unit(facts)
+    if unit is not None and options.roles.get(unit.name, "identifier") != "identifier":
+        unit = None
+    rows = found.microdata.rows
+    if unit is not None and unit.repeats:
+        kept = _first_rows(found.microdata, unit)
+        facts, rows = facts_of(kept, types), kept.rows
+    roles = propose_roles(facts, unit, options)
+    return SpecDraft(found, facts, rows, unit, roles, skeletons_of(whole, roles))
+
+
+def _first_rows(microdata: Microdata, unit: FoundUnit) -> Microdata:
+    """The first row of each person."""
+    _, first = np.unique(microdata[unit.name].codes, return_index=True)
+    return microdata.take(np.sort(first))
+
+
+def _undecided(text: str) -> str | None:
+    """Why a draft would be refused though its roles were confirmed, None where it would not."""
+    document = parse_yaml(text) | {"roles": "confirmed"}
+    try:
+        ReleaseSpec.model_validate(document)
+    except ValidationError as error:
+        return readable(error, document, json_schema())
+    return None
+
+
+def _name(stem: str) -> str:
+    plain = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().lower()
+    name = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST].strip("-")
+    if not name or name in (KEYS, PEOPLE):
+        raise SpecError(f"{stem!r}: no name for a line: name the draft (--out NAME.yaml)")
+    return name
+
+
+def _stem(address: str) -> str:
+    """The last part of an address without its endings, and without what is a pattern in it."""
+    last = re.sub(r"[?*\[\]].*$", "", address.rstrip("/").rpartition("/")[2])
+    return last.split(".")[0] or address.rstrip("/").split("/")[-2]
+
+
+def _relative(address: str, base: Path) -> str:
+    """The address as a spec in `base` says it: paths stay relative if they were."""
+    if scheme_of(address) is not None or Path(address).is_absolute() or address.startswith("${"):
+        return address
+    return os.path.relpath(address, base)
+
+
+def _require_new(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise SpecError(f"{path}: is there already, and nothing is overwritten: --out NAME.yaml")
+    if path.parent != Path() and path.suffix == ".yaml" and not path.parent.is_dir():
+        raise InputError(f"{path.parent}: no such directory")
+
+
+def _csv(rows: Rows) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

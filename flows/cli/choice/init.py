@@ -1,0 +1,58 @@
+"""`sfumato init`: the draft of a release spec for a source that nobody has declared."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.options import pairs
+from sfumato.flows.cli.terminal import echo
+
+
+@click.command()
+@click.argument("source", metavar="FILE")
+@click.option("--out", type=click.Path(path_type=Path), help="the draft; its name is the line's")
+@click.option("--work", help="the private work directory, in place of SFUMATO_WORK")
+@click.option("--role", "roles", multiple=True, metavar="COLUMN=ROLE", help="known already")
+@click.option("--format", "format_", help="csv, parquet, excel, stata or spss")
+@click.option("--sheet", help="of a workbook")
+@click.option("--query", help="of a database: one SELECT")
+@click.option("--encoding", help="of a CSV file")
+@click.option("--delimiter", help="of a CSV file")
+@click.option(
+    "--header", type=click.Choice(["yes", "no"]), help="does the first line name columns?"
+)
+@click.option("--decimal", type=click.Choice([".", ","]), help="what stands before decimals")
+@click.option("--date-format", "dates", multiple=True, metavar="COLUMN=FORMAT", help="%d/%m/%Y")
+def init(
+    source: str, out: Path | None, work: str | None, roles: Any, dates: Any, **known: Any
+) -> None:
+    """Profile FILE privately, and write the draft of a spec that would release it.
+
+    FILE is whatever `source.uri` may be: a file, folder, pattern, store or database. The draft
+    proposes roles, with reasons; nothing runs before you have confirmed them in it.
+    """
+    from os import environ
+
+    from sfumato.flows.choice.first_spec import write_first_spec
+    from sfumato.tasks.profile.options import read_options
+
+    options = read_options(
+        roles=pairs("--role", roles),
+        date_formats=pairs("--date-format", dates),
+        format=known.pop("format_"),
+        **known,
+    )
+    private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
+    written = write_first_spec(source, out, options, private)
+    show.say(f"private profile, for your eyes alone: {written.profile}")
+    for path in written.hierarchies:
+        show.say(f"hierarchy, to be improved: {path}")
+    if written.guess is not None:
+        accents = "look at letters with accents in the profile, or say --encoding"
+        show.say(f"encoding: {written.guess}, which is only likely: {accents}")
+    if written.undecided is not None:
+        show.say(f"to be decided: {written.undecided}")
+    show.say(f"next: read the roles in {written.spec}, write roles: confirmed, and release it")
+    echo(str(written.spec))

@@ -1,0 +1,196 @@
+"""The draft of a spec: text with a reason beside every role, and no value or count of the data."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.profile.found.table import FoundTable
+from sfumato.tasks.profile.proposal import propose_nulls, propose_promises, propose_workloads
+from sfumato.tasks.profile.roles import ProposedRole
+from sfumato.tasks.profile.skeletons import Rows, Skeleton, skeleton_of
+from sfumato.tasks.profile.units import FoundUnit
+from sfumato.tasks.schema.columns import Role
+from sfumato.tasks.schema.names import safe_name
+
+PUBLISHED = "releases"
+_WIDTH = 96
+_HEAD = """\
+A draft of a release spec, made by sfumato init. No value and no count of the data stands
+here: those are in the private profile, whose path the command printed.
+Read every column's role and the reason above it, change what is wrong, and confirm:"""
+_CONFIRM = "roles: proposed  # <- write `confirmed`; until then nothing runs\n"
+_DROPPED = "Dropped, and the reason; a line of its own gives a column another role:"
+_REPEATS = (
+    "People have several rows. A release has one of each: the first, unless source.where chooses "
+    "another, or the source is first summed up by person."
+)
+_NO_UNIT = "No column tells people apart: rows are counted as people, so each must have one."
+_PROMISED = (
+    "Nobody can be told from k - 1 others by the quasi-identifiers; each group has l different "
+    "values of what is sensitive. Larger numbers promise more, and answers become less accurate."
+)
+_ASKED = "On what accuracy is measured: put what your readers will ask in its place."
+
+
+@dataclass(frozen=True, eq=False)
+class SpecDraft:
+    """A table with all that is proposed of it.
+
+    Attributes:
+        found: the source.
+        facts: of the represented rows.
+        rows: how many these are.
+        unit: whom they are about.
+        roles: by column.
+        skeletons: of hierarchies by quasi-identifier.
+    """
+
+    found: FoundTable
+    facts: tuple[ColumnFacts, ...]
+    rows: int
+    unit: FoundUnit | None
+    roles: Mapping[str, ProposedRole]
+    skeletons: Mapping[str, Skeleton]
+
+    def of_role(self, role: Role) -> list[ColumnFacts]:
+        """The columns with a role, in order."""
+        return [one for one in self.facts if self.roles[one.name].role == role]
+
+
+def skeletons_of(
+    facts: Sequence[ColumnFacts], roles: Mapping[str, ProposedRole]
+) -> dict[str, Skeleton]:
+    """The skeletons of hierarchies of quasi-identifiers that need one."""
+    known = (one for one in facts if roles[one.name].role == "quasi-identifier")
+    made = {one.name: skeleton_of(one) for one in known}
+    return {name: skeleton for name, skeleton in made.items() if skeleton is not None}
+
+
+def hierarchy_files(draft: SpecDraft, line: str) -> dict[str, Rows]:
+    """The rows of hierarchies by the path of their file, relative to the spec."""
+    made = ((name, skeleton.rows) for name, skeleton in draft.skeletons.items())
+    return {_file(line, name): rows for name, rows in made if rows is not None}
+
+
+def spec_text(draft: SpecDraft, line: str, title: str) -> str:
+    """The draft of a spec.
+
+    Args:
+        draft: what is proposed.
+        line: the name of the release line.
+        title: of it.
+    """
+    parts = (_head(line, title), _source(draft), _columns(draft, line), _release(draft))
+    return "\n".join("".join(part) for part in parts)
+
+
+def _head(line: str, title: str) -> Iterator[str]:
+    yield _comment(_HEAD)
+    yield _CONFIRM
+    yield "\n"
+    yield "version: 2\n"
+    yield _entry("name", line)
+    yield _entry("title", title)
+
+
+def _source(draft: SpecDraft) -> Iterator[str]:
+    source = draft.found.source.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    order = [key for key in ("uri", "format", *source, "seen") if key in source]
+    yield "source:\n"
+    for key in dict.fromkeys(sorted(order, key=lambda key: key == "seen")):
+        yield textwrap.indent(_entry(key, source[key]), "  ")
+
+
+def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
+    dropped = draft.of_role("drop")
+    if dropped:
+        yield _comment(_DROPPED)
+        yield from (_comment(f"  {_scalar(o.name)}: {draft.roles[o.name].reason}") for o in dropped)
+    yield "other-columns: drop\n"
+    yield "columns:\n"
+    for one in draft.facts:
+        proposed = draft.roles[one.name]
+        if proposed.role != "drop":
+            keys = _keys(draft, one, proposed, line)
+            yield _comment(_said(draft, one, proposed), "  ")
+            yield f"  {_scalar(one.name)}: {_flow(keys)}\n"
+    if draft.unit is None:
+        yield _comment(_NO_UNIT)
+        yield "unit: row\n"
+
+
+def _keys(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole, line: str) -> dict[str, Any]:
+    keys: dict[str, Any] = {"role": proposed.role}
+    if one.type != "string":
+        keys["type"] = one.type
+    if draft.unit is not None and draft.unit.name == one.name:
+        keys |= {"unit": True} | ({"repeat": "keep-one"} if draft.unit.repeats else {})
+    else:
+        keys |= propose_nulls(one, proposed.role)
+    if one.name in draft.skeletons:
+        skeleton = draft.skeletons[one.name]
+        keys |= skeleton.keys
+        if skeleton.rows is not None:
+            keys["hierarchy"] = {"file": _file(line, one.name)}
+    return keys
+
+
+def _said(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole) -> str:
+    words = proposed.reason
+    if draft.unit is not None and draft.unit.name == one.name and draft.unit.repeats:
+        words += f". {_REPEATS}"
+    if one.name in draft.skeletons:
+        words += f"; hierarchy: {draft.skeletons[one.name].words}"
+    return words
+
+
+def _release(draft: SpecDraft) -> Iterator[str]:
+    sensitive, known = draft.of_role("sensitive"), draft.of_role("quasi-identifier")
+    yield _comment(_PROMISED)
+    yield "promises:\n"
+    yield from (f"  - {_flow(one)}\n" for one in propose_promises(sensitive, draft.rows))
+    yield "partition: {method: mondrian}\n"
+    yield "form: {method: generalized}\n"
+    yield f"publish: {{uri: {PUBLISHED}}}\n"
+    workloads = propose_workloads(known, sensitive)
+    if workloads:
+        yield "\n" + _comment(_ASKED)
+        yield "evaluate:\n"
+        yield "  workloads:\n"
+        yield from (f"    - {_flow(one)}\n" for one in workloads)
+
+
+def _file(line: str, column: str) -> str:
+    return f"hierarchies/{line}-{safe_name(column)}.draft.csv"
+
+
+def _comment(text: str, indent: str = "") -> str:
+    prefix = f"{indent}# "
+    lines = [
+        wrapped
+        for line in text.splitlines()
+        for wrapped in textwrap.wrap(line, _WIDTH - len(prefix), drop_whitespace=True)
+    ]
+    return "".join(f"{prefix}{line}\n" for line in lines)
+
+
+def _entry(key: str, value: Any) -> str:
+    """A key and its value, further lines indented below it."""
+    first, *rest = _flow(value, _WIDTH).split("\n")
+    return "\n    ".join([f"{key}: {first}", *(line.strip() for line in rest)]) + "\n"
+
+
+def _flow(value: Any, width: int = 10**6) -> str:
+    text = yaml.safe_dump(
+        value, default_flow_style=True, width=width, sort_keys=False, allow_unicode=True
+    )
+    return re.sub(r"\n\.\.\.\n\Z", "", text).rstrip("\n")
+
+
+def _scalar(name: str) -> str:
+    return _flow(name)

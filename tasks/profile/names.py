@@ -1,0 +1,98 @@
+"""What the names of columns say of them, in the languages of offices that hold such tables.
+
+A name is cut into words, in lower case and without accents; a stem matches the beginning of a word
+from four letters on, and a whole word below. Words that say nothing by themselves are not here.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Literal
+
+Meaning = Literal["contact", "person", "date", "place", "trait", "sensitive"]
+
+_STEMS: Mapping[Meaning, str] = {
+    # tells who somebody is, or how to reach them
+    "contact": (
+        "name surname firstname lastname forename vorname nachname familienname voornaam "
+        "achternaam prenom nom apellido nombre cognome mail email phone telefon telephone "
+        "telefoon tel mobile fax street strasse straat rue address adresse adres iban account "
+        "konto rekening bic ssn bsn nino passport reisepass versicherungsnummer insuranceno "
+        "taxid steuerid licence license username login ip url facebook"
+    ),
+    # numbers somebody
+    "person": (
+        "id uid uuid guid pid individual person patient subject respondent participant client "
+        "customer employee member student case record proband kunde mitarbeiter klant medewerker "
+        "matricule idnr personid patientid subjid caseid respid pnr mrn nhs"
+    ),
+    "date": (
+        "date datum fecha birth birthday dob born geburt geboren naissance nacimiento geboorte "
+        "admission discharge visit aufnahme entlassung"
+    ),
+    "place": (
+        "zip postcode postal plz cp city town village place ort wohnort stadt gemeinde gemeente "
+        "woonplaats ville commune ciudad region province provincie kanton canton county state "
+        "country land pays pais district popul residence"
+    ),
+    "trait": (
+        "age alter leeftijd edad sex gender geschlecht geslacht sexe race ethnic nationality "
+        "nation citizenship marital married familienstand burgerlijk civil educ education school "
+        "schule bildung opleiding degree occup occupation job profession beruf beroep emploi "
+        "workclass employ industry branche household haushalt huishouden children kids kinder "
+        "kinderen enfants psize hhsize family height weight size relationship language sprache"
+    ),
+    # what the law, or decency, protects: health, money, opinions, sexual life, offences
+    "sensitive": (
+        "income inc hinc salary wage wages earning gehalt lohn einkommen loon inkomen revenu "
+        "salaire ingreso debt schuld credit wealth loss gain cost kosten charge expense spending "
+        "diagnos disease illness icd krankheit ziekte maladie drug medication therapy hiv cancer "
+        "disability mental depress pain result religion religious relig glaube faith church polit "
+        "party vote voting wahl union sexual orientation affair abuse crime offence offense arrest "
+        "convict sentence grade score rating opinion attitude satisf choice"
+    ),
+}
+_WORDS = {word: meaning for meaning, words in _STEMS.items() for word in words.split()}
+_LONG = 4
+_POSTAL = ("zip", "plz", "postcode", "postal")
+
+
+def sense_of(name: str) -> Meaning | None:
+    """What a column's name says, None where it says nothing.
+
+    >>> sense_of("yrs_married"), sense_of("Patient-ID"), sense_of("Straße"), sense_of("x2")
+    ('trait', 'person', 'contact', None)
+    >>> sense_of("birthDate"), sense_of("town name")
+    ('date', 'place')
+    """
+    found = [meaning for word in _words_of(name) if (meaning := _sense_of(word))]
+    order: tuple[Meaning, ...] = ("sensitive", "date", "place", "person", "trait", "contact")
+    return next((meaning for meaning in order if meaning in found), None)
+
+
+def is_postal(name: str) -> bool:
+    """True where a column's name is that of postcodes: codes, though they may look like numbers.
+
+    >>> is_postal("PLZ"), is_postal("zip code"), is_postal("place")
+    (True, True, False)
+    """
+    return any(word.startswith(_POSTAL) for word in _words_of(name))
+
+
+def is_known(name: str) -> bool:
+    """True where a text is a name that columns have."""
+    return len(name) <= 40 and sense_of(name) is not None
+
+
+def _words_of(name: str) -> list[str]:
+    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    ascii_ = plain.encode("ascii", "ignore").decode()
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", ascii_).lower()
+    return re.findall(r"[a-z]+", spaced)
+
+
+def _sense_of(word: str) -> Meaning | None:
+    if word in _WORDS:
+        return _WORDS[word]
+    stems = [stem for stem in _WORDS if len(stem) >= _LONG and word.startswith(stem)]
+    return _WORDS[max(stems, key=len)] if stems else None

@@ -1,0 +1,109 @@
+"""The role that each column seems to have, and why: a proposal, which a steward confirms."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.tasks.microdata.table import key
+from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.profile.names import Meaning
+from sfumato.tasks.profile.options import DraftOptions
+from sfumato.tasks.profile.patterns import POSTCODE
+from sfumato.tasks.profile.units import FoundUnit
+from sfumato.tasks.schema.columns import Role
+
+_OWN = Fraction(1, 2)  # different values per row, from which on most rows have one of their own
+_MANY = Fraction(1, 4)
+_FEW = 20  # values that any table may have
+_KNOWN: Mapping[Meaning | None, str] = {
+    "date": "a date, which others may know",
+    "place": "a place, which others may know",
+    "trait": "a trait, which others may know or see",
+}
+
+
+@dataclass(frozen=True)
+class ProposedRole:
+    """The role that a column seems to have.
+
+    Attributes:
+        role: of it; dropped columns need no line of their own.
+        reason: in words that hold no value.
+    """
+
+    role: Role
+    reason: str
+
+
+def propose_roles(
+    facts: tuple[ColumnFacts, ...], unit: FoundUnit | None, options: DraftOptions
+) -> dict[str, ProposedRole]:
+    """A role for every column, in their order."""
+    proposed: dict[str, ProposedRole] = {}
+    for number, one in enumerate(facts):
+        said = options.roles.get(one.name)
+        if said is not None:
+            proposed[one.name] = ProposedRole(said, "said when this was drafted")
+        elif unit is not None and unit.name == one.name:
+            proposed[one.name] = ProposedRole("identifier", f"numbers people: {unit.by}")
+        else:
+            twin = next((other.name for other in facts[:number] if _same(one, other)), None)
+            proposed[one.name] = _proposed(one, twin)
+    return proposed
+
+
+def _proposed(one: ColumnFacts, twin: str | None) -> ProposedRole:
+    if one.is_constant:
+        return ProposedRole("drop", "all rows say the same: it tells nothing")
+    if (found := _of_values(one)) is not None:
+        return found
+    if twin is not None:
+        return ProposedRole("drop", f"tells what column {twin!r} tells, in other words")
+    return _of_name(one) or _of_what_is_not_known(one)
+
+
+def _of_values(one: ColumnFacts) -> ProposedRole | None:
+    if one.use == "text":
+        return ProposedRole("drop", "free text, which tells of people what no promise covers")
+    if one.use == "contact":
+        return ProposedRole("identifier", f"each value looks like: {one.look}")
+    if one.look == "ICD code":
+        return ProposedRole("sensitive", "its values look like ICD codes: diagnoses")
+    if one.look == POSTCODE:
+        return ProposedRole("quasi-identifier", "postcodes, which others may know")
+    return None
+
+
+def _of_name(one: ColumnFacts) -> ProposedRole | None:
+    if one.meaning == "sensitive":
+        reason = "its name is that of something people keep to themselves"
+        return ProposedRole("sensitive", reason)
+    if one.meaning in ("contact", "person") and one.own >= _OWN:
+        return ProposedRole("identifier", "its name, and a value of its own in most rows")
+    if one.meaning in _KNOWN:
+        if one.own > _OWN and not one.is_ordered and one.use != "code":
+            return ProposedRole("drop", "a value of its own in most rows singles people out")
+        return ProposedRole("quasi-identifier", f"its name is that of {_KNOWN[one.meaning]}")
+    return None
+
+
+def _of_what_is_not_known(one: ColumnFacts) -> ProposedRole:
+    if one.distinct > _FEW and one.own > _MANY:
+        return ProposedRole(
+            "drop", "nothing tells what it is, and many rows have a value of their own"
+        )
+    return ProposedRole(
+        "quasi-identifier", "nothing tells what it is: taken for something others may know"
+    )
+
+
+def _same(one: ColumnFacts, other: ColumnFacts) -> bool:
+    """True where two columns tell the same rows apart, each value of one being one of the other."""
+    if one.distinct != other.distinct or one.distinct <= 2 or one.own >= _OWN:
+        return False
+    if sorted(one.rows.tolist()) != sorted(other.rows.tolist()) or one.missing != other.missing:
+        return False
+    pairs, _ = key([one.column, other.column], len(one.column.codes))
+    return len(np.unique(pairs)) == one.distinct + bool(one.missing)

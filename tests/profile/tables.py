@@ -1,0 +1,69 @@
+"""Tables as offices hand them over: generated, in the shapes of well-known ones, written badly."""
+
+import csv
+import io
+import random
+
+JOBS = ("Schülerin", "Bürokraft", "Lehrkraft, Pflege", "Geschäftsführung", "freier Beruf")
+
+
+def written(names, rows, delimiter=";", decimal=",", encoding="cp1252", header=True):
+    """A CSV file of rows, floats with a decimal of the wished kind."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\r\n")
+    writer.writerows([names] * header)
+    writer.writerows([[_text(value, decimal) for value in row] for row in rows])
+    return text.getvalue().encode(encoding)
+
+
+def _text(value, decimal):
+    return str(value).replace(".", decimal) if isinstance(value, float) else str(value)
+
+
+def marriages(rows=400, seed=1):
+    """Codes that are floats, texts with umlauts, hours a week as decimals; nobody has a number."""
+    draw = random.Random(seed)
+    names = ["rate", "age", "yrs_married", "religiös", "occupation", "affairs"]
+    return names, [
+        [
+            float(draw.randint(1, 5)),
+            draw.choice([17.5, 22.0, 27.0, 32.0, 37.0, 42.0]),
+            draw.choice([0.5, 2.5, 6.0, 9.0, 13.0, 16.5, 23.0]),
+            float(draw.randint(1, 4)),
+            draw.choice(JOBS),
+            round(draw.random() * 20, 7) if draw.random() < 0.3 else 0.0,
+        ]
+        for _ in range(rows)
+    ]
+
+
+def votes(rows=300, seed=2):
+    """A column that tells what another tells, in other words: its logarithm."""
+    draw = random.Random(seed)
+    names = ["popul", "TVnews", "age", "educ", "income (€)", "vote", "logpopul"]
+    towns = {float(size): round(size**0.5, 9) - 2.0 for size in range(0, 90, 3)}
+    found = []
+    for _ in range(rows):
+        town = draw.choice(list(towns))
+        person = [float(draw.randint(0, 7)), float(draw.randint(19, 91)), float(draw.randint(1, 7))]
+        told = [float(draw.randint(1, 24)), float(draw.randint(0, 1))]
+        found.append([town, *person, *told, towns[town]])
+    return names, found
+
+
+def journeys(people=80, seed=3):
+    """Four rows for each person, one for each way of travelling."""
+    draw = random.Random(seed)
+    names = ["individual", "mode", "choice", "ttme", "hinc", "psize"]
+    found = []
+    for person in range(1, people + 1):
+        income, size, chosen = (
+            float(draw.randint(2, 72)),
+            float(draw.randint(1, 6)),
+            draw.choice("abcd"),
+        )
+        found += [
+            [float(person), mode, float(mode == chosen), float(draw.randint(1, 99)), income, size]
+            for mode in "abcd"
+        ]
+    return names, found

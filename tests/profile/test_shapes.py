@@ -1,0 +1,86 @@
+"""Tables in well-known shapes become drafts that work, with one edit."""
+
+import pytest
+
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.flows.spec import read_spec
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.publication.check import check
+from tests.lines import prepare, publish_prepared
+from tests.profile.drafts import confirm, confirmed, document, draft, roles
+from tests.profile.tables import journeys, marriages, votes, written
+
+
+def release_of(made, directory):
+    """The directory of what the draft publishes, evaluated elsewhere."""
+    run = directory / "run"
+    return publish_prepared(prepare(made.spec, run, seeded_keys(1)), run).directory
+
+
+def test_codes_and_texts_without_a_unit(tmp_path):
+    made = draft(tmp_path, written(*marriages()))
+    told = document(made)
+    assert told["source"]["csv"] == {"delimiter": ";", "encoding": "windows-1252"}
+    assert (told["source"]["decimal"], told["unit"], told["other-columns"]) == (",", "row", "drop")
+    known = dict.fromkeys(["rate", "age", "yrs_married", "occupation"], "quasi-identifier")
+    assert roles(made) == known | {"religiös": "sensitive", "affairs": "sensitive"}
+    assert made.undecided is None
+    assert made.guess == "windows-1252"
+
+
+def test_a_column_that_tells_what_another_tells_is_dropped(tmp_path):
+    made = draft(tmp_path, written(*votes()))
+    assert "logpopul" not in roles(made)
+    assert "logpopul: tells what column 'popul' tells" in made.spec.read_text(encoding="utf-8")
+    assert document(made)["columns"]["age"]["hierarchy"] == {
+        "file": "hierarchies/drafted-age.draft.csv"
+    }
+    rows = [line.split(",") for line in made.hierarchies[-1].read_text("utf-8").splitlines()]
+    ends = [float(row[0]) for row in rows]
+    assert ends == [float(age) for age in range(int(ends[0]), int(ends[-1]) + 1)]
+    assert ends[0] % 5 == 0 == (ends[-1] + 1) % 5  # the range is rounded, and has no gaps
+
+
+def test_several_rows_of_a_person_are_found_and_said(tmp_path):
+    made = draft(tmp_path, written(*journeys()))
+    unit = {"role": "identifier", "type": "decimal", "unit": True, "repeat": "keep-one"}
+    assert document(made)["columns"]["individual"] == unit
+    text = made.spec.read_text(encoding="utf-8")
+    assert "People have several rows" in " ".join(text.split()).replace("# ", "")
+    assert "mode: all rows say the same" in text  # of the first row of each person
+    assert "80 are profiled, one of each individual" in made.profile.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("shape", [marriages, votes, journeys])
+def test_one_edit_publishes(tmp_path, shape):
+    made = draft(tmp_path, written(*shape()))
+    with pytest.raises(SpecError, match="roles: are proposed, and nobody has confirmed them"):
+        read_spec(made.spec)
+    confirm(made)
+    release = release_of(made, tmp_path)
+    assert all(verdict.holds for _, verdict in check(release).verdicts)
+
+
+def test_a_column_that_comes_later_is_refused(tmp_path):
+    names, rows = marriages()
+    made = draft(tmp_path, written(names, rows))
+    confirm(made)
+    later = written([*names, "hiv"], [[*row, 1] for row in rows])
+    (tmp_path / "people.csv").write_bytes(later)
+    with pytest.raises(InputError, match="column 7 of 7 is not in the spec and was not seen"):
+        release_of(made, tmp_path)
+
+
+def test_what_is_said_beforehand_is_taken(tmp_path):
+    made = draft(tmp_path, written(*votes()), roles={"TVnews": "sensitive", "vote": "drop"})
+    assert roles(made)["TVnews"] == "sensitive"
+    assert "vote" not in roles(made)
+    promised = [p.get("sensitive") for p in document(made)["promises"]]
+    assert promised == [None, "TVnews", "income (€)"]
+    assert confirmed(made).columns["TVnews"].role == "sensitive"
+
+
+def test_a_table_without_anything_sensitive_says_so(tmp_path):
+    rows = [[20 + n % 50, "abcd"[n % 4]] for n in range(120)]
+    made = draft(tmp_path, written(["age", "town"], rows))
+    assert made.undecided == "columns: none has role sensitive"
