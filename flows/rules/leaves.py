@@ -2,7 +2,7 @@
 
 from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.schema.hierarchy_rules import HierarchyFile, Ordered
-from sfumato.tasks.schema.strata import Level
+from sfumato.tasks.schema.strata import HierarchyLevel
 
 
 def uses_hierarchy(spec: SpecParts, name: str) -> bool:
@@ -14,7 +14,7 @@ def uses_hierarchy(spec: SpecParts, name: str) -> bool:
 
 def _by_level(spec: SpecParts) -> set[str]:
     """The columns that strata are levels of."""
-    return {stratum.column for stratum in spec.strata if isinstance(stratum, Level)}
+    return {stratum.column for stratum in spec.strata if isinstance(stratum, HierarchyLevel)}
 
 
 def narrows_hierarchy(spec: SpecParts, name: str) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.microdata.table import Column, Microdata
-from sfumato.tasks.schema.strata import Bands, Level, Stratum
+from sfumato.tasks.schema.strata import Bands, HierarchyLevel, Stratum
 
 
 def with_strata(
@@ -26,11 +26,16 @@ def with_strata(
     for stratum in strata:
         name = str(stratum)
         if not isinstance(stratum, str):
-            cut = _banded if isinstance(stratum, Bands) else _nodes
-            column = cut(microdata[stratum.column], stratum, name)
+            column = _cut(microdata[stratum.column], stratum, name)
             microdata = replace(microdata, columns=(*microdata.columns, column))
         names.append(name)
     return microdata, tuple(names)
+
+
+def _cut(column: Column, stratum: Bands | HierarchyLevel, name: str) -> Column:
+    if isinstance(stratum, Bands):
+        return _banded(column, stratum, name)
+    return _nodes(column, stratum, name)
 
 
 def _banded(column: Column, stratum: Bands, name: str) -> Column:
@@ -41,7 +46,7 @@ def _banded(column: Column, stratum: Bands, name: str) -> Column:
     return Column(name, "drop", pa.array(range(len(starts) + 1)), codes)
 
 
-def _nodes(column: Column, level: Level, name: str) -> Column:
+def _nodes(column: Column, level: HierarchyLevel, name: str) -> Column:
     levels = column.levels()
     if column.ancestors is None or level.level >= len(levels):
         raise SpecError(

@@ -31,10 +31,10 @@ class Bands(Part):
         return f"{self.column} in bands from {', '.join(str(plain(b)) for b in self.bands)}"
 
 
-class Level(Part):
+class HierarchyLevel(Part):
     """The nodes of a column's hierarchy at a level: 1 is the one above the values themselves.
 
-    >>> str(Level(column="town", level=2))
+    >>> str(HierarchyLevel(column="town", level=2))
     'town at level 2'
     """
 
@@ -51,11 +51,13 @@ def _kind(stratum: Any) -> str:
     if isinstance(stratum, str):
         return "column"
     told = isinstance(stratum, Mapping) and "level" in stratum
-    return "level" if told or isinstance(stratum, Level) else "band"
+    return "level" if told or isinstance(stratum, HierarchyLevel) else "band"
 
 
 Stratum = Annotated[
-    Annotated[str, Tag("column")] | Annotated[Bands, Tag("band")] | Annotated[Level, Tag("level")],
+    Annotated[str, Tag("column")]
+    | Annotated[Bands, Tag("band")]
+    | Annotated[HierarchyLevel, Tag("level")],
     Discriminator(_kind),
 ]
 """A column by its name, bands of one, or a level of its hierarchy."""
