@@ -21,7 +21,8 @@ from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.settle import forget_candidate
 from sfumato.tasks.arrays.at_rest import encrypted_below
-from sfumato.tasks.deidentify import deidentify
+from sfumato.tasks.candidates.choice.wished import WishedTerms
+from sfumato.tasks.deidentify import choose, deidentify
 from sfumato.tasks.evaluate import evaluate, evaluate_before, record_evaluated
 from sfumato.tasks.hold import find_candidate, hold
 from sfumato.tasks.in_parts import anonymize_parts, divide, find_version, validate_parts
@@ -124,6 +125,8 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     read = (spec.source, spec.columns, spec.nulls, resolved.base)
     ingested = ingest(*read, run, line.name, raw, owned.source)
     deidentified = deidentify(ingested, terms, resolved.unit, line, run, spec.remember)
+    if isinstance(terms, WishedTerms):
+        terms = choose(deidentified, terms, spec.choosing, line)
     version = verify(deidentified, terms, line, resolved.base, raw)
     if version is not None:
         return StandingVersion(version, deidentified)

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
 from sfumato.tasks.authorship.secret import signing_key
+from sfumato.tasks.candidates.choice.frozen import frozen_terms
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.opened import PAGE
 from sfumato.tasks.declaration.terms import Terms
@@ -103,7 +104,8 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         pinned=_pinned(spec),
         reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
     )
-    return ResolvedRun(spec, spec.terms(base), base, line, run.others)
+    terms = frozen_terms(spec.terms(base), private)
+    return ResolvedRun(spec, terms, base, line, run.others)
 
 
 def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:

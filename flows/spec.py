@@ -17,14 +17,17 @@ from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.texts import Value
 from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
+from sfumato.flows.rules.candidates import find_candidates
 from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
 from sfumato.flows.spec_parts import SpecParts, StrictPart
+from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
 from sfumato.tasks.declaration.terms import Format, LineName, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
 from sfumato.tasks.microdata.readers.declared import Address
 from sfumato.tasks.partitions.continued.parameters import declaration_of
+from sfumato.tasks.partitions.wish import AutoParameters
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.nesting import NestingError
@@ -42,7 +45,13 @@ class ReleaseSpec(SpecParts):
     def _parts_fit(self) -> Self:
         for rule in RULES:
             rule(self)
+        find_candidates(self, RULES)
         return self
+
+    @property
+    def choosing(self) -> Choosing | None:
+        """What may be chosen where the spec leaves its partition open, None where it does not."""
+        return find_candidates(self, RULES)
 
     def terms(self, base: Path) -> Terms:
         """The part of this spec that a release declares, its files read relative to `base`.
@@ -64,7 +73,8 @@ class ReleaseSpec(SpecParts):
             for name, column in self.columns.items()
             if column.role == role
         }
-        return Terms(
+        kind = WishedTerms if isinstance(self.partition, AutoParameters) else Terms
+        return kind(
             name=self.name,
             title=self.title,
             unit="identifier" if any(c.unit for c in self.columns.values()) else "row",

@@ -18,7 +18,7 @@ from sfumato.tasks.microdata.readers.declared import Source
 from sfumato.tasks.partitions.continued.parameters import DeclaredRule, Rule, read_versions
 from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.of_line import GroupsOfLine
-from sfumato.tasks.partitions.parameters import PartitionChoice
+from sfumato.tasks.partitions.wish import PartitionWish
 from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
@@ -142,7 +142,7 @@ class SpecParts(StrictPart):
     ] = "confirmed"
     promises: Annotated[tuple[Promise, ...], Field(min_length=1)]
     grouping: Annotated[
-        PartitionChoice | None,
+        PartitionWish | None,
         Field(alias="partition", description="who is grouped with whom"),
     ] = None
     groups: Annotated[

@@ -1,11 +1,14 @@
-"""The task that takes away who the rows are about."""
+"""The tasks that take away who the rows are about, and choose what the spec leaves open."""
 
 from pathlib import Path
 
+from sfumato.tasks.candidates.choice.wished import Choosing
 from sfumato.tasks.candidates.remember import Remember
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.policy import private_task
+from sfumato.tasks.microdata.randomness import operating_system
+from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import write_deidentified
 
 
@@ -15,3 +18,11 @@ def deidentify(
 ) -> Path:
     """Keep only what is to be published, and a keyed fingerprint of it."""
     return write_deidentified(ingested, terms, unit, line.private, run, remember)
+
+
+@private_task()
+def choose(deidentified: Path, terms: Terms, choosing: Choosing | None, line: Line) -> Terms:
+    """The terms with the partition that has the least expected width, kept for the line."""
+    chosen = choose_terms(deidentified, terms, choosing, line.private, operating_system)
+    say_in_run(f"choose: partition {chosen.partition.method} in form {chosen.form.method}")
+    return chosen

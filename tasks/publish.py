@@ -23,7 +23,7 @@ from sfumato.tasks.report.watched.composition import composition_rows
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents, keep_documents
-from sfumato.tasks.stages.hold import keep_report, measured_of
+from sfumato.tasks.stages.hold import keep_report, read_measured
 from sfumato.tasks.stages.validate import sealed_candidate
 
 
@@ -110,7 +110,7 @@ def _finish(held: HeldCandidate, version: Path, line: Line) -> None:
     held.require_sealed()
     _keep(held.candidate, version, line)
     keep_report(held, line.reports(version.name))
-    complete(line, held, version.name, measured_of(held), environ)
+    complete(line, held, version.name, read_measured(held), environ)
     tell("published", line.name, identify(version))
 
 

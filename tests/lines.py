@@ -1,5 +1,6 @@
 """One run of a release line by its stages alone, without Prefect."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from sfumato.flows.resolved import ResolvedRun, resolve_run
@@ -8,6 +9,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.publish import Published, publish
 from sfumato.tasks.stages.anonymize import keep_private_diagnostics, write_candidate
+from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.evaluate import evaluate_release
 from sfumato.tasks.stages.ingest import write_ingested, write_source
@@ -32,6 +34,8 @@ def prepare(
     ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, resolved.base, run)
     remember = resolved.spec.remember
     deidentified = write_deidentified(ingested, resolved.terms, resolved.unit, line, run, remember)
+    terms = choose_terms(deidentified, resolved.terms, parts.choosing, line, draw)
+    resolved = replace(resolved, terms=terms)
     measure_feasibility(deidentified, resolved.terms, resolved.base)
     write_candidate(deidentified, resolved.terms, run, draw, resolved.continuing, resolved.line)
     return resolved

@@ -5,9 +5,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.spec import Overrides, read_alternative
+from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.comparison.alternative import Alternative
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
@@ -45,7 +48,7 @@ def read_grid(told: str | None) -> Mapping[str, Any]:
 def _parsed(told: str) -> Any:
     try:
         return parse_yaml(told)
-    except ValueError:
+    except (ValueError, yaml.YAMLError):
         raise SpecError("--grid: is neither a file nor YAML") from None
 
 
@@ -73,6 +76,9 @@ def alternatives_of(
             terms = read_alternative(path, overrides, {**instead, **_NOT_OF_TERMS}).terms(base)
         except SpecError as error:
             refused[name] = str(error).removeprefix(f"{path}: ")
+            continue
+        if isinstance(terms, WishedTerms):
+            refused[name] = "partition: auto chooses by itself: name partitions in its place"
             continue
         if name not in changes:
             admitted.append(Alternative(name, terms))
@@ -106,7 +112,7 @@ def _combinations(
 
 def _expanded(choices: Any) -> Iterator[dict[str, Any]]:
     """Choices with one value for each of their keys."""
-    for choice in choices or []:
+    for choice in choices if isinstance(choices, list) else [choices] if choices else []:
         if not isinstance(choice, dict):
             raise SpecError("--grid: a choice is a mapping: {method: ke, objective: [sum, max]}")
         values = [v if isinstance(v, list) else [v] for v in choice.values()]

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import environ
 from pathlib import Path
@@ -14,9 +14,9 @@ from sfumato.flows.choice.recommended import write_recommended
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
 from sfumato.flows.spec import Overrides
-from sfumato.tasks.comparison.alternative import Outcome
+from sfumato.tasks.comparison.alternative import TriedOutcome
 from sfumato.tasks.comparison.recommend import Ranked, rank, recommend
-from sfumato.tasks.comparison.run import Comparison, compare
+from sfumato.tasks.comparison.run import KeptComparison, compare
 from sfumato.tasks.drafts.apart import line_apart
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.failure import sanitised
@@ -48,7 +48,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedComparison:
     """What is to be compared.
 
     Attributes:
@@ -56,17 +56,23 @@ class Asked:
         sql: queries of the steward's own.
         processes: how many alternatives are tried at once.
         hours: for which the comparison is kept.
+        sweep: the parameter of promises that alone differs, where its cost is asked for: nothing is
+            recommended then.
     """
 
     grid: dict[str, object]
     sql: tuple[str, ...] = ()
     processes: int = 1
     hours: int = KEPT_HOURS
+    sweep: str = ""
 
 
 @passphrases(environ)
 def compare_alternatives(
-    path: Path, overrides: Overrides, asked: Asked, progress: Callable[[Outcome, int, int], None]
+    path: Path,
+    overrides: Overrides,
+    asked: AskedComparison,
+    progress: Callable[[TriedOutcome, int, int], None],
 ) -> Compared:
     """Compare alternatives to a spec on its source.
 
@@ -88,19 +94,27 @@ def compare_alternatives(
         key = _key(resolved, table, asked)
         with comparison_directory(resolved.line.work, key, asked.hours) as place:
             shutil.copytree(table, place / "table", dirs_exist_ok=True)
-            comparison = Comparison(place, place / "table", asked.sql)
+            comparison = KeptComparison(place, place / "table", asked.sql)
             outcomes = compare(comparison, tried, workloads, asked.processes, progress)
             shutil.rmtree(place / "table")
             ranked = rank(outcomes)
-            chosen = recommend(ranked)
+            chosen = None if asked.sweep else recommend(ranked)
             name = None if chosen is None else chosen.outcome.name
             spec = None if name is None else write_recommended(path, changes[name], overrides)
+            if asked.sweep:
+                ranked = _as_asked(ranked, outcomes)
             broken = {one.name: one.refused for one in outcomes if one.refused}
             queries = comparison.queries(workloads)
-            content = ComparisonContent(ranked, chosen, broken, refused, queries, spec)
+            content = ComparisonContent(ranked, chosen, broken, refused, queries, spec, asked.sweep)
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)
             return Compared(page, ranked, chosen, spec)
+
+
+def _as_asked(ranked: list[Ranked], outcomes: Sequence[TriedOutcome]) -> list[Ranked]:
+    """The alternatives in the order in which they were asked for."""
+    place = {outcome.name: number for number, outcome in enumerate(outcomes)}
+    return sorted(ranked, key=lambda one: place[one.outcome.name])
 
 
 def _table(resolved: ResolvedRun, scratch: Path) -> Path:
@@ -114,7 +128,7 @@ def _table(resolved: ResolvedRun, scratch: Path) -> Path:
         return write_deidentified(ingested, here.terms, here.unit, line.private, run, "units")
 
 
-def _key(resolved: ResolvedRun, table: Path, asked: Asked) -> str:
+def _key(resolved: ResolvedRun, table: Path, asked: AskedComparison) -> str:
     """What tells this source and these queries from others: sixteen hexadecimal digits."""
     workloads = [one.model_dump(mode="json") for one in resolved.spec.evaluate.workloads]
     rows = fingerprint(load(table), b"a comparison")

@@ -33,6 +33,7 @@ from sfumato.tasks.publication.combined.lines.same_rows import require_other_row
 from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.report.steward.draft import write_draft_page
 from sfumato.tasks.stages.anonymize import RELEASE, write_candidate
+from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.evaluate import evaluate_candidate
@@ -97,6 +98,7 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         whole, ingested = _ingest(resolved, run)
     with stage("deidentify"):
         kept = write_deidentified(ingested, terms, resolved.unit, line.private, run, spec.remember)
+        terms = choose_terms(kept, terms, spec.choosing, line.private, operating_system)
         known = identity(kept)
     with stage("verify"):
         measure_risks(kept, terms)

@@ -19,6 +19,7 @@ from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publication.combined.lines.same_rows import require_other_rows
 from sfumato.tasks.publication.standing import standing_version
 from sfumato.tasks.stages.anonymize import declaration, write_candidate
+from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.stage import read_note
@@ -50,13 +51,16 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
         whole = write_source(spec.source, spec.columns, resolved.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
         kept = write_deidentified(ingested, resolved.terms, resolved.unit, line, run, spec.remember)
+        terms = choose_terms(
+            kept, resolved.terms, spec.choosing, line, operating_system, keep=False
+        )
         known = identity(kept)
         stands = standing_version(resolved.line, known, rule_of(resolved.terms.versions))
         if stands is not None:
             return {"stands": stands}
         require_other_rows(resolved.line, known)
         candidate = write_candidate(
-            kept, resolved.terms, run, operating_system, resolved.continuing, resolved.line
+            kept, terms, run, operating_system, resolved.continuing, resolved.line
         )
         facts = read_note(candidate, "facts")
         rows = declaration(candidate).rows.model_dump(mode="json")

@@ -46,7 +46,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TriedOutcome:
     """What became of an alternative.
 
     Attributes:
@@ -97,7 +97,7 @@ def try_alternative(
     truths: Sequence[Cells],
     place: Path,
     randomness: Randomness,
-) -> Outcome:
+) -> TriedOutcome:
     """Make a candidate, ask it all queries, and attack it.
 
     Args:
@@ -113,13 +113,13 @@ def try_alternative(
     try:
         trial = run_trial(table, alternative.terms, place, randomness, partition).require_kept()
     except PromiseError as error:
-        return Outcome(alternative.name, str(error), seconds=time.process_time() - begun)
+        return TriedOutcome(alternative.name, str(error), seconds=time.process_time() - begun)
     with _asking(trial.release) as opened:
         asked = _AskedCandidate(opened, trial.release, table, partition.groups)
         scored = list(_scores(asked, queries, truths))
     widths, relative, errors = zip(*scored, strict=True) if scored else ((), (), ())
     rows = trial.release.declared.rows
-    return Outcome(
+    return TriedOutcome(
         name=alternative.name,
         groups=len(trial.assessment.groups.of_all()),
         published=rows.published,

@@ -23,6 +23,7 @@ from sfumato.tasks.query.accuracy.workloads.parameters import (
 )
 from sfumato.tasks.sql.parse import literal
 
+_ROWS = "picked-rows"
 _TABLE, _PICKED = "microdata", "picked"
 _FEW = 20  # values by which a GROUP BY is asked
 
@@ -198,7 +199,8 @@ def save_queries(queries: Sequence[PairedQuery], place: Path) -> None:
     """
     picked = [one.selected for one in queries if one.selected is not None]
     if picked:
-        np.save(place / "picked.npy", np.packbits(np.array(picked), axis=1))
+        packed = np.packbits(np.array(picked), axis=1)
+        write_atomically(place / _ROWS, packed.tobytes())
     rows = len(picked[0]) if picked else 0
     told = [
         {"workload": q.workload, "sql": q.sql, "aggregate": q.aggregate, "of": q.of}
@@ -214,7 +216,8 @@ def load_queries(place: Path) -> list[PairedQuery]:
     told = json.loads((place / "queries.json").read_bytes())
     picked: Iterator[np.ndarray] = iter(())
     if told["rows"]:
-        packed = np.load(place / "picked.npy")
+        content = np.frombuffer((place / _ROWS).read_bytes(), np.uint8)
+        packed = content.reshape(-1, -(-told["rows"] // 8))
         picked = iter(np.unpackbits(packed, axis=1, count=told["rows"]).astype(bool))
     return [
         PairedQuery(q["workload"], q["sql"], next(picked), q["aggregate"], q["of"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.comparison.alternative import Outcome
+from sfumato.tasks.comparison.alternative import TriedOutcome
 
 _AS_GOOD = 1.02
 _IN_GROUP = "own value guessed from the group alone"
@@ -29,14 +29,14 @@ class Ranked:
         base: the share that is guessed without a release.
     """
 
-    outcome: Outcome
+    outcome: TriedOutcome
     width: float
     in_groups: float
     guessed: float
     base: float
 
 
-def rank(outcomes: Sequence[Outcome]) -> list[Ranked]:
+def rank(outcomes: Sequence[TriedOutcome]) -> list[Ranked]:
     """The alternatives that keep their promises, those of the narrowest answers first."""
     made = [outcome for outcome in outcomes if not outcome.refused]
     widths = _by_widest([outcome.widths for outcome in made])
@@ -67,7 +67,7 @@ def _by_widest(widths: Sequence[Sequence[float | None]]) -> list[float]:
     return means
 
 
-def _ranked(outcome: Outcome, width: float) -> Ranked:
+def _ranked(outcome: TriedOutcome, width: float) -> Ranked:
     rows = outcome.published + outcome.suppressed
     lost = outcome.suppressed / rows if rows else 0.0
     scores = [score for of in outcome.attacks.values() for score in of]

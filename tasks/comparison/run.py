@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.tasks.comparison.alternative import (
     Alternative,
     Cells,
-    Outcome,
+    TriedOutcome,
     answers_over_all,
     try_alternative,
 )
@@ -31,7 +31,7 @@ _OUTCOMES, _QUERIES = "outcomes", "queries"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class KeptComparison:
     """A comparison on disk.
 
     Attributes:
@@ -55,12 +55,12 @@ class Comparison:
 
 
 def compare(
-    comparison: Comparison,
+    comparison: KeptComparison,
     alternatives: Sequence[Alternative],
     workloads: Sequence[Workload],
     processes: int,
-    progress: Callable[[Outcome, int, int], None],
-) -> list[Outcome]:
+    progress: Callable[[TriedOutcome, int, int], None],
+) -> list[TriedOutcome]:
     """Try all alternatives on the same queries, and keep what became of each.
 
     What was tried before is not tried again: an alternative is known by its terms, and by the
@@ -87,8 +87,8 @@ def compare(
 
 
 def _tried(
-    comparison: Comparison, missing: Sequence[tuple[Alternative, Path]], processes: int
-) -> Iterable[Outcome]:
+    comparison: KeptComparison, missing: Sequence[tuple[Alternative, Path]], processes: int
+) -> Iterable[TriedOutcome]:
     if processes <= 1 or len(missing) <= 1:
         for alternative, place in missing:
             yield _try(comparison, alternative, place)
@@ -100,7 +100,7 @@ def _tried(
             yield ended.result()
 
 
-def _try(comparison: Comparison, alternative: Alternative, place: Path) -> Outcome:
+def _try(comparison: KeptComparison, alternative: Alternative, place: Path) -> TriedOutcome:
     """Try an alternative, and keep what became of it; its tables go."""
     table, queries = load(comparison.table), load_queries(comparison.place / _QUERIES)
     own = private_directory(comparison.place / token_hex(8))
@@ -132,8 +132,8 @@ def _digest(alternative: Alternative) -> str:
     return hashlib.sha256(known.encode()).hexdigest()
 
 
-def _read(place: Path, name: str) -> Outcome:
-    return Outcome(**{**json.loads(place.read_bytes()), "name": name})
+def _read(place: Path, name: str) -> TriedOutcome:
+    return TriedOutcome(**{**json.loads(place.read_bytes()), "name": name})
 
 
 def _plain(value: object) -> object:

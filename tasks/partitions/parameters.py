@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from sfumato.expectations.registered import Registered
+from sfumato.tasks.partitions.aimed.parameters import ContiguousParameters, HybridParameters
 from sfumato.tasks.partitions.ambiguity.parameters import AmbiguityParameters
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.cell_suppression.parameters import (
@@ -23,6 +24,8 @@ PARTITION_PARAMETERS: Mapping[str, type[PartitionParameters]] = {
     "forest": ForestParameters,
     "factors": FactorsParameters,
     "ke": KEParameters,
+    "hybrid": HybridParameters,
+    "contiguous": ContiguousParameters,
     "anatomy": AnatomyParameters,
     "ambiguity": AmbiguityParameters,
     "disjoint-cover": DisjointCoverParameters,

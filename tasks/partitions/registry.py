@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from sfumato.tasks.partitions.aimed import contiguous, hybrid
 from sfumato.tasks.partitions.ambiguity import ambiguity
 from sfumato.tasks.partitions.anatomy import anatomy
 from sfumato.tasks.partitions.cell_suppression import factors, forest
@@ -18,6 +19,8 @@ PARTITIONS: Mapping[str, Partitioner] = {
     "forest": forest.partition,
     "factors": factors.partition,
     "ke": ke.partition,
+    "hybrid": hybrid.partition,
+    "contiguous": contiguous.partition,
     "anatomy": anatomy.partition,
     "ambiguity": ambiguity.partition,
     "disjoint-cover": disjoint_cover.partition,

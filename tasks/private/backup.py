@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.private.coded.choices import CHOICES
 from sfumato.tasks.private.coded.frozen import CODINGS
 from sfumato.tasks.private.durable import sync_directory, write_atomically
 from sfumato.tasks.private.keys import KEY
@@ -24,7 +25,7 @@ from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-_FORMAT = 4
+_FORMAT = 5
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
@@ -37,6 +38,7 @@ _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
     "cuts.json",
     CODINGS,  # since format 4
+    CHOICES,  # since format 5
     "releases.format-*.json",
     REVIEWS,
 )
@@ -114,6 +116,8 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
 
 def _format_of(files: Mapping[str, bytes]) -> int:
     """The lowest format that has these files."""
+    if CHOICES in files:
+        return 5
     if CODINGS in files:
         return 4
     if REVIEWS in files:

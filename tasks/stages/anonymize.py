@@ -30,7 +30,7 @@ from sfumato.tasks.private.people.followed import FollowedLine
 from sfumato.tasks.publication.combined.exposed import declared_exposure
 from sfumato.tasks.publication.diagnostics.divergence import divergence
 from sfumato.tasks.publication.line import Line
-from sfumato.tasks.stages.stage import new_stage, read_note, write_note
+from sfumato.tasks.stages.stage import CHOICE, new_stage, read_note, write_note
 
 RELEASE = "release"  # the folder of a candidate with what would be published, and nothing else
 SUPPRESSED = "left_out.npy"
@@ -69,7 +69,11 @@ def write_candidate(
     if line is not None:
         exposure = declared_exposure(line, made.slots, terms)
         declared = declared.model_copy(update={"exposure": exposure})
-    return _write(table, made, declared, run, followed)
+    stage = _write(table, made, declared, run, followed)
+    if (deidentified / f"{CHOICE}.json").exists():
+        facts = {**read_note(stage, "facts"), CHOICE: read_note(deidentified, CHOICE)}
+        write_note(stage, "facts", facts)
+    return stage
 
 
 def write_candidate_of_part(

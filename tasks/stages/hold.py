@@ -85,7 +85,7 @@ def hold_candidate(
         return put(staged, line.private)
 
 
-def measured_of(held: HeldCandidate) -> MeasuredBounds | None:
+def read_measured(held: HeldCandidate) -> MeasuredBounds | None:
     """What may be known of the accuracy of a candidate, None where it was not measured."""
     public = json.loads((held.report / _ACCURACY).read_bytes())
     if public is None:

@@ -6,6 +6,9 @@ from typing import Any
 
 from sfumato.tasks.private.workdir import private_directory
 
+CHOICE = "choice"
+"""What was chosen for the line, with the scores of all candidates, in the stage that it was of."""
+
 
 def new_stage(run: Path, name: str) -> Path:
     """An empty private directory for a stage of a run."""

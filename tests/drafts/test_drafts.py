@@ -1,7 +1,6 @@
 """Drafts: all of a release but its publication, and no trace in the line."""
 
 import csv
-import hashlib
 import json
 import os
 import subprocess
@@ -16,18 +15,9 @@ from sfumato.flows.spec import Overrides
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private import scratch
 from sfumato.tasks.publication.check import check
+from tests.drafts.traces import trace
 from tests.release.evolving import evolve
 from tests.release.small import Small, people
-
-
-def trace(*places):
-    """Every file below some places but drafts, with its content."""
-    return {
-        path: hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        for place in places
-        for path in place.rglob("*")
-        if ".drafts" not in path.parts
-    }
 
 
 @pytest.fixture(scope="module")

@@ -22,12 +22,15 @@ T1 = TCloseness(t=Decimal(1), distance="ordered", **SCOPE)
 KE = KEAnonymity(k=2, e=Decimal(1), **SCOPE)
 ALPHA_BETA = AlphaBeta(alpha=Decimal(1), beta=Decimal(".6"), presence="per-group", **SCOPE)
 P = PPrivacy(target="source", **SCOPE)
+AIMS = [{"kind": "range", "over": "age", "spans": [2]}, {"kind": "arbitrary", "selected": [5]}]
 CASES = {
     "full-domain": [({"suppression": Decimal("0.1")}, K2), ({"suppressed": "star"}, L2)],
     "mondrian": [({}, K2), ({"mode": "relaxed"}, L2)],
     "forest": [({}, K2)],
     "factors": [({}, K2)],
     "ke": [({}, KE), ({"objective": "random"}, KE), ({"objective": "max-overlapping"}, KE)],
+    "hybrid": [({"aims": AIMS}, KE)],
+    "contiguous": [({"aims": AIMS}, KE)],
     "anatomy": [({}, L2)],
     "ambiguity": [({}, ALPHA_BETA), ({"calibrate": True}, ALPHA_BETA)],
     "disjoint-cover": [({}, ALPHA_BETA), ({"residue": "suppress"}, ALPHA_BETA)],

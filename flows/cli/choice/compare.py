@@ -11,7 +11,7 @@ from sfumato.flows.cli.options import overrides, with_settings
 from sfumato.flows.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from sfumato.tasks.comparison.alternative import Outcome
+    from sfumato.tasks.comparison.alternative import TriedOutcome
 
 _SHOWN = 10
 
@@ -43,11 +43,11 @@ def compare(
     The last line of output is the private page; the recommended spec is written beside SPEC.
     """
     from sfumato.flows.choice.alternatives import read_grid
-    from sfumato.flows.choice.compare import Asked, compare_alternatives
+    from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 
     own = () if queries is None else statements(queries.read_text(encoding="utf-8"))
-    asked = Asked(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
-    found = compare_alternatives(spec, overrides(settings), asked, _tell)
+    asked = AskedComparison(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
+    found = compare_alternatives(spec, overrides(settings), asked, tell)
     for number, one in enumerate(found.ranked[:_SHOWN], start=1):
         echo(f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {one.outcome.name}")
     if found.chosen is not None:
@@ -58,13 +58,14 @@ def compare(
 def statements(text: str) -> tuple[str, ...]:
     r"""The statements of a text of SQL, without its lines of comments.
 
-    >>> statements("-- all\\nSELECT 1;\\nSELECT 2;")
+    >>> statements("-- all\nSELECT 1;\nSELECT 2;")
     ('SELECT 1', 'SELECT 2')
     """
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("--")]
     return tuple(one.strip() for one in "\n".join(lines).split(";") if one.strip())
 
 
-def _tell(outcome: "Outcome", done: int, of: int) -> None:
+def tell(outcome: "TriedOutcome", done: int, of: int) -> None:
+    """Say what became of an alternative."""
     said = f"cannot: {outcome.refused}" if outcome.refused else f"{outcome.groups:,} groups"
     show.say(f"{done}/{of} {outcome.name}: {said}, {outcome.seconds:.1f} s")

@@ -1,5 +1,6 @@
 """`sfumato plan`: draft the next version in private, and show what it would be."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,23 @@ from sfumato.flows.cli.terminal import echo
     metavar="HOURS",
     help="for how long the draft stays; what the spec retains, or a day",
 )
+@click.option(
+    "--sweep",
+    metavar="NAME=VALUES",
+    help="what each value of a parameter of promises costs: k=2..50, alpha=0.05..0.5, l=2,3,5",
+)
 @with_settings
 @with_format
-def plan(spec: Path, hours: int | None, settings: tuple[str, ...], format_: str) -> None:
+def plan(
+    spec: Path, hours: int | None, sweep: str | None, settings: tuple[str, ...], format_: str
+) -> None:
     """Draft the next version of a line, and show what would be published; nothing is.
 
     The last line of output is the private page about it. A release draws anew.
     """
+    if sweep is not None:
+        _sweep(spec, sweep, hours, settings)
+        return
     from sfumato.flows.choice.draft import draft
     from sfumato.tasks.private.progress import listening
 
@@ -36,6 +47,26 @@ def plan(spec: Path, hours: int | None, settings: tuple[str, ...], format_: str)
         return
     for name, text in _lines(found.summary):
         echo(f"{name:<9} {text}")
+    echo(str(found.page))
+
+
+def _sweep(spec: Path, told: str, hours: int | None, settings: tuple[str, ...]) -> None:
+    """Draft the version for each value of a parameter, and compare."""
+    from sfumato.flows.choice.compare import KEPT_HOURS, AskedComparison, compare_alternatives
+    from sfumato.flows.choice.sweep import read_sweep
+    from sfumato.flows.cli.choice.compare import tell
+
+    name, values = read_sweep(told)
+    asked = AskedComparison(
+        {"promises": {name: values}},
+        processes=os.cpu_count() or 1,
+        hours=hours or KEPT_HOURS,
+        sweep=name,
+    )
+    found = compare_alternatives(spec, overrides(settings), asked, tell)
+    for one in found.ranked:
+        lost = f"{one.outcome.suppressed:,} suppressed, {one.outcome.groups:,} groups"
+        echo(f"{one.outcome.name}: width {one.width:.1%}, guessed {one.guessed:.1%}, {lost}")
     echo(str(found.page))
 
 

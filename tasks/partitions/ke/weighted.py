@@ -24,7 +24,7 @@ _LOW = 2**31 - 1
 
 
 def minimum_weighted(
-    values: np.ndarray, counts: np.ndarray, k: int, e: int
+    values: np.ndarray, counts: np.ndarray, k: int, e: int, worth: int = WORTH_COMPILING
 ) -> tuple[np.ndarray, int] | None:
     """Cut a sorted multiset into runs of k distinct values spanning e, each weighed by its size.
 
@@ -35,6 +35,7 @@ def minimum_weighted(
         counts: how often each value occurs (int64), at least once.
         k: smallest number of distinct values in a run.
         e: smallest range of a run.
+        worth: from how many points on compiled loops pay.
 
     Returns:
         The positions (int64) where runs begin in the sorted multiset, with its size at the end, and
@@ -50,12 +51,12 @@ def minimum_weighted(
         return None
     points, before = _points(values, counts)
     n = len(points)
-    ends = first_ends(points, k, e)
+    ends = first_ends(points, k, e, worth)
     start = np.full(n + 1, -1, dtype=np.int32)
     start[0] = 0
     cost: Any = np.zeros((2, n + 1), dtype=np.int64)
     queue: Any = np.zeros((2, n + 1), dtype=np.int32)
-    if n >= WORTH_COMPILING and points.dtype != object and before[-1] <= _LOW:
+    if n >= worth and points.dtype != object and before[-1] <= _LOW:
         _compiled()(points, before, ends, tuple(cost), start, tuple(queue))
     else:
         cost, queue = cost.tolist(), queue.tolist()

@@ -16,6 +16,7 @@ from sfumato.tasks.report.rendering import environment, stylesheet
 from sfumato.tasks.report.steward.pareto import draw_pareto
 from sfumato.tasks.report.steward.tables import Table, table_of
 
+_CAPTIONS = ("Alternatives, the narrowest answers first", "Alternatives, as they were asked for")
 COMPARISON_PAGE, COMPARISON_CSV = "comparison.html", "comparison.csv"
 
 
@@ -73,6 +74,7 @@ class ComparisonContent:
         refused: why the spec does not admit others, by name.
         queries: that all were asked.
         spec: the recommended one, None for none.
+        sweep: the parameter of promises that alone differs, where its cost was asked for.
     """
 
     ranked: Sequence[RankedAlternative]
@@ -81,6 +83,7 @@ class ComparisonContent:
     refused: Mapping[str, str]
     queries: Sequence[AskedQuery]
     spec: Path | None
+    sweep: str = ""
 
 
 def write_comparison_page(place: Path, title: str, content: ComparisonContent) -> Path:
@@ -97,9 +100,10 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
             css=style.css,
             title=title,
             chosen=chosen,
+            sweep=content.sweep,
             base=share_in_words(max((one.base for one in content.ranked), default=0.0)),
             spec=None if content.spec is None else str(content.spec),
-            alternatives=table_of("Alternatives, the narrowest answers first", rows),
+            alternatives=table_of(_CAPTIONS[bool(content.sweep)], rows),
             plot=Markup(plot),  # noqa: S704 -- drawn by us
             widths=_by_workload(content, "relative", "Median relative width by workload"),
             errors=_by_workload(content, "errors", "Median error of the estimate, by the truth"),

@@ -1,0 +1,113 @@
+"""What `partition: auto` may choose from: whatever goes with the rest of the spec."""
+
+from collections.abc import Callable, Iterator
+
+from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.candidates.choice.wished import Choice, Choosing
+from sfumato.tasks.forms.declared import FormParameters
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.forms.redistributed.parameters import RedistributedParameters
+from sfumato.tasks.partitions.aimed.parameters import Aim, ArbitraryAim, RangeAim
+from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from sfumato.tasks.partitions.wish import AutoParameters
+from sfumato.tasks.query.accuracy.workloads.parameters import ArbitraryWorkload, RangeWorkload
+
+_KEYS: tuple[dict[str, str], ...] = (  # the plainest first
+    {"method": "ke", "objective": "sum"},
+    {"method": "ke", "objective": "weighted"},
+    {"method": "ke", "objective": "max"},
+    {"method": "hybrid"},
+    {"method": "contiguous"},
+    {"method": "anatomy"},
+    {"method": "mondrian"},
+    {"method": "mondrian", "mode": "relaxed"},
+    {"method": "full-domain"},
+    {"method": "full-domain", "metric": "discernibility"},
+    {"method": "stratum"},
+    {"method": "exact-qi"},
+)
+_AIMED = ("hybrid", "contiguous")
+_DENOMINATORS = ("exact", 4, 16, 64)
+_TREES = ("balanced", "median", "hierarchy")
+_FAKES = ("0", "0.05", "0.1")
+
+Rules = tuple[Callable[[SpecParts], None], ...]
+
+
+def find_candidates(spec: SpecParts, rules: Rules) -> Choosing | None:
+    """What may be chosen, None where nothing is to be.
+
+    Args:
+        spec: a spec that keeps all rules but those of what is chosen.
+        rules: that a spec with a candidate in the place of the wish has to keep.
+
+    Raises:
+        ValueError: where nothing goes with the spec.
+    """
+    wish = spec.partition
+    if not isinstance(wish, AutoParameters):
+        return None
+    if spec.form.shows not in ("rows", "subdomains", "labels"):
+        raise ValueError(
+            f"partition: auto: the width of answers from form {spec.form.method} depends on more "
+            "than the rows selected: name a partition"
+        )
+    aims = wish.aims or tuple(_aims_of_workloads(spec))
+    if not aims:
+        raise ValueError("partition: auto: aims at queries: name aims, or evaluate.workloads")
+    found, faults = [], []
+    for partition in _partitions(aims):
+        for form in _forms(spec, wish):
+            tried = spec.model_copy(update={"grouping": partition, "form": form})
+            fault = _fault(tried, rules)
+            if fault is None:
+                found.append(Choice(partition=partition, strata=spec.strata, form=form))
+            else:
+                faults.append(fault)
+    if not found:
+        raise ValueError(f"partition: auto: nothing goes with the spec; the first is: {faults[0]}")
+    return Choosing(candidates=tuple(found), aims=aims)
+
+
+def _fault(spec: SpecParts, rules: Rules) -> str | None:
+    """The first rule that a spec breaks, None where it keeps all."""
+    try:
+        for rule in rules:
+            rule(spec)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _partitions(aims: tuple[Aim, ...]) -> Iterator[PartitionParameters]:
+    for keys in _KEYS:
+        more = {"aims": aims} if keys["method"] in _AIMED else {}
+        yield PARTITION_PARAMETERS[keys["method"]].model_validate({**keys, **more})
+
+
+def _forms(spec: SpecParts, wish: AutoParameters) -> Iterator[FormParameters]:
+    for form in (spec.form, *(_named(name) for name in wish.forms if name != spec.form.method)):
+        if not isinstance(form, RedistributedParameters):
+            yield form
+            continue
+        for denominator in _DENOMINATORS:
+            for tree in _TREES:
+                for fakes in _FAKES:
+                    keys = {"denominator": denominator, "tree": tree, "fakes": fakes}
+                    yield type(form).model_validate({**form.model_dump(by_alias=True), **keys})
+
+
+def _named(name: str) -> FormParameters:
+    if name not in FORM_PARAMETERS:
+        raise ValueError(f"partition: forms: {name!r} is none of {', '.join(FORM_PARAMETERS)}")
+    return FORM_PARAMETERS[name].model_validate({"method": name})
+
+
+def _aims_of_workloads(spec: SpecParts) -> Iterator[Aim]:
+    """The declared families; never what a steward writes as SQL, whose literals stay private."""
+    for workload in spec.evaluate.workloads:
+        if isinstance(workload, RangeWorkload):
+            yield RangeAim(kind="range", over=workload.over, spans=workload.spans)
+        elif isinstance(workload, ArbitraryWorkload):
+            yield ArbitraryAim(kind="arbitrary", selected=workload.selected)

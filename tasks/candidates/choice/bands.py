@@ -1,0 +1,47 @@
+"""Bands of quasi-identifiers as further strata, about equal in rows: candidates like any others."""
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.exact import is_number
+from sfumato.tasks.candidates.choice.wished import Choice, Choosing
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.aimed.parameters import RangeAim
+from sfumato.tasks.schema.strata import Bands
+
+_NUMBERS = (2, 4, 9, 16)
+
+
+def with_bands(microdata: Microdata, choosing: Choosing) -> list[Choice]:
+    """All candidates, and those that cut nothing by themselves within bands, too."""
+    found = list(choosing.candidates)
+    over = dict.fromkeys(aim.over for aim in choosing.aims if isinstance(aim, RangeAim))
+    plain = [
+        one
+        for one in choosing.candidates
+        if one.partition.method in ("ke", "anatomy") and one.form.rows_table is not None
+    ]
+    for name in over:
+        for number in _NUMBERS:
+            bands = _bands(microdata[name], number)
+            if bands is not None:
+                found += [one.model_copy(update={"strata": (*one.strata, bands)}) for one in plain]
+    return found
+
+
+def _bands(column: Column, number: int) -> Bands | None:
+    """So many bands of a column's numbers; None where it has too few, or no numbers."""
+    if not is_number(column.values.type):
+        return None
+    known = np.sort(column.codes[column.codes >= 0])
+    at = [known[len(known) * place // number] for place in range(1, number)] if len(known) else []
+    starts = sorted({_number(column.values[int(code)].as_py()) for code in at})
+    least = _number(column.values[0].as_py()) if len(column.values) else Decimal(0)
+    starts = [start for start in starts if start > least]
+    return Bands(column=column.name, bands=tuple(starts)) if starts else None
+
+
+def _number(value: Any) -> Decimal:
+    return Decimal(str(value))

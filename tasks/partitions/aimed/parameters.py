@@ -1,0 +1,127 @@
+"""The parameters of partitions aimed at a workload, as a spec writes them."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Protocol
+
+from pydantic import Field
+
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.partitions.declared import Need, PartitionParameters
+from sfumato.tasks.schema.part import Part
+
+_Levels = Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
+
+
+class RangeAim(Part):
+    """Windows [x, x + span] of a quasi-identifier that is a number or a date."""
+
+    kind: Literal["range"]
+    over: Annotated[str, Field(description="the quasi-identifier")]
+    spans: Annotated[_Levels, Field(description="widths of the windows; days for dates")]
+
+
+class ArbitraryAim(Part):
+    """Random sets of rows."""
+
+    kind: Literal["arbitrary"]
+    selected: Annotated[_Levels, Field(description="how many rows a query selects")]
+
+
+Aim = Annotated[RangeAim | ArbitraryAim, Field(discriminator="kind")]
+"""A family of queries, whose levels count alike."""
+Aims = Annotated[
+    tuple[Aim, ...],
+    Field(min_length=1, description="the families of queries whose answers are to be narrow"),
+]
+
+
+class AimedParameters(PartitionParameters):
+    """Groups of alike sensitive values within cuts of quasi-identifiers, aimed at queries."""
+
+    needs: ClassVar[Need | None] = Need(
+        (KEAnonymity,), "a ke-anonymity promise to read k and e from"
+    )
+    since: ClassVar[int] = 5
+
+    aims: Aims
+
+    @property
+    def windows(self) -> tuple[RangeAim, ...]:
+        """The families of ranges."""
+        return tuple(aim for aim in self.aims if isinstance(aim, RangeAim))
+
+
+class HybridParameters(AimedParameters):
+    """Quasi-identifiers cut in two, again and again, while answers get narrower by it."""
+
+    method: Literal["hybrid"]
+
+
+class ContiguousParameters(AimedParameters):
+    """One quasi-identifier cut into runs of its values, of all ways the one with least width."""
+
+    method: Literal["contiguous"]
+
+
+class Aiming(Protocol):
+    """The parts of a spec that aims have to go with."""
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The columns of the source by name."""
+        ...
+
+    @property
+    def form(self) -> Any:
+        """The parameters of the form."""
+        ...
+
+    def named(self, *roles: Any) -> list[str]:
+        """The columns that have one of these roles, in order."""
+        ...
+
+    def scoped(self) -> tuple[PrivacyModel, ...]:
+        """The promises, each saying which columns it is about."""
+        ...
+
+
+def fault_of_aims(spec: Aiming, parameters: AimedParameters, ordered: frozenset[str]) -> str | None:
+    """Name a key of a spec that an aimed partition does not go with, and the rule.
+
+    Args:
+        spec: its parts.
+        parameters: the partition's.
+        ordered: the types of columns that have windows.
+    """
+    for i, aim in enumerate(parameters.windows):
+        column = spec.columns.get(aim.over)
+        if column is None or column.role != "quasi-identifier":
+            return f"aims.{i}: {aim.over!r} is not a quasi-identifier"
+        if column.type not in ordered:
+            return f"aims.{i}: {aim.over!r} has no ranges"
+    over = {aim.over for aim in parameters.windows}
+    if not over:
+        return "aims: cuts of quasi-identifiers help ranges alone: name a range, or use ke"
+    if isinstance(parameters, ContiguousParameters) and len(over) > 1:
+        return "aims: contiguous cuts one quasi-identifier, and ranges of several are named"
+    return _fault_of_what_is_shown(spec, parameters)
+
+
+def _fault_of_what_is_shown(spec: Aiming, parameters: AimedParameters) -> str | None:
+    """What would tell more than the groups do.
+
+    Cuts are known to whoever sees all quasi-identifiers; and with several sensitive columns, groups
+    merged for one would depend on how it goes with the other.
+    """
+    if spec.form.rows_table is None or spec.form.declares:
+        return (
+            f"{parameters.method}: looks at exact quasi-identifiers, and form {spec.form.method} "
+            "does not show them: use permuted or split"
+        )
+    if len(spec.named("sensitive")) > 1:
+        return f"{parameters.method}: aims at one sensitive column, and there are several"
+    for promise in spec.scoped():
+        if promise.known_columns or promise.reference_uri is not None:
+            return f"{parameters.method}: {promise.name} is about more than the sensitive column"
+    return None

@@ -1,0 +1,173 @@
+"""Families of queries over a table: windows of its quasi-identifiers, and the rows they select."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.expectations.exact import exact
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.aimed.parameters import Aim, ArbitraryAim, RangeAim
+from sfumato.tasks.partitions.aimed.widths import GroupWidths
+
+_WINDOWS = 256  # of a span: where a column has more values, windows begin at some of them
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Windows of a column, which count by their weights.
+
+    A window counts by how much the width of its sum adds to the score: one over the number of
+    levels, of windows of its level, and of the rows that it selects, so that the score is the mean
+    over levels of the expected width of an average.
+
+    Attributes:
+        place: of each row, the number of its value from 1, and 0 for none (int64).
+        values: how many values there are.
+        first: the first value in each window, from 1 (int64, one per window).
+        end: the first value behind it (int64).
+        weight: float64, one per window.
+    """
+
+    place: np.ndarray
+    values: int
+    first: np.ndarray
+    end: np.ndarray
+    weight: np.ndarray
+
+    def below(self, rows: np.ndarray) -> np.ndarray:
+        """How many of some rows have a number of a value below 0, 1, … (int64)."""
+        counts = np.bincount(self.place[rows], minlength=self.values + 1)
+        return np.append(0, np.cumsum(counts))
+
+    def hits(self, below: np.ndarray) -> np.ndarray:
+        """How many rows each window selects (int64), of rows counted by `below`."""
+        found: np.ndarray = below[self.end] - below[self.first]
+        return found
+
+    def hits_of_parts(self, rows: np.ndarray, part: np.ndarray, parts: int) -> np.ndarray:
+        """How many rows of each part each window selects (int64, parts x windows)."""
+        values = self.values + 1
+        counts = np.bincount(part * values + self.place[rows], minlength=parts * values)
+        below = np.zeros((parts, values + 1), dtype=np.int64)
+        np.cumsum(counts.reshape(parts, values), axis=1, out=below[:, 1:])
+        found: np.ndarray = below[:, self.end] - below[:, self.first]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Selections:
+    """Random sets of rows of a table, which count by their weights as windows do.
+
+    Attributes:
+        rows: of the table.
+        selected: how many of them a set has (int64, one per level).
+        weight: float64, one per level.
+    """
+
+    rows: int
+    selected: np.ndarray
+    weight: np.ndarray
+    _known: dict[GroupWidths, float] = field(default_factory=dict)
+
+    def cost(self, widths: GroupWidths) -> float:
+        """What some rows in groups of these widths add to the score."""
+        if widths not in self._known:
+            self._known[widths] = float(self.weight @ widths.selected(self.rows, self.selected))
+        return self._known[widths]
+
+
+@dataclass(frozen=True, eq=False)
+class AimedQueries:
+    """The declared families of queries over one table.
+
+    Attributes:
+        windows: by the name of the column that they are over.
+        selections: random sets of rows.
+    """
+
+    windows: dict[str, Windows]
+    selections: Selections
+
+    def cost(self, widths: GroupWidths | None, hits: Sequence[tuple[Windows, np.ndarray]]) -> float:
+        """What some rows add to the score, infinite where they have no groups.
+
+        Args:
+            widths: of their groups.
+            hits: how many of them each window selects (int64), by its column.
+        """
+        if widths is None:
+            return float("inf")
+        cost = self.selections.cost(widths)
+        for windows, selected in hits:
+            cost += float(windows.weight @ widths.expected(selected))
+        return cost
+
+    def cost_of_parts(
+        self, widths: GroupWidths | None, rows: np.ndarray, part: np.ndarray, parts: int
+    ) -> float:
+        """What parts of some rows add to the score, infinite where they have no groups.
+
+        Args:
+            widths: of the groups of a part of typical size; others are in proportion.
+            rows: positions (int64).
+            part: of each of them (int64), below `parts`.
+            parts: how many there are.
+        """
+        if widths is None:
+            return float("inf")
+        share = np.bincount(part, minlength=parts) / widths.rows
+        cost = self.selections.cost(widths) * float(share.sum())
+        for windows in self.windows.values():
+            hits = windows.hits_of_parts(rows, part, parts)
+            found = widths.expected(hits / np.maximum(share, 1 / widths.rows)[:, None])
+            cost += float(windows.weight @ (share @ found))
+        return cost
+
+    def hits(self, rows: np.ndarray) -> list[tuple[Windows, np.ndarray]]:
+        """How many of some rows each window selects."""
+        return [(one, one.hits(one.below(rows))) for one in self.windows.values()]
+
+
+def queries_of(microdata: Microdata, aims: Sequence[Aim]) -> AimedQueries:
+    """The queries of declared families over a table."""
+    levels = sum(len(list(_levels(aim))) for aim in aims)
+    by_column: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
+    for aim in aims:
+        if isinstance(aim, RangeAim):
+            made = _windows(microdata[aim.over], aim.spans, levels)
+            by_column.setdefault(aim.over, []).append(made)
+    windows = {}
+    for name, of in by_column.items():
+        column = microdata[name]
+        first, end, weight = map(np.concatenate, zip(*of, strict=True))
+        place = column.codes.astype(np.int64) + 1
+        windows[name] = Windows(place, len(column.values), first, end, weight)
+    sets = [n for aim in aims if isinstance(aim, ArbitraryAim) for n in aim.selected]
+    selected = np.minimum(np.array(sets, dtype=np.int64), microdata.rows)
+    weight = 1 / (levels * np.maximum(selected, 1))
+    return AimedQueries(windows, Selections(microdata.rows, selected, weight))
+
+
+def _levels(aim: Aim) -> Iterator[int]:
+    yield from aim.spans if isinstance(aim, RangeAim) else aim.selected
+
+
+def _windows(
+    column: Column, spans: Sequence[int], levels: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first value, the first value behind, and the weight of each window of these spans."""
+    numbers = exact(column.values, column.name)
+    counts = np.bincount(column.codes + 1, minlength=len(column.values) + 1)
+    below = np.append(0, np.cumsum(counts))
+    starts = np.unique(np.linspace(1, max(len(column.values), 1), _WINDOWS).round().astype(int))
+    starts = starts[starts <= len(column.values)]
+    found = []
+    for span in spans:
+        reach = numbers.units[starts - 1] + span * 10**numbers.digits
+        end = np.searchsorted(numbers.units, reach, side="right") + 1
+        selected = below[end] - below[starts]
+        weight = 1 / (levels * max(len(starts), 1) * np.maximum(selected, 1))
+        found.append((starts, end, weight))
+    first, end, weight = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return first, end, weight

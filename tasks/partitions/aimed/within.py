@@ -1,0 +1,113 @@
+"""The common part of aimed partitions: `ke` within the parts that strata are cut into."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.exact import Exact, exact
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.aimed.dealt import Dealt, sorted_units
+from sfumato.tasks.partitions.aimed.minimality import Replay, what_cuts_tell
+from sfumato.tasks.partitions.aimed.parameters import AimedParameters
+from sfumato.tasks.partitions.aimed.queries import AimedQueries, queries_of
+from sfumato.tasks.partitions.ke import ke
+from sfumato.tasks.partitions.ke.parameters import KEParameters
+from sfumato.tasks.partitions.partition import Partition, by_stratum
+from sfumato.tasks.partitions.shared.thresholds import needed_promises, strictest_ke
+
+_PART = "part of an aimed partition"
+
+
+@dataclass(frozen=True, eq=False)
+class Deciding:
+    """What cuts are decided by.
+
+    Attributes:
+        queries: the declared families over the table.
+        codes: the sensitive value of each row (int32).
+        numbers: the values by code.
+        promise: what every group needs.
+        randomness: what values are dealt by.
+    """
+
+    queries: AimedQueries
+    codes: np.ndarray
+    numbers: Exact
+    promise: KEAnonymity
+    randomness: Randomness
+
+    def dealt(self, rows: np.ndarray) -> Dealt:
+        """What is known of some rows (positions, int64): their values, and not whose they are."""
+        units = sorted_units(self.numbers.units, self.codes[rows])
+        e = self.numbers.at_least(self.promise.e)
+        return Dealt(units, self.promise.k, e, self.randomness, len(self.codes))
+
+
+Cutter = Callable[[Deciding, np.ndarray], Iterator[np.ndarray]]
+"""Cuts the rows of a stratum (positions, int64) into parts, by nothing but what decides."""
+
+
+def group_within(
+    microdata: Microdata,
+    strata: Sequence[str],
+    promises: Sequence[PrivacyModel],
+    parameters: AimedParameters,
+    randomness: Randomness,
+    cutter: Cutter,
+) -> Partition:
+    """Cut each stratum, and group the rows of each part with the least ranges weighted by rows.
+
+    Raises:
+        PromiseError: where there is no (k,e)-promise, or a part cannot keep a promise.
+    """
+    promise = strictest_ke(needed_promises(KEAnonymity, promises, parameters))
+    column, replay = microdata[str(promise.sensitive)], Replay(randomness)
+    queries = queries_of(microdata, parameters.aims)
+    numbers = exact(column.values, column.name)
+
+    def cut(codes: np.ndarray) -> np.ndarray:
+        replay.rewind()
+        deciding = Deciding(queries, codes, numbers, promise, replay)
+        return _parts(microdata, strata, deciding, cutter)
+
+    part = cut(column.codes)
+    found = _grouped(microdata, part, promises, randomness)
+    told = what_cuts_tell(column.codes, found.group, part, cut, randomness)
+    parts = int(part.max(initial=-1)) + 1
+    return replace(found, facts={"parts": parts, **found.facts, "belief": told})
+
+
+def _parts(
+    microdata: Microdata, strata: Sequence[str], deciding: Deciding, cutter: Cutter
+) -> np.ndarray:
+    """The part of each row (int64), 0, 1, …; numbered by first rows, however they were found."""
+    part = np.full(microdata.rows, -1, dtype=np.int64)
+    found = [rows for of in by_stratum(microdata, strata) for rows in cutter(deciding, of)]
+    for number, rows in enumerate(sorted(found, key=lambda rows: int(rows.min()))):
+        part[rows] = number
+    return part
+
+
+def _grouped(
+    microdata: Microdata,
+    part: np.ndarray,
+    promises: Sequence[PrivacyModel],
+    randomness: Randomness,
+) -> Partition:
+    values = pa.array(range(int(part.max(initial=-1)) + 1))
+    column = Column(_PART, "drop", values, part.astype(np.int32))
+    cut = replace(microdata, columns=(*microdata.columns, column))
+    weighted = KEParameters(method="ke", objective="weighted")
+    try:
+        return ke.partition(cut, [_PART], promises, weighted, randomness)
+    except PromiseError as error:
+        raise PromiseError(
+            "a part of the table that would narrow answers cannot keep the promise, and to cut it "
+            f"otherwise would tell that: name a partition that cuts nothing ({error})"
+        ) from None

@@ -1,0 +1,1 @@
+"""The stage at which what a spec leaves open is chosen."""

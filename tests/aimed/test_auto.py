@@ -1,0 +1,195 @@
+"""A partition that is chosen: from what goes with the spec, once for the line, and kept."""
+
+import copy
+import json
+
+import pytest
+import yaml
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.cli.main import run
+from sfumato.flows.spec import read_spec
+from sfumato.tasks.candidates.choice.wished import WishedTerms
+from sfumato.tasks.private.coded.choices import CHOICES, keep_choice, read_choice
+from tests.release.small import SPEC, Small, people
+
+AUTO = {"version": 2, "partition": {"method": "auto"}}
+RANGE = {"kind": "range", "over": "age", "spans": [5]}
+COUNTS = {"workloads": [{**RANGE, "aggregate": "count", "queries": 3}]}
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+
+
+@pytest.fixture
+def small(tmp_path):
+    return Small(tmp_path / "line").write(people(rows=120), **AUTO)
+
+
+def spec_of(tmp_path, **changes):
+    path = tmp_path / "wages.yaml"
+    path.write_text(yaml.safe_dump({**copy.deepcopy(SPEC), **AUTO, **changes}), encoding="utf-8")
+    return read_spec(path)
+
+
+def declared(published):
+    manifest = json.loads((published.directory / "datapackage.json").read_text())
+    return manifest["sfumato"]
+
+
+def test_what_is_chosen_is_published_as_if_the_spec_had_said_it(small, capsys):
+    published = small.publish("first")
+    said = declared(published)
+    private = small.plan().line.private
+    ((_, kept),) = json.loads((private / CHOICES).read_text())["chosen"].items()
+    assert said["partition"] == kept["partition"]
+    assert said["partition"]["method"] != "auto"
+    assert run(["check", str(published.directory)]) == 0
+    capsys.readouterr()
+    for file in published.directory.rglob("*"):
+        assert not file.is_file() or b'"auto"' not in file.read_bytes()
+    assert (private / CHOICES).stat().st_mode & 0o777 == 0o600
+
+
+def test_scores_are_in_the_private_report_alone(small):
+    published = small.publish("first")
+    report = small.plan().line.reports(published.directory.name) / "partition.json"
+    tried = json.loads(report.read_text())["choice"]
+    assert {one["partition"]["method"] for one in tried} >= {"ke", "hybrid", "contiguous"}
+    scores = [one["score"] for one in tried if one["score"] is not None]
+    assert len(scores) > 3
+    public = b"".join(f.read_bytes() for f in published.directory.rglob("*") if f.is_file())
+    assert not any(str(score).encode() in public for score in scores)
+
+
+def test_the_same_source_and_spec_stand_and_later_versions_use_what_was_chosen(small):
+    first = small.publish("first")
+    assert isinstance(spec_terms(small), WishedTerms)
+    again = small.publish("again")
+    assert (again.existed, again.directory) == (True, first.directory)
+    assert not isinstance(small.plan().terms, WishedTerms)
+    small.write(people(first=500, rows=90, seed=5), **AUTO)
+    second = small.publish("second")
+    assert second.directory.name == "0002"
+    assert declared(second)["partition"] == declared(first)["partition"]
+
+
+def spec_terms(small):
+    """The terms that the spec itself has."""
+    return read_spec(small.spec).terms(small.folder)
+
+
+def test_another_workload_to_evaluate_does_not_choose_again(small):
+    first = small.publish("first")
+    workload = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [30], "queries": 3}
+    small.write(people(rows=120), **AUTO, evaluate={"workloads": [workload]})
+    assert small.publish("again").directory == first.directory
+
+
+def test_other_promises_choose_again(small):
+    small.publish("first")
+    other = {"promises": [{"model": "ke-anonymity", "k": 4, "e": 10.5}]}
+    small.write(people(first=900, rows=90, seed=8), **AUTO, **other)
+    small.publish("second")
+    private = small.plan().line.private
+    assert len(json.loads((private / CHOICES).read_text())["chosen"]) == 2
+
+
+def test_a_backup_has_what_was_chosen(small, tmp_path, capsys):
+    small.publish("first")
+    private, kept = small.plan().line.private, tmp_path / "kept"
+    assert run(["line", "backup", str(small.spec), str(kept)]) == 0
+    before = (private / CHOICES).read_bytes()
+    (private / CHOICES).unlink()
+    (private / "state.json").unlink()
+    assert run(["line", "restore", str(small.spec), str(kept)]) == 0
+    capsys.readouterr()
+    assert (private / CHOICES).read_bytes() == before
+    assert small.publish("again").existed
+
+
+def test_who_chose_first_has_chosen(tmp_path):
+    line = tmp_path / "work" / "line"
+    line.mkdir(parents=True)
+    assert read_choice(line, "a" * 64) is None
+    assert keep_choice(line, "a" * 64, {"form": 1}) == {"form": 1}
+    assert keep_choice(line, "a" * 64, {"form": 2}) == {"form": 1}
+    assert keep_choice(line, "b" * 64, {"form": 2}) == {"form": 2}
+
+
+def test_all_candidates_go_with_the_spec(tmp_path):
+    spec = spec_of(tmp_path)
+    methods = [one.partition.method for one in spec.choosing.candidates]
+    assert methods[:2] == ["ke", "ke"]
+    assert "stratum" not in methods  # needs p-privacy
+    assert [aim.kind for aim in spec.choosing.aims] == ["range", "arbitrary"]
+
+
+def test_redistributed_is_searched_by_denominator_tree_and_fakes(tmp_path):
+    spec = spec_of(
+        tmp_path,
+        promises=[{"model": "p-privacy", "target": "uniform"}],
+        form={"method": "redistributed"},
+    )
+    forms = [one.form for one in spec.choosing.candidates if one.partition.method == "stratum"]
+    assert {form.denominator for form in forms} >= {"exact", 16}
+    assert {form.tree for form in forms} == {"balanced", "median"}
+    assert len({form.fakes for form in forms}) == 3
+
+
+def test_a_redistributed_line_is_chosen_and_published(tmp_path):
+    form = {"method": "redistributed"}
+    promises = [{"model": "p-privacy", "target": "uniform"}]
+    small = Small(tmp_path / "line").write(people(rows=60), **AUTO, form=form, promises=promises)
+    said = declared(small.publish("first"))
+    assert said["partition"]["method"] in ("stratum", "exact-qi")
+    assert "denominator" in said["form"]
+
+
+def test_forms_may_be_chosen_too(tmp_path):
+    wish = {"method": "auto", "forms": ["generalized"], "aims": [RANGE]}
+    distinct = [{"model": "l-diversity", "variant": "distinct", "l": 3}]
+    keys = {"partition": wish, "promises": distinct, "evaluate": COUNTS}
+    forms = {one.form.method for one in spec_of(tmp_path, **keys).choosing.candidates}
+    assert forms == {"permuted", "generalized"}
+    small = Small(tmp_path / "line").write(people(rows=60), **{**AUTO, **keys})
+    assert declared(small.publish("first"))["form"]["method"] == "permuted"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"evaluate": {}}, "aims at queries: name aims, or evaluate.workloads"),
+        ({"partition": {"method": "auto", "forms": ["blurred"]}}, "'blurred' is none of"),
+        ({"partition": {"method": "hybrid", "aims": [{**RANGE, "over": "town"}]}}, "has no ranges"),
+        (
+            {"partition": {"method": "hybrid", "aims": [{**RANGE, "over": "wage"}]}},
+            "is not a quasi",
+        ),
+        (
+            {
+                "partition": {"method": "hybrid", "aims": [RANGE]},
+                "form": {"method": "generalized"},
+                "evaluate": COUNTS,
+            },
+            "does not show them: use permuted or split",
+        ),
+        (
+            {"partition": {"method": "hybrid", "aims": [{"kind": "arbitrary", "selected": [5]}]}},
+            "name a range, or use ke",
+        ),
+        (
+            {
+                "promises": [{"model": "alpha-beta", "alpha": 1, "beta": 0.9}],
+                "form": {"method": "ambiguous"},
+                "evaluate": COUNTS,
+            },
+            "depends on more than the rows selected",
+        ),
+    ],
+)
+def test_what_cannot_be_aimed_is_refused_when_the_spec_is_read(tmp_path, changes, words):
+    with pytest.raises(SpecError, match=words):
+        spec_of(tmp_path, **changes)

@@ -1,0 +1,274 @@
+"""Comparisons: the same queries to all, widths that decide, and nothing that is tried twice."""
+
+import json
+from fractions import Fraction
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.choice.alternatives import alternatives_of, read_grid
+from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
+from sfumato.flows.choice.recommended import write_recommended
+from sfumato.flows.choice.sweep import read_sweep
+from sfumato.flows.spec import Overrides
+from sfumato.tasks.comparison import run as running
+from sfumato.tasks.comparison.alternative import TriedOutcome
+from sfumato.tasks.comparison.picked import _by_groups
+from sfumato.tasks.comparison.recommend import rank, recommend
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.query.question.aggregate import Aggregate
+from tests.drafts.traces import trace
+from tests.release.small import SPEC, people
+
+GRID = {
+    "partition": [{"method": "ke", "objective": ["sum", "weighted"]}, {"method": "mondrian"}],
+    "form": [{"method": "permuted"}, {"method": "split"}],
+}
+
+
+@pytest.fixture
+def heard():
+    """The outcomes of which a comparison tells."""
+    return []
+
+
+@pytest.fixture
+def compare(small, heard):
+    def run(grid=GRID, **asked):
+        def hear(outcome, done, of):
+            heard.append((outcome.name, done, of))
+
+        return compare_alternatives(small.spec, Overrides(), AskedComparison(grid, **asked), hear)
+
+    return run
+
+
+def test_all_are_asked_the_same_and_nothing_is_tried_twice(small, compare, heard):
+    first = compare()
+    assert len(first.ranked) == len(heard) == 6
+    queries = (first.page.parents[1] / "queries" / "queries.sql").read_bytes()
+    heard.clear()
+    again = compare({**GRID, "form": [*GRID["form"], {"method": "redistributed"}]})
+    assert heard == []  # redistributed does not admit the promise
+    assert [one.outcome for one in again.ranked] == [one.outcome for one in first.ranked]
+    assert (again.page.parents[1] / "queries" / "queries.sql").read_bytes() == queries
+    compare({"partition": [{"method": "ke", "objective": "max"}]})
+    assert heard == [("ke (objective max) · permuted", 1, 1)]
+
+
+def test_what_was_cut_short_goes_on_where_it_was(compare, heard, monkeypatch):
+    tried = running.try_alternative
+
+    def killed(alternative, *others):
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+        return tried(alternative, *others)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(running, "try_alternative", killed)
+        compare()
+    assert len(heard) == 2
+    compare()
+    assert [done for _, done, _ in heard] == [1, 2, 3, 4, 5, 6]
+
+
+def test_nothing_is_published_or_left_in_the_line_and_all_is_private(small, compare, tmp_path):
+    small.publish("one")
+    before = trace(tmp_path / "work", small.folder)
+    found = compare()
+    found.spec.unlink()
+    assert trace(tmp_path / "work", small.folder) == before
+    for path in found.page.parents[1].rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert not (found.page.parents[1] / "table").exists()
+
+
+def test_true_answers_are_those_of_the_rows(small, compare):
+    own = (
+        "SELECT town, SUM(wage), COUNT(*) FROM microdata GROUP BY town",
+        "SELECT AVG(wage) FROM microdata WHERE age BETWEEN 25 AND 50",
+    )
+    found = compare({"partition": [{"method": "mondrian"}]}, sql=own)
+    ((one,),) = ([each.outcome for each in found.ranked],)
+    rows = [row for row in people() if int(row["age"]) > 18 and row["wage"]]
+    place = found.page.parents[1]
+    told = json.loads((place / "queries" / "queries.json").read_bytes())["queries"]
+    wanted = [n for n, query in enumerate(told) if query["sql"] == own[1]]
+    wages = [Fraction(row["wage"]) for row in rows if 25 <= int(row["age"]) <= 50]
+    truth = sum(wages) / len(wages)
+    assert len(wanted) == 1
+    assert one.errors[wanted[0]] < 0.5
+    assert truth > 0
+
+
+def outcome(name, widths, **changed):
+    scores = changed.pop("scores", [])
+    known = {"groups": 3, "published": 10, "relative": widths, "errors": widths}
+    return TriedOutcome(name, widths=widths, attacks={"s": scores}, **{**known, **changed})
+
+
+def guessed(share, measure="own value guessed from the group alone"):
+    return {"measure": measure, "share": share, "without the release": 0.1}
+
+
+def test_the_narrowest_is_recommended_and_of_those_as_good_the_safest():
+    narrow = outcome("narrow", [1.0, 2.0], scores=[guessed(0.5)])
+    as_good = outcome("as good", [1.01, 2.02], scores=[guessed(0.3)])
+    wide = outcome("wide", [2.0, 4.0], scores=[guessed(0.1)])
+    ranked = rank([wide, as_good, narrow])
+    assert [one.outcome.name for one in ranked] == ["narrow", "as good", "wide"]
+    assert recommend(ranked).outcome.name == "as good"
+    assert [one.width for one in ranked] == pytest.approx([0.5, 0.505, 1.0])
+
+
+def test_truths_decide_nothing():
+    one = outcome("one", [1.0, 1.0], scores=[guessed(0.4)])
+    other = outcome("other", [1.5, 1.5], scores=[guessed(0.4)])
+    before = recommend(rank([one, other])).outcome.name
+    learned = guessed(0.9, "own value guessed by deFinetti's attack")
+    worse = outcome("one", [1.0, 1.0], errors=[9.0, 9.0], scores=[guessed(0.4), learned])
+    assert recommend(rank([worse, other])).outcome.name == before == "one"
+
+
+def test_what_is_not_answered_or_suppressed_counts_as_the_widest():
+    without = outcome("without", [None, 0.0])
+    whole = outcome("whole", [1.0, 0.0])
+    fewer = outcome("fewer", [0.5, 0.0], published=5, suppressed=5)
+    widths = {one.outcome.name: one.width for one in rank([without, whole, fewer])}
+    assert widths == pytest.approx({"without": 0.5, "whole": 0.5, "fewer": 0.5 + 0.5 * 0.25})
+    assert recommend([]) is None
+    assert rank([TriedOutcome("refused", "cannot")]) == []
+
+
+ROWS = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(-3, 4), st.booleans()), min_size=1, max_size=7
+)
+
+
+@given(rows=ROWS, function=st.sampled_from(["count", "sum", "avg", "min", "max"]))
+def test_picked_groups_are_bounded_as_by_every_set_of_rows_that_may_count(rows, function):
+    """A group counts whole where all its rows are picked; else any number of its rows may."""
+    groups = np.array([group for group, _, _ in rows])
+    picked = np.array([one for _, _, one in rows])
+    column = encode("s", "sensitive", pa.array([value for _, value, _ in rows]))
+    table = Microdata((column,), len(rows))
+    found = _by_groups(table, groups, Aggregate(function, "s", "x"))(picked)
+    assert found == enumerated(rows, function)
+
+
+def enumerated(rows, function):
+    choices = []
+    for group in {group for group, _, _ in rows}:
+        values = [value for g, value, _ in rows if g == group]
+        hits = sum(one for g, _, one in rows if g == group)
+        some = range(len(values) + 1)
+        sizes = [len(values)] if hits == len(values) else list(some) if hits else [0]
+        choices.append([set_ for size in sizes for set_ in combinations(values, size)])
+    taken = [[value for part in parts for value in part] for parts in product(*choices)]
+    if function == "count":
+        return min(map(len, taken)), max(map(len, taken))
+    of = {"sum": sum, "avg": lambda v: Fraction(sum(v), len(v)), "min": min, "max": max}[function]
+    known = [of(values) for values in taken if values]
+    return (min(known), max(known)) if known else (None, None)
+
+
+def test_a_grid_is_each_with_each_and_says_what_the_spec_does_not_admit(small):
+    grid = {**GRID, "form": [*GRID["form"], {"method": "redistributed"}], "promises": {"k": [2, 3]}}
+    tried, refused, _ = alternatives_of(small.spec, Overrides(), grid)
+    assert len(tried) == 3 * 2 * 2
+    assert tried[0].name == "ke (objective sum) · permuted · k = 2"
+    assert tried[0].terms.promises[0].k == 2
+    assert len(refused) == 6
+    assert all(str(small.spec) not in why for why in refused.values())
+
+
+def test_without_a_grid_every_partition_is_tried_in_every_form(small):
+    tried, _, _ = alternatives_of(small.spec, Overrides(), read_grid(None))
+    methods = {(one.terms.partition.method, one.terms.form.method) for one in tried}
+    assert methods >= {("ke", "permuted"), ("ke", "split"), ("mondrian", "generalized")}
+
+
+@pytest.mark.parametrize("told", ["[1]", "who: [1]", "{", "partition: [ke]", "form: 3"])
+def test_what_is_no_grid_is_refused(small, told):
+    with pytest.raises(SpecError, match=r"--grid"):
+        alternatives_of(small.spec, Overrides(), read_grid(told))
+
+
+def test_a_sweep_tells_what_each_value_costs_and_recommends_nothing(small, call, tmp_path):
+    code, shown, _ = call("plan", small.spec, "--sweep", "k=2,3,200")
+    assert code == 0
+    lines = shown.splitlines()
+    assert [line.split(":")[0] for line in lines[:-1]] == [
+        *("ke · permuted · k = 2", "ke · permuted · k = 3")
+    ]
+    page = Path(lines[-1]).read_text(encoding="utf-8")
+    assert "What each value of <strong>k</strong> costs" in page
+    assert "k = 200" in page  # it cannot be kept
+    assert not list(small.folder.glob("*.recommended.yaml"))
+
+
+@pytest.mark.parametrize("told", ["k", "k=", "=3", "k=a..b", "k=5..2", "k=0..3", "k=2...3"])
+def test_what_is_no_sweep_is_refused(told):
+    with pytest.raises(SpecError, match=r"^--sweep"):
+        read_sweep(told)
+
+
+@given(st.integers(1, 50), st.integers(0, 500))
+def test_a_range_is_both_ends_and_at_most_twelve_values(low, more):
+    _, values = read_sweep(f"k={low}..{low + more}")
+    assert values[0] == low
+    assert values[-1] == low + more
+    assert len(values) == min(12, more + 1)
+    assert values == sorted(set(values))
+
+
+STYLES = [
+    "partition: {method: ke}  # as before\nform: {method: permuted}\n",
+    "partition:\n  method: ke\n  objective: sum\n# a remark\nform:\n  method: permuted\n",
+    "form: {method: permuted}\n",
+]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_recommended_spec_is_the_spec_with_other_keys(small, style):
+    rest = yaml.safe_dump({k: v for k, v in SPEC.items() if k not in ("partition", "form")})
+    groups = "" if "partition" in style else "groups: others\npeople: all\n"
+    small.spec.write_text(f"# told first\n{rest}{style}{groups}# told last\n")
+    wanted = {"method": "mondrian"}
+    place = write_recommended(small.spec, {"partition": wanted, "groups": None}, Overrides())
+    text = place.read_text()
+    assert text.startswith("# told first\n")
+    assert yaml.safe_load(text) == {
+        **{k: v for k, v in yaml.safe_load(small.spec.read_text()).items() if k != "groups"},
+        "partition": wanted,
+    }
+
+
+def test_the_command_prints_the_best_and_then_the_page(small, call):
+    own = small.folder / "own.sql"
+    own.write_text("-- mine\nSELECT town, AVG(wage) FROM microdata GROUP BY town;\n")
+    grid = "partition: [{method: ke, objective: [sum, weighted]}]"
+    code, shown, said = call(
+        "compare", small.spec, "--grid", grid, "--queries", own, "--processes", 1
+    )
+    assert code == 0
+    assert "1/2 ke (objective sum)" in said
+    lines = shown.splitlines()
+    assert lines[-2].startswith("recommended: ke (objective ")
+    page = Path(lines[-1]).read_text(encoding="utf-8")
+    assert "the steward&#39;s own queries" in page
+    assert "<svg" in page
+
+
+def test_workloads_are_needed(small, call):
+    small.write(people(), evaluate={})
+    code, _, said = call("compare", small.spec, "--grid", "form: [{method: permuted}]")
+    assert code == 2
+    assert "compare needs workloads" in said
