@@ -133,7 +133,8 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     _measure_pending(resolved, deidentified)
     if (held := find_candidate(deidentified, line)) is not None:
         return held
-    candidate = anonymize(deidentified, terms, run, resolved.continuing, line)
+    intervals = spec.evaluate.intervals is not None
+    candidate = anonymize(deidentified, terms, run, resolved.continuing, line, intervals=intervals)
     validate(candidate, resolved.withheld, line.name, owned.release)
     return JudgedCandidate(candidate, deidentified)
 

@@ -12,10 +12,19 @@ from sfumato.tasks.stages.anonymize import declaration, write_candidate
 
 @private_task()
 def anonymize(
-    deidentified: Path, terms: Terms, run: Path, continuing: Continuing | None, line: Line
+    deidentified: Path,
+    terms: Terms,
+    run: Path,
+    continuing: Continuing | None,
+    line: Line,
+    *,
+    intervals: bool = False,
 ) -> Path:
     """Write the candidate tables, drawn from the operating system's randomness."""
-    candidate = write_candidate(deidentified, terms, run, operating_system, continuing, line)
+    drawing = operating_system
+    candidate = write_candidate(
+        deidentified, terms, run, drawing, continuing, line, intervals=intervals
+    )
     rows = declaration(candidate).rows
     say_in_run(
         f"anonymize: {rows.published:,} rows to be published, {rows.suppressed:,} suppressed",

@@ -37,7 +37,10 @@ def prepare(
     terms = choose_terms(deidentified, resolved.terms, parts.choosing, line, draw)
     resolved = replace(resolved, terms=terms)
     measure_feasibility(deidentified, resolved.terms, resolved.base)
-    write_candidate(deidentified, resolved.terms, run, draw, resolved.continuing, resolved.line)
+    continuing, intervals = resolved.continuing, parts.evaluate.intervals is not None
+    write_candidate(
+        deidentified, resolved.terms, run, draw, continuing, resolved.line, intervals=intervals
+    )
     return resolved
 
 

@@ -106,7 +106,9 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         stands = standing_version(line, known, rule_of(terms.versions))
         require_other_rows(line, known)
     with stage("anonymize"):
-        candidate = write_candidate(kept, terms, run, operating_system, resolved.continuing, line)
+        draw, go_on = operating_system, resolved.continuing
+        wanted = spec.evaluate.intervals is not None
+        candidate = write_candidate(kept, terms, run, draw, go_on, line, intervals=wanted)
     with stage("validate"):
         assessment = _judge(candidate, resolved)
     report = private_directory(place / "report")

@@ -86,6 +86,9 @@ def _sides(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(value, Mapping):
             for side in ("lower", "upper", "estimate"):
                 yield f"{name}_{side}", value[side]
+            if "interval_95" in value:
+                low, high = value["interval_95"] or (None, None)
+                yield from ((f"{name}_likely_lower", low), (f"{name}_likely_upper", high))
         else:
             yield name, value
 
@@ -105,10 +108,18 @@ def answer(found: "Answer") -> None:
     rows = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
     if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
         echo("≈ is an estimate, without guarantee")
+    _tell_of_likely([bounds.likely for bounds in rows if bounds.likely is not None])
     if found.coded:
         echo(one_line(f"about coded values: {_codings(found.coded)}"))
     left_out = ", ".join(f"{n} ({why})" for why, n in found.not_represented.items() if n)
     echo(f"{_standing(found)}{f'; rows not represented: {left_out}' if left_out else ''}")
+
+
+def _tell_of_likely(found: Sequence[Any]) -> None:
+    if any(likely.interval for likely in found):
+        echo("likely: 95 % of queries like this one meet such an interval, without guarantee")
+    for reason in dict.fromkeys(likely.reason for likely in found if likely.interval is None):
+        echo(f"no likely interval: {reason}")
 
 
 def _codings(coded: Mapping[str, Sequence[str]]) -> str:
@@ -190,9 +201,16 @@ def _cell(value: Any) -> str:
     lower, upper = number(value.lower, floor), number(value.upper, ceil)
     if lower == upper:
         return f"{lower}{empty}"
-    known = value.estimate is None or value.lower == value.upper
-    expected = "" if known else f" (≈ {number(value.estimate, round)})"
-    return f"{lower} … {upper}{expected}{empty}"
+    if value.estimate is None:
+        return f"{lower} … {upper}{empty}"
+    return f"{lower} … {upper} (≈ {number(value.estimate, round)}{_likely(value)}){empty}"
+
+
+def _likely(bounds: Any) -> str:
+    if bounds.likely is None or bounds.likely.interval is None:
+        return ""
+    low, high = bounds.likely.interval
+    return f", likely {number(low, floor)} … {number(high, ceil)}"
 
 
 def number(value: Any, rounded: Callable[[Fraction], int]) -> str:

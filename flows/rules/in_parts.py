@@ -82,6 +82,9 @@ def _fault_of_run(spec: SpecParts) -> str | None:
         "evaluate.workloads: need the original beside the release: not asked in parts": (
             bool(spec.evaluate.workloads)
         ),
+        "evaluate.intervals: are calibrated on the original beside the release: not in parts": (
+            spec.evaluate.intervals is not None
+        ),
         "stages: encrypted: parts are read and written piece by piece: use plain, on an encrypted "
         "disk": spec.stages == "encrypted",
     }

@@ -18,6 +18,7 @@ from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.schema.formats import lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
+from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 from sfumato.tasks.schema.strata import Stratum
 
 Format = Literal["parquet", "csv"]
@@ -132,5 +133,8 @@ class Declared(Terms):
     )
     exposure: JointExposure | None = since(
         2, None, "what is told together with other versions, where that is accepted"
+    )
+    intervals: CalibratedIntervals | None = since(
+        5, None, "by how much intervals are widened, which the publisher states"
     )
     made_of: tuple[PublishedPart, ...] = since(3, (), "the parts of a release in parts, in order")

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from sfumato.expectations.errors import InputError
+from sfumato.tasks.private.calibrated.factors import FACTORS
 from sfumato.tasks.private.coded.choices import CHOICES
 from sfumato.tasks.private.coded.frozen import CODINGS
 from sfumato.tasks.private.durable import sync_directory, write_atomically
@@ -38,6 +39,7 @@ _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
     "cuts.json",
     CODINGS,  # since format 4
+    FACTORS,  # since format 5
     CHOICES,  # since format 5
     "releases.format-*.json",
     REVIEWS,
@@ -116,7 +118,7 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
 
 def _format_of(files: Mapping[str, bytes]) -> int:
     """The lowest format that has these files."""
-    if CHOICES in files:
+    if FACTORS in files or CHOICES in files:
         return 5
     if CODINGS in files:
         return 4

@@ -42,6 +42,7 @@ from sfumato.tasks.publication.in_parts.files import page_of_whole, write_beside
 from sfumato.tasks.publication.in_parts.read import read_whole
 from sfumato.tasks.publication.in_parts.whole import findings_of, observations_of
 from sfumato.tasks.publication.manifest import manifest
+from sfumato.tasks.query.intervals.shapes.families import fault_of_stated
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.verification.integrity import digest, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
@@ -212,6 +213,8 @@ def _counts_agree(declared: Declared, tables: Tables) -> None:
     told = [] if declared.exposure is None else [c.column for c in declared.exposure.columns]
     if len(set(told)) < len(told) or not set(told) <= set(declared.named("sensitive")):
         raise PromiseError(f"{MANIFEST}: tells of other columns than its sensitive ones")
+    if fault := fault_of_stated(declared, declared.intervals):
+        raise PromiseError(f"{MANIFEST}: {fault}")
 
 
 def _in_order(declared: Declared, tables: Tables) -> None:

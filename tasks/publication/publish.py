@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
+from sfumato.tasks.private.calibrated.factors import freeze_factors
 from sfumato.tasks.private.coded.frozen import freeze
 from sfumato.tasks.private.durable import sync_directory
 from sfumato.tasks.private.line import (
@@ -178,6 +179,9 @@ def _intend(
     elif identity.hashed is not None:
         write_rows(line.private, number, identity.hashed)
     write_suppressed_rows(line.private, number, candidate.suppressed)
+    stated = open_release(staging).declared.intervals
+    if stated is not None:
+        freeze_factors(line.private, stated)
     map_ = candidate.map
     known = PublishedVersion(
         rows=identity.rows,

@@ -133,7 +133,13 @@ def engine(
 ) -> Iterator[Engine]:
     """An engine that takes questions on the published tables, closed at the end."""
     with ENGINES[declared.form.shows](tables, declared, estimator) as opened:
-        yield opened
+        yield opened if declared.intervals is None else _with_intervals(opened, declared)
+
+
+def _with_intervals(opened: Engine, declared: Declared) -> Engine:
+    from sfumato.tasks.query.intervals.answering import EngineWithIntervals
+
+    return EngineWithIntervals(opened, declared)
 
 
 def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:

@@ -20,6 +20,7 @@ from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.composed.lineage import LineageTotals
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
+from sfumato.tasks.report.likely import likely_intervals
 from sfumato.tasks.report.plots.plot import Plot
 from sfumato.tasks.report.plots.ranges import ranges_plot
 from sfumato.tasks.report.plots.sizes import sizes_plot
@@ -86,6 +87,7 @@ def page(content: PageContent) -> str:
     view["lost"] = _lost(content)
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)
+    view |= likely_intervals(content.declared)
     return (
         environment()
         .get_template("page.html.j2")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.tasks.candidates.anonymized import Anonymized, anonymize_alone
+from sfumato.tasks.candidates.calibrate import with_calibrated_intervals
 from sfumato.tasks.candidates.continued import Continuing, anonymize_continued
 from sfumato.tasks.candidates.followed import find_followed
 from sfumato.tasks.candidates.remember import (
@@ -43,6 +44,8 @@ def write_candidate(
     randomness: Randomness,
     continuing: Continuing | None = None,
     line: Line | None = None,
+    *,
+    intervals: bool = False,
 ) -> Path:
     """Write the tables to be judged, and what they would declare.
 
@@ -53,6 +56,7 @@ def write_candidate(
         randomness: what is drawn from.
         continuing: the line, and how it goes on, where versions are composed.
         line: the line, where what versions tell together may be accepted, or groups are another's.
+        intervals: whether likely intervals are calibrated on the rows that are represented.
 
     Raises:
         InputError: where the line whose groups are shown is not known here.
@@ -69,6 +73,9 @@ def write_candidate(
     if line is not None:
         exposure = declared_exposure(line, made.slots, terms)
         declared = declared.model_copy(update={"exposure": exposure})
+    if intervals:
+        original = _represented(table, made, declared)
+        declared = with_calibrated_intervals(declared, made.tables, original, line, randomness)
     stage = _write(table, made, declared, run, followed)
     if (deidentified / f"{CHOICE}.json").exists():
         facts = {**read_note(stage, "facts"), CHOICE: read_note(deidentified, CHOICE)}
@@ -100,6 +107,13 @@ def write_candidate_of_part(
     dropped = ("dropped_by_filter", "dropped_for_nulls", "dropped_as_repeats")
     counts = {"read": table.rows, **dict.fromkeys(dropped, 0)}
     return _write(table, made, _declared(terms, table, made, counts), run)
+
+
+def _represented(table: Microdata, made: Anonymized, declared: Declared) -> Microdata:
+    """The rows that a candidate speaks of, before anonymization."""
+    if declared.composed and made.slots is not None:
+        return made.slots.shown_rows
+    return table.take(np.flatnonzero(made.shown))
 
 
 def _write(

@@ -16,8 +16,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.private.durable import copy_atomically
 from sfumato.tasks.private.line import represented_part, without_suppressed
-from sfumato.tasks.private.people.kinds import LIVE
-from sfumato.tasks.private.people.slots import SlotMap, from_table
+from sfumato.tasks.private.people.slots import from_table
 from sfumato.tasks.private.people.store import has_map, read_map
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.diagnostics.exposure import exposure
@@ -91,7 +90,7 @@ def evaluate_candidate(
     """
     sealed, opened = sealed_candidate(candidate), open_release(candidate / RELEASE)
     if opened.declared.composed and sealed.map is not None:
-        original = _shown_in(from_table(sealed.map, candidate))
+        original = from_table(sealed.map, candidate).shown_rows
     elif sealed.suppressed is not None:
         original = without_suppressed(original, sealed.suppressed)
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
@@ -145,12 +144,7 @@ def _represented(release: Release, line: Line, original: Microdata) -> Microdata
     known = read_state(line.private).versions.get(version)
     if known is None or known.map is None or not has_map(line.private, version):
         raise InputError(f"{release.directory}: whom it represents is not known here any more")
-    return _shown_in(read_map(line.private, version, known.map))
-
-
-def _shown_in(slots: SlotMap) -> Microdata:
-    """The rows of people who are shown, from the map of a version."""
-    return slots.rows.take(np.flatnonzero((slots.kind == LIVE) & (slots.published >= 0)))
+    return read_map(line.private, version, known.map).shown_rows
 
 
 def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:

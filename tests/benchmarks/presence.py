@@ -33,7 +33,7 @@ from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.question.aggregate import ROWS as COUNTED
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import adult
-from tests.synthetic.census import census
+from sfumato.tasks.experiments.data.census import census
 
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 CENSUS = ("age", "gender", "education", "marital", "race", "work-class", "country")

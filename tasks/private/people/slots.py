@@ -33,7 +33,7 @@ from sfumato.expectations.errors import Fault
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES
-from sfumato.tasks.private.people.kinds import FORMER, LEFT, MOVED
+from sfumato.tasks.private.people.kinds import FORMER, LEFT, LIVE, MOVED
 from sfumato.tasks.schema.formats import require_readable
 
 _FORMAT, _OF_ONE_HOLDER = 2, 1
@@ -93,6 +93,11 @@ class SlotMap:
 
     def __len__(self) -> int:
         return len(self.key)
+
+    @property
+    def shown_rows(self) -> Microdata:
+        """The rows of people who are shown."""
+        return self.rows.take(np.flatnonzero((self.kind == LIVE) & (self.published >= 0)))
 
     @property
     def names(self) -> np.ndarray:

@@ -5,9 +5,30 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 Value = int | Fraction | Decimal | date | str | None
 Json = int | float | str | None
+
+
+@dataclass(frozen=True)
+class Likely:
+    """An interval that 95 % of queries like this one meet, without any guarantee for this one.
+
+    Attributes:
+        interval: its ends, None where there is none.
+        reason: why there is none.
+    """
+
+    interval: tuple[Value, Value] | None
+    reason: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """As JSON, beside the bounds."""
+        if self.interval is None:
+            return {"interval_95": None, "interval_95_reason": self.reason}
+        low, high = self.interval
+        return {"interval_95": [below(low), above(high)]}
 
 
 @dataclass(frozen=True)
@@ -15,22 +36,25 @@ class Bounds:
     """A lower and an upper limit that surely contain the answer, and what is expected of it.
 
     All None where there is no answer: an aggregate of no rows. The estimate is None where there is
-    none. Where `may_be_empty`, it may be that no row is meant, and the answer is null.
+    none. Where `may_be_empty`, it may be that no row is meant, and the answer is null. What is
+    `likely` stands beside them in releases whose intervals were calibrated.
     """
 
     lower: Value
     upper: Value
     estimate: Value = None
     may_be_empty: bool = False
+    likely: Likely | None = None
 
-    def document(self) -> dict[str, Json]:
+    def document(self) -> dict[str, Any]:
         """As JSON: integers stay integers, other numbers become floats rounded outward."""
-        bounds: dict[str, Json] = {
+        bounds: dict[str, Any] = {
             "lower": below(self.lower),
             "upper": above(self.upper),
             "estimate": nearest(self.estimate),
         }
-        return bounds | ({"may_be_empty": True} if self.may_be_empty else {})
+        bounds |= {"may_be_empty": True} if self.may_be_empty else {}
+        return bounds | (self.likely.document() if self.likely else {})
 
 
 def within(estimate: Fraction | None, lower: Fraction, upper: Fraction) -> Fraction | None:

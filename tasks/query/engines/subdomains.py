@@ -94,7 +94,7 @@ class SubdomainsEngine:
         if estimates and columns_of_sums(question):
             asking = SubdomainQueries(question, rows)
             keys = self._keys(asking)
-            sums = self._sums(*self._selected(asking, len(keys)), self.floats)
+            sums = self._sums(*self.selected(asking, len(keys)), self.floats)
             expected[self.name] = dict(zip(keys, map(Fraction, sums.tolist()), strict=True))
         return bounds_from_help(self.connection, self.declared, question, expected, rows)
 
@@ -105,7 +105,7 @@ class SubdomainsEngine:
     def _counted(self, question: Question, asking: SubdomainQueries, estimates: bool) -> _Found:
         """The bounds by what each cell may count of its groups."""
         keys, wanted = self._keys(asking), self._wanted(asking)
-        selected, shown = self._selected(asking, len(keys))
+        selected, shown = self.selected(asking, len(keys))
         expected = None
         if estimates:
             rows, sums = (self._sums(selected, shown, wanted * of) for of in (1.0, self.floats))
@@ -134,7 +134,7 @@ class SubdomainsEngine:
         meant = found[self.name].cast(values.type).combine_chunks()
         return np.asarray(pc.is_in(values, meant).to_numpy(zero_copy_only=False), dtype=bool)
 
-    def _selected(self, asking: SubdomainQueries, cells: int) -> tuple[Selected, "_Shown"]:
+    def selected(self, asking: SubdomainQueries, cells: int) -> tuple[Selected, "ShownSubdomains"]:
         """The rows that each cell selects of each group, and the subdomains these groups show."""
         cell, of, hits = _arrays(fetch_table(self.connection, asking.hits()))
         shown, told = fetch_table(self.connection, asking.shown()), self.nodes.told
@@ -145,9 +145,9 @@ class SubdomainsEngine:
         order = stable_order(of)
         places = np.searchsorted(known, of[order])
         selected = Selected(cell[order] - 1, places, hits[order], cells)
-        return selected, _Shown(group, node, times, len(known))
+        return selected, ShownSubdomains(group, node, times, len(known))
 
-    def _held(self, shown: "_Shown", wanted: np.ndarray) -> Held:
+    def _held(self, shown: "ShownSubdomains", wanted: np.ndarray) -> Held:
         """The subdomains with wanted values, narrowed down to these."""
         nodes = self.nodes
         least, greatest = nodes.extremes(wanted)
@@ -158,7 +158,9 @@ class SubdomainsEngine:
         units = self.numbers.units if self.numbers else np.arange(len(wanted))
         return Held(shown.group[some], low, high, whole, shown.times[some], shown.sizes, units)
 
-    def _sums(self, selected: Selected, shown: "_Shown", numbers: np.ndarray) -> np.ndarray:
+    def _sums(
+        self, selected: Selected, shown: "ShownSubdomains", numbers: np.ndarray
+    ) -> np.ndarray:
         """The sum that is expected over each cell's rows of a number by the ranks of values."""
         of_node = self.nodes.expected(numbers)[shown.node]
         means = np.bincount(shown.group, of_node * shown.times, shown.groups) / shown.sizes
@@ -166,7 +168,7 @@ class SubdomainsEngine:
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
+class ShownSubdomains:
     """Copies of nodes that groups show, parallel; `groups` is how many there are."""
 
     group: np.ndarray

@@ -43,7 +43,7 @@ def _split(checked: exp.Expr, declared: Terms) -> tuple[exp.Expr | None, tuple[M
     """The part of a condition that rows decide, and the parts that values apart from them do."""
     exact: list[exp.Expr] = []
     matching: dict[tuple[str, ...], list[exp.Expr]] = {}
-    for part in _conjuncts(checked):
+    for part in conjuncts(checked):
         bundle = _bundle(part, declared)
         (exact if bundle is None else matching.setdefault(bundle, [])).append(part)
     if not matching:
@@ -56,7 +56,7 @@ def _joined(parts: Sequence[exp.Expr]) -> exp.Expr:
     return reduce(lambda left, right: exp.And(this=left, expression=right), parts)
 
 
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
     """The parts that AND joins, outside of which nothing is said."""
     found: list[exp.Expr] = []
     waiting = [node]

@@ -100,6 +100,13 @@ class Evaluation(Part):
     """On what the accuracy of a release is measured, and how accurate it has to be."""
 
     workloads: tuple[Workload, ...] = ()
+    intervals: Annotated[
+        Literal[95] | None,
+        Field(
+            description="likely intervals beside bounds, that 95 % of random queries meet: "
+            "calibrated on the original before publication, one published factor each family"
+        ),
+    ] = None
     require: Goal | None = None
 
     @model_validator(mode="after")

@@ -93,7 +93,7 @@ class Rows:
 
     def _of_none(self, node: exp.Expr) -> ThreeValued:
         """Without columns a condition is the same for all rows."""
-        found = self._decided(pa.table({_CONSTANT: [0]}), node)
+        found = self.decide(pa.table({_CONSTANT: [0]}), node)
         return one_outcome(np.repeat(found, self.number))
 
     def _of_one(self, name: str, node: exp.Expr) -> ThreeValued:
@@ -110,7 +110,7 @@ class Rows:
         """On each value of a column that is published as it is, and on null."""
         values = self.column(name).values
         table = pa.table({name: pa.concat_arrays([values, pa.nulls(1, values.type)])})
-        return one_outcome(self._decided(table, node))
+        return one_outcome(self.decide(table, node))
 
     def _of_labels(self, name: str, node: exp.Expr) -> ThreeValued:
         """On each label of a recoded column."""
@@ -120,7 +120,7 @@ class Rows:
 
         def decide(values: pa.Array | Sequence[Any]) -> np.ndarray:
             known = values if isinstance(values, pa.Array) else pa.array(values, type_)
-            return self._decided(pa.table({name: known}), node)
+            return self.decide(pa.table({name: known}), node)
 
         tally = self._behind[name].tally(node, decide, self._folded)
         whole = tally.weight.sum(axis=0)
@@ -145,13 +145,13 @@ class Rows:
             columns[name] = pa.array(values, self.schema[name].arrow_type).take(pa.array(codes))
             certain &= np.array(alone, dtype=bool)[codes]
         found = np.full(self.number, FAILED, dtype=np.int8)
-        found[certain] = self._decided(pa.table(columns).filter(pa.array(certain)), node)
+        found[certain] = self.decide(pa.table(columns).filter(pa.array(certain)), node)
         return one_outcome(found)
 
     def _folded(self, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
         return fetch(self._connection, exp.select(*nodes))[0] if nodes else ()
 
-    def _decided(self, table: pa.Table, node: exp.Expr) -> np.ndarray:
+    def decide(self, table: pa.Table, node: exp.Expr) -> np.ndarray:
         """On each row 1 where a condition is true, 0 false, 2 null, 3 where it has no outcome."""
         place = pa.array(np.arange(table.num_rows))
         self._connection.register("asked", table.append_column(_ROW, place))

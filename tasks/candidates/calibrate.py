@@ -1,0 +1,51 @@
+"""Calibrate: by how much intervals are widened, found before a release is sealed.
+
+Queries are drawn at random, from what will be published; the steward's own are never among them.
+What was found is private but for one factor of each family, rounded up to a fixed grid.
+"""
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.private.calibrated.factors import read_factors
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
+from sfumato.tasks.query.engines.registry import ENGINES
+from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
+from sfumato.tasks.query.intervals.calibration.drawn import DrawnConditions
+from sfumato.tasks.query.intervals.calibration.queries import QUERIES, QueriesOnOriginal
+from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.sql.session import session
+
+
+def with_calibrated_intervals(
+    declared: Declared,
+    tables: Tables,
+    original: Microdata,
+    line: Line | None,
+    randomness: Randomness,
+) -> Declared:
+    """A declaration that states by how much intervals are widened.
+
+    Args:
+        declared: what a candidate would declare.
+        tables: what it would publish.
+        original: the represented rows before anonymization.
+        line: whose factors may only rise.
+        randomness: what queries are drawn from.
+    """
+    known = {**tables, **build_help_tables(tables, declared)}
+    frozen = None if line is None else read_factors(line.private).stated
+    shows = declared.form.shows
+    if shows not in LIKELY:
+        return declared
+    with ENGINES[shows](known, declared, "weighted") as engine, session({}) as values:
+        try:
+            likely = LIKELY[shows](engine, DrawnConditions(values))
+        except NotDirectError:
+            return declared
+        queries = QueriesOnOriginal(likely, declared, original)
+        stated = calibrate(queries.measure(QUERIES, randomness), frozen)
+    return declared.model_copy(update={"intervals": stated})

@@ -1,0 +1,1 @@
+"""What a line once stated of its intervals, which later versions may only widen."""

@@ -1,0 +1,116 @@
+"""An engine whose bounds have an estimate and an interval beside them, where that is calibrated."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.bounds.bounds import Bounds, Likely, Value
+from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
+from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.intervals.laws.spread import AnswerLaw
+from sfumato.tasks.query.intervals.shapes.families import family_of
+from sfumato.tasks.query.intervals.shapes.limits import LEAST_GROUPS, LEAST_ROWS
+from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.query.intervals.ways.way import LikelyAnswers, Spreads
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
+
+EXACT = "the answer is exact: both bounds are it"
+NOTHING = "no row is selected"
+SMALL = f"fewer than {LEAST_ROWS} rows or {LEAST_GROUPS} groups are selected, or may be"
+OUTSIDE = "the query is of none of the families that the publisher calibrated"
+
+
+class EngineWithIntervals:
+    """An engine, and what is likely of its answers."""
+
+    def __init__(self, engine: Engine, declared: Declared) -> None:
+        """Find nothing out yet: bounds may be asked for alone."""
+        self._engine, self._declared = engine, declared
+        self._stated = declared.intervals or CalibratedIntervals(families=())
+
+    def ask(
+        self, question: Question, estimates: bool = True
+    ) -> Mapping[Key, Mapping[Aggregate, Bounds]]:
+        """The bounds of each aggregate, and where estimates are wanted what is likely of it."""
+        found = self._engine.ask(question, estimates)
+        if not estimates:
+            return found
+        laws = self._laws(question)
+        factors = {a: self._factor(question, a) for a in question.aggregates}
+        return {
+            key: {
+                a: with_likely(bounds, laws.get(key, {}).get(a), factors[a])
+                for a, bounds in row.items()
+            }
+            for key, row in found.items()
+        }
+
+    def starts(self, name: str) -> list[Any]:
+        """The values of an ordered column that are published of it, or its labels' least ones."""
+        return self._engine.starts(name)
+
+    @cached_property
+    def _likely(self) -> LikelyAnswers | None:
+        opening = LIKELY.get(self._declared.form.shows)
+        return None if opening is None else opening(self._engine)
+
+    def _laws(self, question: Question) -> Spreads:
+        try:
+            return {} if self._likely is None else self._likely.spreads(question)
+        except NotDirectError:
+            return {}
+
+    def _factor(self, question: Question, aggregate: Aggregate) -> float | None:
+        factor = self._stated.factor_of(family_of(question, aggregate, self._declared))
+        return None if factor is None else float(factor)
+
+
+def with_likely(bounds: Bounds, law: AnswerLaw | None, factor: float | None) -> Bounds:
+    """Bounds with an estimate, and with an interval or the reason why there is none.
+
+    Args:
+        bounds: of an answer.
+        law: of the same answer, where one is known.
+        factor: that of its family, where it is of one.
+    """
+    if bounds.lower is None or bounds.upper is None:
+        return replace(bounds, likely=Likely(None, NOTHING))
+    if bounds.lower == bounds.upper:
+        return replace(bounds, likely=Likely(None, EXACT))
+    if law is None:
+        return replace(bounds, likely=Likely(None, OUTSIDE))
+    estimate = _within(_value(law.estimate), bounds)
+    if law.size.is_small or factor is None:
+        kept = estimate if bounds.estimate is None else bounds.estimate
+        reason = SMALL if law.size.is_small else OUTSIDE
+        return replace(bounds, estimate=kept, likely=Likely(None, reason))
+    return replace(bounds, estimate=estimate, likely=Likely(interval_of(bounds, law, factor)))
+
+
+def interval_of(bounds: Bounds, law: AnswerLaw, factor: float) -> tuple[Value, Value]:
+    """The interval within the bounds, with the possible values alone."""
+    low, high = (_value(end) for end in law.interval(factor))
+    if isinstance(bounds.lower, int) and isinstance(low, Fraction) and isinstance(high, Fraction):
+        low, high = math.floor(low), math.ceil(high)
+    return _within(low, bounds), _within(high, bounds)
+
+
+def _value(value: Any) -> Value:
+    return Fraction(value) if isinstance(value, float) else value
+
+
+def _within(value: Value, bounds: Bounds) -> Value:
+    """The value, or the bound that it is beyond."""
+    number, lower, upper = (as_fraction(of) for of in (value, bounds.lower, bounds.upper))
+    if number is None or lower is None or upper is None:
+        return value
+    if number < lower:
+        return bounds.lower
+    return bounds.upper if number > upper else value

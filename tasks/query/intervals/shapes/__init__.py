@@ -1,0 +1,1 @@
+"""The shapes of queries, and the families whose intervals are calibrated."""

@@ -1,0 +1,81 @@
+"""The families of queries whose intervals are calibrated, one factor each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.intervals.shapes.shape import QueryShape, shape_of
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
+
+
+@dataclass(frozen=True)
+class Family:
+    """Queries of one aggregate and shape.
+
+    Attributes:
+        aggregate: its name.
+        several: whether rows are selected by two or three columns, not by one.
+        matching: whether they are selected by a sensitive value, too.
+        words: what it asks, as pages tell it.
+    """
+
+    aggregate: str
+    several: bool
+    matching: bool
+    words: str
+
+    def has(self, aggregate: Aggregate, shape: QueryShape) -> bool:
+        """Decide whether an aggregate over rows selected so is of this family."""
+        several, matching = shape.columns > 1, shape.of is not None
+        asked = aggregate.function, several, matching
+        return asked == (self.aggregate, self.several, self.matching)
+
+
+_ONE = "by one column"
+_SEVERAL = "by two or three columns"
+
+FAMILIES: Mapping[str, Family] = {
+    "rows-by-one": Family("count", False, False, f"COUNT of rows, {_ONE}"),
+    "rows-by-several": Family("count", True, False, f"COUNT of rows, {_SEVERAL}"),
+    "count-by-one": Family("count", False, True, f"COUNT with a sensitive value, {_ONE}"),
+    "count-by-several": Family("count", True, True, f"COUNT with a sensitive value, {_SEVERAL}"),
+    "sum-by-one": Family("sum", False, False, f"SUM, {_ONE}"),
+    "sum-by-several": Family("sum", True, False, f"SUM, {_SEVERAL}"),
+    "avg-by-one": Family("avg", False, False, f"AVG, {_ONE}"),
+    "avg-by-several": Family("avg", True, False, f"AVG, {_SEVERAL}"),
+    "min-by-one": Family("min", False, False, f"MIN, {_ONE}"),
+    "min-by-several": Family("min", True, False, f"MIN, {_SEVERAL}"),
+    "max-by-one": Family("max", False, False, f"MAX, {_ONE}"),
+    "max-by-several": Family("max", True, False, f"MAX, {_SEVERAL}"),
+}
+
+
+def fault_of_stated(declared: Terms, stated: CalibratedIntervals | None) -> str | None:
+    """Why factors are none that a release can state, None where they are."""
+    told = () if stated is None else stated.families
+    keys = [(one.family, one.of) for one in told]
+    if keys != sorted(set(keys)):
+        return "the families of intervals are not in order, each once"
+    for one in told:
+        of = declared.columns.get(one.of)
+        sensitive = of is not None and of.role == "sensitive"
+        if one.family not in FAMILIES or sensitive == one.family.startswith("rows-"):
+            return "states factors of intervals of no family"
+        if not sensitive and one.of:
+            return "states factors of intervals of columns that are not sensitive"
+    return None
+
+
+def family_of(question: Question, aggregate: Aggregate, declared: Terms) -> tuple[str, str] | None:
+    """The name of the family of an aggregate in a question, and the column that it is about.
+
+    The column is the sensitive one that is aggregated or selected by; "" where rows are counted.
+    None where there is no such family.
+    """
+    shape = shape_of(question, declared)
+    if shape is None:
+        return None
+    name = next((name for name, one in FAMILIES.items() if one.has(aggregate, shape)), None)
+    return None if name is None else (name, aggregate.sensitive or shape.of or "")

@@ -1,0 +1,32 @@
+"""The likely intervals of a release in words: which queries have them, and their factors."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.intervals.shapes.families import FAMILIES
+from sfumato.tasks.query.intervals.shapes.limits import LEAST_GROUPS, LEAST_ROWS
+from sfumato.tasks.schema.stated.intervals import GRID
+
+_SHOWN = 6  # factors, before `and so on`
+
+
+@dataclass(frozen=True)
+class LikelyLine:
+    """A family of queries: what they ask, of which column, and by what intervals are widened."""
+
+    words: str
+    of: str
+    factor: str
+
+
+def likely_intervals(declared: Declared) -> dict[str, Any]:
+    """What the page tells of intervals; no lines where there are none."""
+    stated = () if declared.intervals is None else declared.intervals.families
+    return {
+        "likely": [
+            LikelyLine(FAMILIES[one.family].words, one.of, str(one.factor)) for one in stated
+        ],
+        "least": {"rows": LEAST_ROWS, "groups": LEAST_GROUPS},
+        "grid": ", ".join(map(str, GRID[:_SHOWN])),
+    }

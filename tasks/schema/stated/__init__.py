@@ -1,0 +1,1 @@
+"""What a publisher states of a release that its tables cannot show."""

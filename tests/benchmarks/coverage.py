@@ -1,0 +1,275 @@
+"""Coverage of likely intervals by fresh queries, on releases of every form.
+
+    python -m tests.benchmarks.coverage [name …]
+
+Each release is calibrated as before its publication; then 1,000 fresh queries of each family are
+drawn independently. A cell is a family on a release. Held against it: at least 93 % are met; not
+fewer than 95 % by a binomial test, with Holm's correction over all cells, nor by a test over
+releases as clusters, with Holm's correction over families; and at most 98 % in cells where most
+intervals have 30 possible values or more. Answers that are exact are never drawn.
+"""
+
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+from scipy import stats
+
+from sfumato.flows.spec import read_spec
+from sfumato.tasks.candidates.anonymized import anonymize_alone
+from sfumato.tasks.declaration.tables import schemas
+from sfumato.tasks.declaration.terms import Declared, RowCounts
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.microdata.hierarchies import with_hierarchies
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.source import ingest
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.engines.registry import ENGINES
+from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
+from sfumato.tasks.query.intervals.calibration.drawn import DrawnConditions
+from sfumato.tasks.query.intervals.calibration.queries import (
+    QUERIES,
+    MeasuredQuery,
+    QueriesOnOriginal,
+)
+from sfumato.tasks.query.intervals.laws.spread import ExtremeSpread
+from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.sql.session import session
+from tests.adult import ADULT, HIERARCHIES, NUMBERS
+from tests.adult import HEADER as ADULT_COLUMNS
+
+FRESH, LEAST, MOST, MANY = 1_000, 0.93, 0.98, 30
+ACS_NAMES = """
+    PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT DENSITY INDP INDP_CAT EDU PINCP
+    PINCP_DECILE POVPIP DVET DREM DPHY DEYE DEAR PWGTP WGTP
+"""
+ACS_COLUMNS = ACS_NAMES.split()
+FOUR = ("age", "education", "marital-status", "sex")
+SEVEN = (*FOUR, "workclass", "race", "native-country")
+FIVE = ("AGEP", "SEX", "MSP", "RAC1P", "EDU")
+
+
+class Cell(NamedTuple):
+    """A family on a release, and how many fresh queries met their intervals."""
+
+    release: str
+    family: str
+    factor: str
+    queries: int
+    met: int
+    wide: int
+    wide_met: int
+
+    @property
+    def coverage(self) -> float:
+        return self.met / self.queries
+
+    @property
+    def rarity(self) -> float:
+        """The chance of as few, were 95 % met."""
+        return float(stats.binom.cdf(self.met, self.queries, 0.95))
+
+
+def adult(known: tuple[str, ...], sensitive: str, hierarchies: str = "") -> dict[str, Any]:
+    """The source and the columns of a spec on Adult."""
+    columns: dict[str, dict[str, Any]] = {}
+    for name in ADULT_COLUMNS:
+        role = "quasi-identifier" if name in known else "drop"
+        columns[name] = {"role": "sensitive" if name == sensitive else role}
+        columns[name] |= {"type": "integer"} if name in NUMBERS else {}
+        rows = HIERARCHIES / f"{name}.csv"
+        if hierarchies and role == "quasi-identifier" and rows.exists():
+            columns[name]["hierarchy"] = str(rows)
+    if hierarchies == "full":
+        columns["age"]["hierarchy"] = {"intervals": [5, 10, 20]}
+    source = {"uri": str(ADULT), "format": "parquet"}
+    if sensitive == "capital-loss":
+        source["where"] = '"capital-loss" > 0'
+    return {"source": source, "columns": columns}
+
+
+def acs(known: tuple[str, ...], sensitive: str, numbers: set[str]) -> dict[str, Any]:
+    """The source and the columns of a spec on the American Community Survey, 2019."""
+    columns: dict[str, dict[str, Any]] = {}
+    for name in ACS_COLUMNS:
+        role = "quasi-identifier" if name in known else "drop"
+        columns[name] = {"role": "sensitive" if name == sensitive else role}
+        columns[name] |= {"type": "integer"} if name in numbers else {}
+    place = Path(os.environ["SFUMATO_DATA"], "acs", "national2019.csv")
+    return {"source": {"uri": str(place), "csv": {"null_values": ["N"]}}, "columns": columns}
+
+
+def distinct(l: int) -> dict[str, Any]:
+    return {"model": "l-diversity", "variant": "distinct", "l": l}
+
+
+def ranged(k: int, e: int) -> dict[str, Any]:
+    return {"model": "ke-anonymity", "k": k, "e": e}
+
+
+K5 = {"model": "k-anonymity", "k": 5}
+PRIVATE = {"model": "p-privacy", "target": "source"}
+AMBIGUOUS = {"model": "alpha-beta", "alpha": 0.2, "beta": 0.4}
+HOURS, JOBS = "hours-per-week", "occupation"
+
+RELEASES: Mapping[str, tuple[dict[str, Any], list[dict[str, Any]], str, str]] = {
+    "loss, ke": (adult((*SEVEN, JOBS), "capital-loss"), [ranged(5, 500)], "ke", "permuted"),
+    "hours, ke": (adult(SEVEN, HOURS), [ranged(5, 10)], "ke", "permuted"),
+    "hours, boxes": (adult(SEVEN, HOURS), [distinct(4)], "mondrian", "split"),
+    "jobs, boxes": (adult(SEVEN, JOBS), [distinct(4)], "mondrian", "permuted"),
+    "jobs, anatomy": (adult(SEVEN, JOBS), [distinct(4)], "anatomy", "split"),
+    "poverty, ke": (
+        acs(FIVE, "POVPIP", {"AGEP", "EDU", "POVPIP"}),
+        [ranged(5, 100)],
+        "ke",
+        "split",
+    ),
+    "income, boxes": (
+        acs(FIVE, "PINCP_DECILE", {"AGEP", "EDU", "PINCP_DECILE"}),
+        [distinct(5)],
+        "mondrian",
+        "permuted",
+    ),
+    "hours, labels": (adult(FOUR, HOURS, "boxes"), [K5, distinct(3)], "mondrian", "generalized"),
+    "jobs, labels": (adult(SEVEN, JOBS, "boxes"), [K5, distinct(3)], "mondrian", "generalized"),
+    "jobs, levels": (adult(FOUR, JOBS, "full"), [K5, distinct(3)], "full-domain", "generalized"),
+    "industry, ambiguous": (
+        acs((*FIVE, "PUMA"), "INDP_CAT", {"AGEP", "EDU"}),
+        [AMBIGUOUS],
+        "disjoint-cover",
+        "ambiguous",
+    ),
+    "hours, targets": (
+        adult(("age", "education", "sex"), HOURS),
+        [PRIVATE],
+        "exact-qi",
+        "redistributed",
+    ),
+}
+"""By name: source and columns, promises, partition and form."""
+
+
+def main() -> None:
+    """Print the cells, and what the tests say of them."""
+    print("| release | family | factor | queries | met | of intervals of 30 values or more |")
+    print("|---|---|---|---|---|---|")
+    cells: list[Cell] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, name in enumerate(sys.argv[1:] or RELEASES):
+            begun = process_time()
+            for cell in measured(name, Path(folder), seed=number):
+                wide = f"{cell.wide_met / cell.wide:.1%} of {cell.wide}" if cell.wide else "–"
+                print(
+                    f"| {cell.release} | {cell.family} | {cell.factor} | {cell.queries} "
+                    f"| {cell.coverage:.1%} | {wide} |",
+                    flush=True,
+                )
+                cells.append(cell)
+            print(f"{name}: {process_time() - begun:.0f} s CPU", file=sys.stderr)
+    summary(cells)
+
+
+def summary(cells: list[Cell]) -> None:
+    """Print which cells and families fall short."""
+    few = [cell for cell in cells if cell.coverage < LEAST]
+    print(f"\n{len(cells)} cells; below {LEAST:.0%}: {len(few)}")
+    print(f"least: {min(cell.coverage for cell in cells):.1%}")
+    rejected = holm([cell.rarity for cell in cells])
+    print(f"rejected at 95 % by the binomial test, Holm: {sum(rejected)}")
+    families = defaultdict(list)
+    for cell in cells:
+        families[cell.family].append(cell.coverage)
+    clustered = [
+        float(stats.ttest_1samp(of, 0.95, alternative="less").pvalue)
+        for of in families.values()
+        if len(of) > 2 and len(set(of)) > 1
+    ]
+    print(f"rejected over releases as clusters, Holm: {sum(holm(clustered))} of {len(clustered)}")
+    wide = [cell for cell in cells if cell.wide >= FRESH // 10]
+    over = [cell for cell in wide if cell.wide_met / cell.wide > MOST]
+    print(
+        f"above {MOST:.0%} where intervals have {MANY} values or more: {len(over)} of {len(wide)}"
+    )
+
+
+def holm(rarities: list[float], level: float = 0.05) -> list[bool]:
+    """Which hypotheses are rejected, with Holm's correction."""
+    order = np.argsort(rarities)
+    found = [False] * len(rarities)
+    for place, at in enumerate(order):
+        if rarities[at] > level / (len(rarities) - place):
+            break
+        found[at] = True
+    return found
+
+
+def measured(name: str, folder: Path, seed: int) -> Iterator[Cell]:
+    """Calibrate a release, and ask fresh queries of it."""
+    declared, tables, original = released(name, folder, seed)
+    known, shows = {**tables, **build_help_tables(tables, declared)}, declared.form.shows
+    with ENGINES[shows](known, declared, "weighted") as engine, session({}) as values:
+        queries = QueriesOnOriginal(
+            LIKELY[shows](engine, DrawnConditions(values)), declared, original
+        )
+        stated = calibrate(queries.measure(QUERIES, seeded_keys(2 * seed + 1)), None)
+        fresh = queries.measure(FRESH, seeded_keys(2 * seed + 2))
+    for family, asked in sorted(fresh.items()):
+        factor = stated.factor_of(family)
+        if factor is not None and len(asked) >= FRESH:
+            wide = [query for query in asked if possible(family[0], query, float(factor)) >= MANY]
+            met, wide_met = (sum(q.score <= factor for q in of) for of in (asked, wide))
+            yield Cell(name, family[0], str(factor), len(asked), met, len(wide), wide_met)
+
+
+def possible(family: str, query: MeasuredQuery, factor: float) -> float:
+    """How many values an interval has."""
+    law = query.law
+    if isinstance(law, ExtremeSpread):
+        best, worst = law.law.within(factor)
+        return worst - best + 1
+    low, high = law.interval(factor)
+    return (high - low) * (law.size.rows if family.startswith("avg") else 1) + 1
+
+
+def released(name: str, folder: Path, seed: int) -> tuple[Declared, Tables, Microdata]:
+    """What a release would declare and show, and the rows that it represents."""
+    keys, promises, partition, form = RELEASES[name]
+    spec = {
+        "version": 1,
+        "name": "coverage",
+        "title": name,
+        **keys,
+        "nulls": "drop-row",
+        "promises": promises,
+        "partition": {"method": partition},
+        "form": {"method": form},
+        "publish": {"uri": "public"},
+        "unit": "row",
+    }
+    place = folder / "spec.yaml"
+    place.write_text(yaml.safe_dump(spec), encoding="utf-8")
+    read = read_spec(place)
+    terms = read.terms(folder)
+    source = ingest(read.source, read.columns, read.nulls, folder, None, folder / "fetched")
+    table = source.microdata.keep(source.microdata[column] for column in terms.columns)
+    microdata = with_hierarchies(table, terms.hierarchies)
+    made = anonymize_alone(microdata, None, terms, seeded_keys(seed))
+    counts = RowCounts(**dict.fromkeys(RowCounts.model_fields, 0))
+    declared = Declared(
+        **{key: getattr(terms, key) for key in type(terms).model_fields}, rows=counts, software={}
+    )
+    types = schemas(declared)
+    tables = {key: of.cast(types[key]) for key, of in made.tables.items() if key in types}
+    return declared, tables, table.take(np.flatnonzero(made.shown))
+
+
+if __name__ == "__main__":
+    main()

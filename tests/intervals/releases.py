@@ -1,0 +1,98 @@
+"""Small releases whose sensitive values go with quasi-identifiers, in memory and by the stages."""
+
+import random
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.microdata.randomness import Randomness
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.query.engines.registry import ENGINES
+from sfumato.tasks.query.intervals.calibration.drawn import DrawnConditions
+from sfumato.tasks.query.intervals.calibration.queries import FamilyKey, MeasuredQuery
+from sfumato.tasks.query.intervals.calibration.queries import QueriesOnOriginal as Asking
+from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
+from sfumato.tasks.sql.session import session
+from tests.query.worlds import column, declare, with_help
+
+DECLARED = declare(
+    age=column("quasi-identifier", "integer"),
+    town=column("quasi-identifier", "string"),
+    wage=column("sensitive", "integer"),
+)
+FAMILIES = (
+    ("avg-by-one", "wage"),
+    ("avg-by-several", "wage"),
+    ("count-by-one", "wage"),
+    ("max-by-one", "wage"),
+)
+
+
+def wages(rows=2_000, seed=0, effect=8):
+    """People whose wage rises with their age, by a factor that may be 0."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 65, rows)
+    town = rng.integers(0, 4, rows)
+    wage = (effect * age + 40 * town + rng.normal(0, 100, rows)).astype(np.int64) // 10
+    return age, np.array(["A", "B", "C", "D"])[town], wage
+
+
+def published(values, boxes=True, k=5, seed=1) -> tuple[dict[str, pa.Table], Microdata]:
+    """A permuted release, its groups boxes of the columns or chance ones; and the original."""
+    age, town, wage = values
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((age, town)) if boxes else rng.permutation(len(age))
+    group = np.empty(len(age), dtype=np.int64)
+    group[order] = np.minimum(np.arange(len(age)) // k, len(age) // k - 1)
+    shown = wage.copy()
+    for number in range(int(group.max()) + 1):
+        members = np.flatnonzero(group == number)
+        shown[members] = wage[rng.permutation(members)]
+    columns = {"age": age, "town": town, "wage": shown, "group_id": group}
+    sort = np.lexsort((age, town, group))
+    table = pa.table({name: of[sort] for name, of in columns.items()})
+    roles = {"age": "quasi-identifier", "town": "quasi-identifier", "wage": "sensitive"}
+    original = Microdata(
+        tuple(
+            encode(name, role, pa.array(dict(zip(roles, values, strict=True))[name]))
+            for name, role in roles.items()
+        ),
+        len(age),
+    )
+    return with_help(table, "wage"), original
+
+
+def with_factors(factor="1.5", families=FAMILIES) -> Declared:
+    """The declaration with calibrated families."""
+    stated = CalibratedIntervals(
+        families=tuple(
+            CalibratedFamily(family=name, of=of, factor=Decimal(factor)) for name, of in families
+        )
+    )
+    return DECLARED.model_copy(update={"intervals": stated})
+
+
+def measure(
+    tables, original, number: int, randomness: Randomness, declared: Declared = DECLARED
+) -> dict[FamilyKey, list[MeasuredQuery]]:
+    """Random queries of each family, with their truths."""
+    shows = declared.form.shows
+    with ENGINES[shows](tables, declared, "weighted") as engine, session({}) as values:
+        likely = LIKELY[shows](engine, DrawnConditions(values))
+        return Asking(likely, declared, original).measure(number, randomness)
+
+
+def people(rows=400, seed=0):
+    """Rows of a source whose illness goes with the age."""
+    rng = random.Random(seed)
+    return [
+        {
+            "person": f"P{seed}-{number}",
+            "age": (age := rng.randint(20, 60)),
+            "illness": "gout" if rng.random() < age / 120 else rng.choice(["flu", "cold", "ache"]),
+        }
+        for number in range(rows)
+    ]

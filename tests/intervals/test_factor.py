@@ -1,0 +1,94 @@
+"""Factors: the conformal quantile, the grid, and what a line has stated before."""
+
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
+from sfumato.tasks.query.intervals.calibration.factor import (
+    FEWEST,
+    conformal_quantile,
+    factor_of,
+)
+from sfumato.tasks.query.intervals.calibration.queries import QUERIES, MeasuredQuery
+from sfumato.tasks.query.intervals.laws.spread import NumberSpread, SelectedSize
+from sfumato.tasks.schema.stated.intervals import (
+    GRID,
+    CalibratedFamily,
+    CalibratedIntervals,
+    rounded_up,
+)
+
+FAMILY = ("avg-by-one", "wage")
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=400))
+def test_the_quantile_is_that_of_the_definition(scores):
+    rank = ceil((len(scores) + 1) * Fraction(95, 100))
+    expected = sorted(scores)[rank - 1] if rank <= len(scores) else inf
+    assert conformal_quantile(scores) == expected
+
+
+@given(st.floats(0, 7500))
+def test_factors_are_rounded_up_to_the_next_of_the_grid(score):
+    factor = rounded_up(score)
+    assert factor in GRID
+    assert factor >= score
+    assert all(step < score for step in GRID if step < factor)
+
+
+def test_the_grid_is_the_fixed_one():
+    assert [str(step) for step in GRID[:8]] == ["1", "1.25", "1.5", "2", "3", "5", "7.5", "10"]
+    assert list(GRID) == sorted(set(GRID))
+
+
+def test_no_factor_is_off_the_grid():
+    with pytest.raises(ValidationError, match="not a factor of the fixed grid"):
+        CalibratedFamily(family="avg-by-one", of="wage", factor=Decimal("1.1"))
+
+
+def test_a_factor_is_written_in_one_way():
+    told = CalibratedFamily(family="avg-by-one", of="wage", factor=Decimal("1.50"))
+    assert told.model_dump(mode="json")["factor"] == "1.5"
+
+
+def test_no_fewer_queries_than_a_thousand_calibrate():
+    assert FEWEST == 1_000 <= QUERIES
+    assert factor_of([0.5] * 999) is None
+    assert factor_of([0.5] * 1000) == 1
+
+
+def measured(score, number=1_000):
+    law = NumberSpread(SelectedSize(100, 5), 0.0, 1.0, 1.0)
+    return {FAMILY: [MeasuredQuery(law, score)] * number}
+
+
+def stated(factor):
+    return CalibratedIntervals(
+        families=(CalibratedFamily(family=FAMILY[0], of=FAMILY[1], factor=Decimal(factor)),)
+    )
+
+
+def test_a_factor_of_the_line_only_rises():
+    assert calibrate(measured(1.1), None).factor_of(FAMILY) == Decimal("1.25")
+    assert calibrate(measured(1.1), stated("3")).factor_of(FAMILY) == 3
+    assert calibrate(measured(4.0), stated("3")).factor_of(FAMILY) == 5
+
+
+def test_nothing_is_told_of_what_was_measured_but_the_factor():
+    one, other = (calibrate(measured(score), None) for score in (1.26, 1.49))
+    assert one == other
+    assert one.model_dump(mode="json") == {
+        "coverage": "at least 95 % asked, met",
+        "standing": "stated by the publisher, not verifiable",
+        "families": [{"family": "avg-by-one", "of": "wage", "factor": "1.5"}],
+    }
+
+
+def test_what_was_not_measured_often_enough_has_no_factor():
+    assert calibrate(measured(1.0, 999), stated("3")).families == ()
