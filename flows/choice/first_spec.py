@@ -120,7 +120,7 @@ def _draft(found: FoundTable, options: DraftOptions) -> SpecDraft:
         kept = _first_rows(found.microdata, unit)
         facts, rows = facts_of(kept, types), kept.rows
     roles = propose_roles(facts, unit, options)
-    return SpecDraft(found, facts, rows, unit, roles, skeletons_of(whole, roles))
+    return SpecDraft(found, facts, rows, unit, roles, skeletons_of(facts, whole, roles))
 
 
 def _first_rows(microdata: Microdata, unit: FoundUnit) -> Microdata:

@@ -14,6 +14,7 @@ from sfumato.expectations.errors import Fault, SfumatoError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.check import check
 from sfumato.flows.cli.analyst.diff import diff
+from sfumato.flows.cli.analyst.experiment import experiment
 from sfumato.flows.cli.analyst.load import load
 from sfumato.flows.cli.analyst.measure import measure
 from sfumato.flows.cli.analyst.query import query
@@ -55,6 +56,7 @@ _COMMANDS = (
     health,
     hierarchy,
     compare,
+    experiment,
     pseudonyms,
     schema,
     review,

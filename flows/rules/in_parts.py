@@ -7,6 +7,7 @@ from sfumato.flows.rules.leaves import narrows_hierarchy
 from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.schema.strata import HierarchyLevel
 
 
 def _parts(spec: SpecParts) -> None:
@@ -75,6 +76,9 @@ def _fault_of_run(spec: SpecParts) -> str | None:
         "use disjoint": isinstance(spec.versions, ContinuedVersions),
         "groups: those of another line are not known part by part: use a partition": (
             spec.groups is not None
+        ),
+        "strata: levels of hierarchies are not told apart in parts: use columns or bands": any(
+            isinstance(stratum, HierarchyLevel) for stratum in spec.strata
         ),
         "remember: who is in which group is not kept in parts: say remember: units": (
             bool(units) and spec.remember != "units"

@@ -2,12 +2,19 @@
 
 from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.schema.hierarchy_rules import HierarchyFile, Ordered
+from sfumato.tasks.schema.strata import HierarchyLevel
 
 
 def uses_hierarchy(spec: SpecParts, name: str) -> bool:
     """True where what is published of a column depends on its hierarchy, if it has one."""
     role = spec.columns[name].role
-    return role == "sensitive" or (role == "quasi-identifier" and spec.form.shows_hierarchies)
+    recoded = role == "quasi-identifier" and spec.form.shows_hierarchies
+    return role == "sensitive" or recoded or name in _by_level(spec)
+
+
+def _by_level(spec: SpecParts) -> set[str]:
+    """The columns that strata are levels of."""
+    return {stratum.column for stratum in spec.strata if isinstance(stratum, HierarchyLevel)}
 
 
 def narrows_hierarchy(spec: SpecParts, name: str) -> bool:

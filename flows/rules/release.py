@@ -13,7 +13,7 @@ from sfumato.tasks.publication.destinations.declared import LONGEST_SCHEMA
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
 from sfumato.tasks.schema.columns import NUMBERS, ORDERED
 from sfumato.tasks.schema.names import COUNT, GROUP_ID
-from sfumato.tasks.schema.strata import Bands, column_of
+from sfumato.tasks.schema.strata import Bands, HierarchyLevel, column_of
 
 _RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
 
@@ -60,7 +60,9 @@ def _strata(spec: SpecParts) -> None:
             raise ValueError(f"strata: {name!r} is not a quasi-identifier or insensitive column")
         if isinstance(stratum, Bands) and spec.columns[name].type not in NUMBERS:
             raise ValueError(f"strata.{i}: bands are of numbers, and {name!r} has none")
-        if str(stratum) in spec.columns and isinstance(stratum, Bands):
+        if isinstance(stratum, HierarchyLevel) and spec.columns[name].hierarchy is None:
+            raise ValueError(f"strata.{i}: a level needs a hierarchy, and {name!r} has none")
+        if str(stratum) in spec.columns and not isinstance(stratum, str):
             raise ValueError(f"strata.{i}: a column is called as these bands")
 
 

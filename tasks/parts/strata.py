@@ -19,7 +19,7 @@ from sfumato.tasks.declaration.cuts import Share, Where
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.schema.columns import Role
-from sfumato.tasks.schema.strata import Bands, Stratum
+from sfumato.tasks.schema.strata import Bands, Stratum, column_of
 
 _MOST = 10_000  # strata
 
@@ -129,7 +129,7 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 def _share(stratum: Stratum, column: Column, row: int) -> Share:
     code = int(column.codes[row])
-    name = stratum.column if isinstance(stratum, Bands) else stratum
+    name = column_of(stratum)
     if code < 0:
         return Share(column=name, null=True)
     if not isinstance(stratum, Bands):

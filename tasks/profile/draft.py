@@ -63,11 +63,20 @@ class SpecDraft:
 
 
 def skeletons_of(
-    facts: Sequence[ColumnFacts], roles: Mapping[str, ProposedRole]
+    facts: Sequence[ColumnFacts],
+    whole: Sequence[ColumnFacts],
+    roles: Mapping[str, ProposedRole],
 ) -> dict[str, Skeleton]:
-    """The skeletons of hierarchies of quasi-identifiers that need one."""
-    known = (one for one in facts if roles[one.name].role == "quasi-identifier")
-    made = {one.name: skeleton_of(one) for one in known}
+    """The skeletons of hierarchies of quasi-identifiers that need one.
+
+    Args:
+        facts: of the represented rows.
+        whole: of all rows, column by column.
+        roles: by column.
+    """
+    columns = zip(facts, whole, strict=True)
+    known = (both for both in columns if roles[both[0].name].role == "quasi-identifier")
+    made = {one.name: skeleton_of(one, other) for one, other in known}
     return {name: skeleton for name, skeleton in made.items() if skeleton is not None}
 
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
@@ -89,7 +88,6 @@ def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
 
 def _profiled(one: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
     proposed = draft.roles[one.name]
-    texts = pc.cast(one.column.values, pa.string())
     order = np.argsort(-one.rows, kind="stable")[:_SHOWN]
     return ProfiledColumn(
         name=one.name,
@@ -100,9 +98,15 @@ def _profiled(one: ColumnFacts, draft: SpecDraft) -> ProfiledColumn:
         distinct=one.distinct,
         missing=one.missing,
         alone=one.alone,
-        frequent=tuple((texts[int(n)].as_py(), int(one.rows[n])) for n in order),
-        quarters=tuple(texts[n].as_py() for n in _places(one)) if one.is_ordered else (),
+        frequent=tuple((_text(one, int(n)), int(one.rows[n])) for n in order),
+        quarters=tuple(_text(one, n) for n in _places(one)) if one.is_ordered else (),
     )
+
+
+def _text(one: ColumnFacts, place: int) -> str:
+    """A value for people: decimals without an exponent."""
+    value = one.column.values[place].as_py()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
 def _places(one: ColumnFacts) -> list[int]:

@@ -46,9 +46,15 @@ class Skeleton:
     words: str
 
 
-def skeleton_of(facts: ColumnFacts) -> Skeleton | None:
-    """The skeleton for a quasi-identifier, None where it needs none."""
-    return next((made for make in _MAKERS if (made := make(facts)) is not None), None)
+def skeleton_of(facts: ColumnFacts, whole: ColumnFacts) -> Skeleton | None:
+    """The skeleton for a quasi-identifier, None where it needs none.
+
+    Args:
+        facts: of the column's represented rows.
+        whole: of all its rows, of which others may come to be represented.
+    """
+    found = (make(facts) for make in (_of_dates, _of_codes, _of_texts))
+    return next((made for made in found if made is not None), None) or _of_numbers(facts, whole)
 
 
 def _of_dates(facts: ColumnFacts) -> Skeleton | None:
@@ -72,18 +78,18 @@ def _of_codes(facts: ColumnFacts) -> Skeleton | None:
     return Skeleton({"hierarchy": {"prefixes": lengths}}, None, "a rule: the beginnings of codes")
 
 
-def _of_numbers(facts: ColumnFacts) -> Skeleton | None:
+def _of_numbers(facts: ColumnFacts, whole: ColumnFacts) -> Skeleton | None:
     if facts.type not in ("integer", "decimal") or facts.distinct <= _FEW:
         return None
-    scale = facts.column.values.type.scale if facts.type == "decimal" else 0
-    units = [int(Decimal(v).scaleb(scale)) for v in facts.column.values.to_pylist()]
+    scale = whole.column.values.type.scale if whole.type == "decimal" else 0
+    units = _units(whole, scale)
     step, width = _step(units), round_up((units[-1] - units[0]) / 20)
     low, high = units[0] // width * width, -(-(units[-1] + 1) // width) * width
     step = gcd(step, width)
     if (high - low) // step > _LEAVES:
         return _of_rule(facts, width)
     leaves = range(low, high, step)
-    cuts = _cuts(np.repeat(units, facts.rows), low, high, width)
+    cuts = _cuts(np.repeat(_units(facts, scale), facts.rows), low, high, width)
     levels = [cuts, *_coarser(cuts)]
     write = _writer(scale)
     rows = tuple(
@@ -91,6 +97,11 @@ def _of_numbers(facts: ColumnFacts) -> Skeleton | None:
         for leaf in leaves
     )
     return Skeleton({}, rows, "intervals by quantiles, their ends and the range rounded")
+
+
+def _units(facts: ColumnFacts, scale: int) -> list[int]:
+    """The values as whole numbers of their last decimal, ascending."""
+    return [int(Decimal(value).scaleb(scale)) for value in facts.column.values.to_pylist()]
 
 
 def _of_rule(facts: ColumnFacts, width: int) -> Skeleton | None:
@@ -118,14 +129,6 @@ def _of_texts(facts: ColumnFacts) -> Skeleton | None:
     )
     fold = {"fold": {"below": SHARED, "into": into}}
     return Skeleton(fold, rows, "groups of about as many rows each, of values that many rows share")
-
-
-_MAKERS: Sequence[Callable[[ColumnFacts], Skeleton | None]] = (
-    _of_dates,
-    _of_codes,
-    _of_numbers,
-    _of_texts,
-)
 
 
 def _step(units: Sequence[int]) -> int:

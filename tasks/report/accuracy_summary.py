@@ -7,6 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from sfumato.tasks.report.accuracy_words import share_in_words
+
 _AXES: Mapping[str, str] = {
     "range": "span of the range",
     "arbitrary": "values selected",
@@ -58,10 +60,10 @@ class Spread:
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        """Mean, quarter, median and three quarters as percentages."""
+        """Mean, quarter, median and three quarters in words."""
         if self.mean is None or self.quartiles is None:
             return ("–",) * 4
-        first, second, third, fourth = (f"{v:.2%}" for v in (self.mean, *self.quartiles))
+        first, second, third, fourth = (share_in_words(v) for v in (self.mean, *self.quartiles))
         return first, second, third, fourth
 
 

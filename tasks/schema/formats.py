@@ -14,8 +14,8 @@ default: what does not use it is written, and digested, as it always was.
     4   columns: shift, bottom, top, round, prefix, fold, free_text: values that were coded before
         anything else was done with them
     5   columns: leaves: published: those leaves of a hierarchy alone that stand under a published
-        label; partitions aimed at a workload: hybrid, contiguous; intervals: the factors of
-        calibrated ones
+        label; partitions aimed at a workload: hybrid, contiguous; strata by levels of hierarchies;
+        intervals: the factors of calibrated ones
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -20,7 +20,7 @@ Parts = Mapping[str, Any]
 """A column in each file of a source, by what the file is called."""
 
 
-def with_spelling(source: Source, columns: Mapping[str, Parts], options: DraftOptions) -> Source:
+def with_spellings(source: Source, columns: Mapping[str, Parts], options: DraftOptions) -> Source:
     """A source with the spelling of its columns' texts; what `options` say is taken as it is.
 
     Raises:

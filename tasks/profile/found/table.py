@@ -24,7 +24,7 @@ from sfumato.tasks.microdata.readers.inferred import format_of
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.profile.found.dialect import sniff_dialect
-from sfumato.tasks.profile.found.spelling import Parts, texts_of, with_nulls, with_spelling
+from sfumato.tasks.profile.found.spelling import Parts, texts_of, with_nulls, with_spellings
 from sfumato.tasks.profile.names import is_postal
 from sfumato.tasks.profile.options import DraftOptions
 from sfumato.tasks.schema.columns import ColumnSpec, ColumnType
@@ -139,7 +139,7 @@ def _spelled(
             raise InputError(f"{name!r}: the source has no such column")
     seen = {"seen": tuple(columns), "date_formats": dict(options.date_formats)}
     source = source.model_copy(update={**seen, "decimal": options.decimal or "."})
-    source = with_spelling(source, columns, options)
+    source = with_spellings(source, columns, options)
     if source.format == "csv":
         columns = {name: with_nulls(parts, source) for name, parts in columns.items()}
     types = {name: _type_of(name, parts, converter, source) for name, parts in columns.items()}

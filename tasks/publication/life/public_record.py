@@ -11,6 +11,7 @@ from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
 from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.publication.versions import RECORD, Record, Version, read_record
+from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
 
 _STATES = {"published": "current"}
@@ -51,6 +52,7 @@ def _version(line: Path, number: str, version: Version) -> VersionEntry:
         as_of=version.as_of,
         tombstone=_tombstone(line / number) if version.status == "withdrawn" else None,
         approvals=tuple((one.by, one.reason) for one in version.approvals or ()),
+        accuracy=tuple(accuracy_lines(version.accuracy or ())),
         warnings=(*version.warnings, *([_BELOW] if version.goal == "below-goal" else [])),
     )
 

@@ -23,6 +23,7 @@ class VersionEntry:
         tombstone: what stands in its place, where it was withdrawn and says why.
         approvals: whose keys approved it, and why, where somebody was asked.
         warnings: why it may be of no use.
+        accuracy: how accurate its answers are, in words.
     """
 
     number: str
@@ -33,6 +34,7 @@ class VersionEntry:
     tombstone: Tombstone | None = None
     approvals: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    accuracy: tuple[str, ...] = ()
 
     @property
     def published(self) -> str:

@@ -3,10 +3,6 @@
 import io
 from collections.abc import Sequence
 
-from matplotlib import rc_context
-from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
-
 
 def draw_pareto(points: Sequence[tuple[str, float, float]], chosen: str | None) -> str:
     """Alternatives as points, as SVG.
@@ -15,6 +11,10 @@ def draw_pareto(points: Sequence[tuple[str, float, float]], chosen: str | None) 
         points: the mark of each, its width and its risk, both shares.
         chosen: the mark of the one that is recommended.
     """
+    from matplotlib import rc_context  # takes a while to import, and few pages are drawn on
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import PercentFormatter
+
     with rc_context({"svg.hashsalt": "pareto", "svg.fonttype": "none"}):
         figure = Figure(figsize=(7.2, 4.2), layout="constrained")
         axes = figure.subplots()

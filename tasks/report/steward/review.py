@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.report.accuracy_words import accuracy_lines
 from sfumato.tasks.report.rendering import environment, stylesheet
 from sfumato.tasks.report.steward.tables import promise_row, risk_tables, row_counts, table_of
 
@@ -47,6 +48,7 @@ def write_review_page(
             accuracy=None
             if accuracy is None
             else table_of("Relative widths of the bounds", accuracy),
+            words=accuracy_lines(accuracy or ()),
             changes=None if changes is None else _changes(changes),
             measured=(place / "accuracy.html").exists(),
         )

@@ -1,0 +1,45 @@
+"""`sfumato experiment`: the papers' experiments, and what becomes of their claims."""
+
+from pathlib import Path
+
+import click
+
+from sfumato.flows.cli.runs import run_here
+from sfumato.flows.cli.terminal import echo
+
+_ALL = "all"
+_LEDGER = "index.html"
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="NAME... | all")
+@click.option("--quick", is_flag=True, help="on little data, to see that everything runs")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("experiments"),
+    show_default=True,
+    help="the directory for pages, tables and plots",
+)
+@click.option("--seeds", type=click.IntRange(1, 1000), help="how many: 13, or 3 with --quick")
+def experiment(names: tuple[str, ...], quick: bool, out: Path, seeds: int | None) -> None:
+    """Measure again what the papers measured; the last line of output is the claims ledger.
+
+    Without a name it says which experiments there are.
+    """
+    from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
+
+    if not names:
+        for name, one in EXPERIMENTS.items():
+            echo(f"{name:<26} {one.title}")
+        return
+    chosen = tuple(EXPERIMENTS) if _ALL in names else tuple(dict.fromkeys(names))
+    for name in chosen:
+        experiment_named(name)  # a wrong name is told before a server is started
+    echo(Path(run_here(lambda: _run(chosen, out, quick, seeds), ["experiments"])) / _LEDGER)
+
+
+def _run(names: tuple[str, ...], out: Path, quick: bool, seeds: int | None) -> str:
+    from sfumato.flows.experiments import experiments
+
+    return str(experiments(names, str(out), quick, seeds))

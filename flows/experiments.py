@@ -1,0 +1,64 @@
+"""The experiments flow: the papers' figures and tables, measured again, and their claims decided.
+
+Data are public or generated, and nothing is published: it needs no line, no keys and no approval.
+"""
+
+from collections import Counter
+from os import environ
+from pathlib import Path
+from typing import Annotated, Any
+
+from prefect.client.schemas import State
+from prefect.states import Completed
+from pydantic import Field
+
+from sfumato.flows.environment import quiet
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.pages.files import write_files
+from sfumato.tasks.experiments.protocol.experiment import Size
+from sfumato.tasks.experiments.registry import experiment_named
+from sfumato.tasks.experiments.run import run_experiments
+from sfumato.tasks.policy import private_flow, say_in_run
+from sfumato.tasks.private.scratch import scratch_directory
+
+quiet()
+
+SEEDS = {"full": 13, "quick": 3}
+"""How many seeds there are: with thirteen, a claim can be decided beside two hundred."""
+
+_DEPLOYMENTS = Path(__file__).parents[1] / "deployments"
+
+
+def _run_name() -> str:
+    return "experiments"
+
+
+@private_flow(_run_name, _run_name)
+def experiments(
+    names: tuple[str, ...],
+    out: str,
+    quick: bool = False,
+    seeds: Annotated[int | None, Field(ge=1, le=1000)] = None,
+) -> State[Any]:
+    """Run experiments and write a page for each paper, the ledger of claims, tables and plots.
+
+    Args:
+        names: of the experiments.
+        out: the directory to write into.
+        quick: whether each runs for a second, on data that are too small to decide much.
+        seeds: how many, in place of thirteen, or three where it is quick.
+
+    Returns:
+        The state of the run, whose result is the directory.
+    """
+    chosen = [experiment_named(name) for name in names]
+    size: Size = "quick" if quick else "full"
+    adult, releases = _DEPLOYMENTS / "data" / "adult.parquet", _DEPLOYMENTS / "releases"
+    with scratch_directory(environ) as scratch:
+        inputs = Inputs(adult, releases / "hierarchies", scratch)
+        measured = run_experiments(chosen, size, seeds or SEEDS[size], inputs)
+    entries = write_files(Path(out), chosen, measured, size)
+    outcomes = Counter[str](entry.outcome for entry in entries)
+    said = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
+    say_in_run(f"{len(entries)} claims: {said}", dict(outcomes))
+    return Completed(message=out, data=out)

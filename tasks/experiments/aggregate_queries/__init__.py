@@ -1,0 +1,1 @@
+"""The experiments of Aggregate query answering on anonymized tables."""

@@ -1,0 +1,93 @@
+"""Losses that rise with age, more or less surely: who gains by that, and who does not."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sfumato.tasks.experiments.aggregate_queries.setting import (
+    ERROR,
+    GENERALIZED,
+    LOSS,
+    OBJECTIVES,
+    AskedLevels,
+    diverse,
+    permuted_losses,
+)
+from sfumato.tasks.experiments.data.adult import hierarchies_of, people_with_loss
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.data.losses import with_correlated_loss
+from sfumato.tasks.experiments.methods.candidates import try_method
+from sfumato.tasks.experiments.methods.questions import (
+    draw_windows,
+    error_of_averages,
+    numbers_of,
+)
+from sfumato.tasks.experiments.protocol.claim_tests import Alike, Below, EverywhereBelow, Trend
+from sfumato.tasks.experiments.protocol.claims import Claim
+from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
+from sfumato.tasks.experiments.protocol.points import Point
+
+_KNOWN = ("age", "race", "sex")
+_K, _E, _SPAN = 5, 200, 10
+
+
+def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
+    """The mean error of averages over ranges of age, by the standard deviation of the noise."""
+    adults, hierarchies = people_with_loss(inputs, _KNOWN), hierarchies_of(inputs, _KNOWN)
+    for level in scale.levels:
+        people = with_correlated_loss(adults, numbers_of(adults, "age"), seed, float(level))
+        rng = np.random.default_rng(seed)
+        windows = draw_windows(people, "age", _SPAN, scale.questions, rng)
+        methods = {GENERALIZED: diverse(people, _K, GENERALIZED, hierarchies)}
+        for series, objective in OBJECTIVES.items():
+            methods[series] = permuted_losses(people, _K, _E, objective)
+        for series, method in methods.items():
+            trial = try_method(people, method, inputs, seed).require_kept()
+            error = error_of_averages(trial, LOSS, windows)
+            yield Point("generated-losses", series, level, ERROR, error)
+
+
+EXPERIMENT = Experiment(
+    name="correlation",
+    paper="aggregate-queries",
+    shows="Figure: error by the variance of the noise on a loss that rises with age",
+    title="Losses that rise with age",
+    setting=(
+        "People whose generated loss rises with age, with normal noise of some standard deviation "
+        f"around it; averages over windows of {_SPAN} years. Least sum, least largest range and "
+        f"random are groups of {_K} distinct losses that span {_E} or more, permuted; full-domain "
+        f"generalization makes groups with {_K} distinct losses and shows labels of all three."
+    ),
+    data=("generated-losses",),
+    full=AskedLevels((10, 50, 100, 200, 400, 800), 25),
+    quick=AskedLevels((10, 100, 800), 3),
+    measure=measure,
+    figures=(Figure(ERROR, "standard deviation", "width of the bounds by the truth", log=True),),
+    claims=(
+        Claim(
+            "The least sum is better than random groups, whatever the noise",
+            "generated-losses",
+            EverywhereBelow(ERROR, "least sum", "random"),
+        ),
+        Claim(
+            "The least sum is better than generalization",
+            "generated-losses",
+            Below(ERROR, "least sum", GENERALIZED),
+        ),
+        Claim(
+            "Random groups do not care about the noise, within a half",
+            "generated-losses",
+            Alike(ERROR, "random", "random", within=1.5),
+        ),
+        Claim(
+            "The error of generalization falls at first as noise grows",
+            "generated-losses",
+            Trend(ERROR, GENERALIZED, rises=False, levels=(10, 50, 100)),
+        ),
+        Claim(
+            "The error of generalization rises later",
+            "generated-losses",
+            Trend(ERROR, GENERALIZED, rises=True, levels=(200, 400, 800)),
+        ),
+    ),
+)

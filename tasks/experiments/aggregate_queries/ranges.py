@@ -1,0 +1,99 @@
+"""Averages over ranges of age: shown by labels, or permuted in the same groups."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from sfumato.tasks.experiments.aggregate_queries.setting import (
+    ERROR,
+    GENERALIZED,
+    LOSS,
+    PERMUTED,
+    AskedLevels,
+    diverse,
+)
+from sfumato.tasks.experiments.data.adult import hierarchies_of, people_with_loss
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.methods.candidates import partition_by, try_method
+from sfumato.tasks.experiments.methods.questions import draw_windows, error_of_averages
+from sfumato.tasks.experiments.protocol.claim_tests import Below, EverywhereBelow, Trend
+from sfumato.tasks.experiments.protocol.claims import Claim
+from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
+from sfumato.tasks.experiments.protocol.points import Point
+
+_FULL = AskedLevels((5, 10, 20, 40), 40)
+_QUICK = AskedLevels((5, 40), 10)
+_FIGURES = (Figure(ERROR, "span of ages", "width of the bounds by the truth", log=True),)
+
+
+def measure(
+    data: str, known: Sequence[str], distinct: int, scale: AskedLevels, inputs: Inputs, seed: int
+) -> Iterator[Point]:
+    """The mean error of averages over windows of age, in both forms on the same groups."""
+    people = people_with_loss(inputs, known)
+    hierarchies = hierarchies_of(inputs, known)
+    labels = diverse(people, distinct, GENERALIZED, hierarchies)
+    groups = partition_by(people, labels, seed)
+    methods = {PERMUTED: diverse(people, distinct, PERMUTED, hierarchies), GENERALIZED: labels}
+    for series, method in methods.items():
+        trial = try_method(people, method, inputs, seed, groups).require_kept()
+        rng = np.random.default_rng(seed)
+        for span in scale.levels:
+            windows = draw_windows(people, "age", span, scale.questions, rng)
+            yield Point(data, series, span, ERROR, error_of_averages(trial, LOSS, windows))
+
+
+def _claims(data: str) -> tuple[Claim, ...]:
+    return (
+        Claim(
+            "Permuted answers are tighter than generalized ones at every span",
+            data,
+            EverywhereBelow(ERROR, PERMUTED, GENERALIZED),
+        ),
+        Claim(
+            "The bounds of generalized answers are at least twice as wide",
+            data,
+            Below(ERROR, PERMUTED, GENERALIZED, factor=2),
+            by="project",
+        ),
+        Claim(
+            "The error of generalized answers falls as spans grow",
+            data,
+            Trend(ERROR, GENERALIZED, rises=False),
+        ),
+    )
+
+
+THREE_KNOWN = Experiment(
+    name="range-averages",
+    paper="aggregate-queries",
+    shows="Figure: error of range queries on age by the span",
+    title="Averages over ranges of age",
+    setting=(
+        "The loss is averaged over random windows of age. Age, race and sex are known; the groups "
+        "are those of full-domain generalization with five distinct losses in each."
+    ),
+    data=("losses",),
+    full=_FULL,
+    quick=_QUICK,
+    measure=partial(measure, "losses", ("age", "race", "sex"), 5),
+    figures=_FIGURES,
+    claims=_claims("losses"),
+)
+AGE_ALONE = Experiment(
+    name="range-averages-age-alone",
+    paper="aggregate-queries",
+    shows="Figure: the same with age as the only quasi-identifier",
+    title="Averages over ranges of age, age alone being known",
+    setting=(
+        "As above, where nothing but the age of people is known, and groups have ten distinct "
+        "losses: with five, most ages are shown as they are, and every answer is exact."
+    ),
+    data=("losses-by-age",),
+    full=_FULL,
+    quick=_QUICK,
+    measure=partial(measure, "losses-by-age", ("age",), 10),
+    figures=_FIGURES,
+    claims=_claims("losses-by-age"),
+)

@@ -1,0 +1,71 @@
+"""What the experiments with averages have in common: methods, scales, and how errors are scored.
+
+The paper's error is the width of the bounds of AVG by the truth. Its generalization partition is
+Incognito's with l-diversity, here the full-domain optimum; as there, up to one row in twenty is
+suppressed (the paper removes outliers in age), for else the age is fully generalized.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.models.ke_anonymity import KEAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.tasks.experiments.methods.candidates import Method, partition_by, scope
+from sfumato.tasks.experiments.methods.questions import numbers_of
+from sfumato.tasks.experiments.methods.selections import GroupedValues
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.partition import Partition
+from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
+
+LOSS = "capital-loss"
+ERROR = "error"
+GENERALIZED, PERMUTED = "generalized", "permuted"
+OBJECTIVES = {"least sum": "sum", "least largest": "max", "random": "random"}
+"""The series of the paper's partitions, by the objectives that they have in a spec."""
+
+_FULL_DOMAIN = {"method": "full-domain", "metric": "ncp", "suppression": "0.05"}
+
+
+@dataclass(frozen=True)
+class AskedLevels:
+    """How many questions are asked at each level.
+
+    Attributes:
+        levels: how many rows are selected, or how wide windows are.
+        questions: at each of them.
+        rows: how many people are generated, where they are.
+    """
+
+    levels: tuple[int, ...]
+    questions: int
+    rows: int = 0
+
+
+def diverse(
+    microdata: Microdata, distinct: int, form: str, hierarchies: dict[str, HierarchyRule]
+) -> Method:
+    """Groups with so many distinct losses that full-domain generalization makes, in some form."""
+    promise = DistinctLDiversity(l=distinct, **scope(microdata))
+    return Method((promise,), _FULL_DOMAIN, {"method": form}, hierarchies)
+
+
+def permuted_losses(microdata: Microdata, k: int, e: int, objective: str) -> Method:
+    """Losses permuted in groups of k distinct ones that span e or more."""
+    promise = KEAnonymity(k=k, e=Decimal(e), **scope(microdata))
+    partition: dict[str, Any] = {"method": "ke", "objective": objective}
+    return Method((promise,), partition, {"method": PERMUTED})
+
+
+def grouped_values(microdata: Microdata, partition: Partition) -> tuple[Microdata, GroupedValues]:
+    """The rows that a partition does not suppress, and their losses in its groups."""
+    kept = np.flatnonzero(partition.group >= 0)
+    rows = microdata.take(kept)
+    return rows, GroupedValues(partition.group[kept], numbers_of(rows, LOSS))
+
+
+def values_of(microdata: Microdata, method: Method, seed: int) -> tuple[Microdata, GroupedValues]:
+    """The same for the groups that a method makes."""
+    return grouped_values(microdata, partition_by(microdata, method, seed))

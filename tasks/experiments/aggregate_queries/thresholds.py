@@ -1,0 +1,69 @@
+"""What k and e cost."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sfumato.tasks.experiments.aggregate_queries.setting import (
+    LOSS,
+    OBJECTIVES,
+    AskedLevels,
+    permuted_losses,
+)
+from sfumato.tasks.experiments.data.adult import people_with_loss
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.methods.candidates import try_method
+from sfumato.tasks.experiments.methods.questions import draw_windows, error_of_averages
+from sfumato.tasks.experiments.protocol.claim_tests import Trend
+from sfumato.tasks.experiments.protocol.claims import Claim
+from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
+from sfumato.tasks.experiments.protocol.points import Point
+
+_SPAN, _K, _E = 10, 5, 500
+_BY_K, _BY_E = "error by k", "error by e"
+_SPANNING = {2: 100, 5: 250, 10: 500, 20: 1000, 40: 2000}
+"""Each k that is tried, and the e that is tried beside it."""
+
+
+def measure(scale: AskedLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
+    """The mean error of averages over ranges of age, by k at a fixed e and by e at a fixed k."""
+    people = people_with_loss(inputs, ("age", "race", "sex"))
+    windows = draw_windows(people, "age", _SPAN, scale.questions, np.random.default_rng(seed))
+    for level in scale.levels:
+        for by, at, k, e in (
+            (_BY_K, level, level, _E),
+            (_BY_E, _SPANNING[level], _K, _SPANNING[level]),
+        ):
+            for series, objective in OBJECTIVES.items():
+                method = permuted_losses(people, k, e, objective)
+                trial = try_method(people, method, inputs, seed).require_kept()
+                yield Point("losses", series, at, by, error_of_averages(trial, LOSS, windows))
+
+
+EXPERIMENT = Experiment(
+    name="thresholds",
+    paper="aggregate-queries",
+    shows="Figures: error by k, and by e",
+    title="What k and e cost",
+    setting=(
+        f"Averages over windows of {_SPAN} years of age, from losses permuted in groups of k "
+        f"distinct ones that span e or more: e = {_E} as k grows, k = {_K} as e grows."
+    ),
+    data=("losses",),
+    full=AskedLevels(tuple(_SPANNING), 25),
+    quick=AskedLevels((2, 10), 3),
+    measure=measure,
+    figures=(
+        Figure(_BY_K, "k", "width of the bounds by the truth"),
+        Figure(_BY_E, "e", "width of the bounds by the truth"),
+    ),
+    claims=tuple(
+        Claim(
+            f"The error of {series.replace('least', 'the least')} grows with {letter}",
+            "losses",
+            Trend(measured, series, rises=True),
+        )
+        for letter, measured in (("k", _BY_K), ("e", _BY_E))
+        for series in ("least sum", "random")
+    ),
+)

@@ -1,0 +1,1 @@
+"""The experiments of Ambiguity: hide the presence of individuals and their privacy."""

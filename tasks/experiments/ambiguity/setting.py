@@ -1,0 +1,99 @@
+"""What the experiments of ambiguity have in common: the census stand-in, and three ways to show it.
+
+The paper compares its greedy groups with multidimensional generalization under the same bound on
+association. Its estimator takes all values that a group admits as equally often; the disjoint
+cover and its weighted estimator are this project's own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_beta import AlphaBeta
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.methods.candidates import Method, scope, try_method
+from sfumato.tasks.experiments.methods.questions import Ranges, draw_counts, error_of_counts
+from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+
+GREEDY, COVER, GENERALIZED = "ambiguity (greedy)", "disjoint cover", "generalization"
+ERROR = "error of counts"
+ALPHA = "0.1"
+X_AXIS, Y_AXIS = "selectivity in %", "mean relative error of counts"
+
+
+@dataclass(frozen=True)
+class CountScale:
+    """How large tables are and how much is asked of them.
+
+    Attributes:
+        rows: of the census stand-in.
+        questions: at each level.
+        levels: what is varied.
+    """
+
+    rows: int
+    questions: int
+    levels: tuple[float, ...]
+
+
+def greedy(people: Microdata, alpha: str, beta: str) -> Method:
+    """The paper's groups: each keeps α by itself."""
+    promise = AlphaBeta(
+        alpha=Decimal(alpha), beta=Decimal(beta), presence="per-group", **scope(people)
+    )
+    return Method((promise,), {"method": "ambiguity"}, {"method": "ambiguous"})
+
+
+def cover(people: Microdata, alpha: str, beta: str) -> Method:
+    """Groups of which one covers each combination: they keep α together."""
+    promise = AlphaBeta(alpha=Decimal(alpha), beta=Decimal(beta), **scope(people))
+    return Method((promise,), {"method": "disjoint-cover"}, {"method": "ambiguous"})
+
+
+def mondrian_boxes(people: Microdata, beta: str) -> Method:
+    """Mondrian's boxes in which no sensitive value is more frequent than β."""
+    promise = AlphaK(alpha=Decimal(beta), k=ceil(1 / float(beta) - 1e-9), **scope(people))
+    return Method((promise,), {"method": "mondrian"}, {"method": "generalized"})
+
+
+def methods(people: Microdata, beta: str) -> dict[str, tuple[Method, Estimator]]:
+    """The three methods at the same β, each with the estimator that it is scored by."""
+    return {
+        GREEDY: (greedy(people, ALPHA, beta), "uniform"),
+        COVER: (cover(people, ALPHA, beta), "weighted"),
+        GENERALIZED: (mondrian_boxes(people, beta), "uniform"),
+    }
+
+
+def errors(
+    people: Microdata, beta: str, questions: Sequence[Ranges], inputs: Inputs, seed: int
+) -> Iterator[tuple[str, float]]:
+    """The mean relative error of counts that each method gives that does not refuse the table."""
+    for series, (method, estimator) in methods(people, beta).items():
+        with suppress(PromiseError):
+            trial = try_method(people, method, inputs, seed).require_kept()
+            yield series, error_of_counts(trial, questions, people, estimator)
+
+
+def by_level(
+    people_at: Callable[[float], Microdata],
+    attributes_at: Callable[[float], int],
+    scale: CountScale,
+    inputs: Inputs,
+    seed: int,
+    beta: str = "0.2",
+) -> Iterator[Point]:
+    """The errors at levels that change the table, or how many of its columns are asked for."""
+    for level in scale.levels:
+        people, rng = people_at(level), np.random.default_rng(seed)
+        asked = draw_counts(people, attributes_at(level), 0.05, scale.questions, rng)
+        for series, error in errors(people, beta, asked, inputs, seed):
+            yield Point("census", series, level, ERROR, error)

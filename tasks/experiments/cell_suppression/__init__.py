@@ -1,0 +1,1 @@
+"""The experiments of Approximation algorithms for k-anonymity, which has none of its own."""

@@ -1,0 +1,105 @@
+"""Clusters against the optimum, on tables so small that all partitions can be tried."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.protocol.claim_tests import Never
+from sfumato.tasks.experiments.protocol.claims import Claim
+from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
+from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.protocol.scales import RowsAndLevels
+from sfumato.tasks.partitions.cell_suppression.decompose import largest
+from sfumato.tasks.partitions.cell_suppression.forest import of_codes
+from sfumato.tasks.partitions.cell_suppression.local_search import improve
+from sfumato.tasks.partitions.cell_suppression.stars import stars
+
+_ROWS, _COLUMNS, _VALUES = 9, 4, 3
+_RATIO, _TABLES = "cost by the optimum", "tables"
+_BEYOND, _ABOVE = "tables beyond the ratio", "tables with a forest above the optimum"
+_FOREST, _SEARCHED = "forest", "forest and local search"
+
+
+def measure(scale: RowsAndLevels, _inputs: Inputs, seed: int) -> Iterator[Point]:
+    """The cost of clusters by the optimum, the mean of some random tables, by k."""
+    rng = np.random.default_rng(seed)
+    for k in scale.levels:
+        ratios = dict[str, list[float]]({_FOREST: [], _SEARCHED: []})
+        beyond = above = 0
+        for _ in range(scale.rows):
+            codes = rng.integers(0, _VALUES, (_ROWS, _COLUMNS))
+            least, made = optimum(codes, k), of_codes(codes, k)
+            cost = stars(codes, made.cluster)
+            better = improve(codes, made.cluster, made.near, k, large=False)
+            ratios[_FOREST].append(cost / max(least, 1))
+            ratios[_SEARCHED].append(stars(codes, better) / max(least, 1))
+            beyond += cost > largest(k) * least
+            above += made.facts["forest_weight"] > least
+        for series, found in ratios.items():
+            yield Point("small-tables", series, k, _RATIO, float(np.mean(found)))
+        yield Point("small-tables", _FOREST, k, _TABLES, scale.rows)
+        yield Point("small-tables", _FOREST, k, _BEYOND, beyond)
+        yield Point("small-tables", _FOREST, k, _ABOVE, above)
+
+
+def optimum(codes: np.ndarray, k: int) -> int:
+    """The fewest cells that must be suppressed for clusters of k rows or more, by trying.
+
+    Args:
+        codes: integers, rows x columns; at least k rows, and few.
+        k: the least size of a cluster; none of 2k rows or more is needed.
+    """
+    rows = len(codes)
+    cost = [_cost(codes, members) for members in range(1 << rows)]
+
+    @cache
+    def least(left: int) -> int:
+        if not left:
+            return 0
+        first = left & -left
+        best, chosen = rows * int(codes.shape[1]) + 1, left
+        while chosen:
+            if chosen & first and k <= chosen.bit_count() < 2 * k:
+                best = min(best, cost[chosen] + least(left & ~chosen))
+            chosen = (chosen - 1) & left
+        return best
+
+    return least((1 << rows) - 1)
+
+
+def _cost(codes: np.ndarray, members: int) -> int:
+    chosen = codes[[row for row in range(len(codes)) if members >> row & 1]]
+    if not len(chosen):
+        return 0
+    return int(len(chosen) * (chosen.min(axis=0) != chosen.max(axis=0)).sum())
+
+
+EXPERIMENT = Experiment(
+    name="optimum",
+    paper="cell-suppression",
+    shows="Theorem: the forest's weight, and the cost of its clusters (no experiments)",
+    title="Against the optimum",
+    setting=(
+        f"Random tables of {_ROWS} rows with {_COLUMNS} columns of {_VALUES} values, for which "
+        "the fewest cells are found by trying all clusterings."
+    ),
+    data=("small-tables",),
+    full=RowsAndLevels(20, (2, 3, 4)),
+    quick=RowsAndLevels(2, (2, 3)),
+    measure=measure,
+    figures=(Figure(_RATIO, "k", "cells suppressed by the fewest"),),
+    claims=(
+        Claim(
+            "The forest weighs no more than the optimum",
+            "small-tables",
+            Never(_TABLES, _ABOVE, _FOREST),
+        ),
+        Claim(
+            "Its clusters cost at most max(2k-1, 3k-5) times the optimum",
+            "small-tables",
+            Never(_TABLES, _BEYOND, _FOREST),
+        ),
+    ),
+)

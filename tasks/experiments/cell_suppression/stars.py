@@ -1,0 +1,71 @@
+"""Suppressed cells by k: the forest, Mondrian's boxes, and a lower bound on what is needed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.tasks.experiments.data.adult import EIGHT, complete_people
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.methods.candidates import Method, partition_by, scope
+from sfumato.tasks.experiments.protocol.claim_tests import EverywhereBelow, Trend
+from sfumato.tasks.experiments.protocol.claims import Claim
+from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
+from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.experiments.protocol.scales import RowsAndLevels
+from sfumato.tasks.partitions.cell_suppression.stars import stars
+
+_STARS = "% of cells suppressed"
+_FOREST, _MONDRIAN, _BOUND = "forest", "Mondrian", "needed at least"
+
+
+def measure(scale: RowsAndLevels, inputs: Inputs, seed: int) -> Iterator[Point]:
+    """The share of cells that each partition suppresses, so that groups become equal."""
+    people = complete_people(inputs, EIGHT, "salary-class", scale.rows, seed)
+    known = people.with_roles("quasi-identifier")
+    codes = np.stack([column.category()[0] for column in known], axis=1)
+    cells = codes.size
+    for k in scale.levels:
+        promise = KAnonymity(k=k, quasi_identifiers=scope(people)["quasi_identifiers"])
+        shown = {"method": "suppressed"}
+        forest = partition_by(people, Method((promise,), {"method": "forest"}, shown), seed)
+        boxes = partition_by(people, Method((promise,), {"method": "mondrian"}, shown), seed)
+        suppressed = {
+            _FOREST: stars(codes, forest.group),
+            _MONDRIAN: stars(codes, boxes.group),
+            _BOUND: int(forest.facts["lower_bound"]),
+        }
+        for series, number in suppressed.items():
+            yield Point("salaries", series, k, _STARS, 100 * number / cells)
+
+
+EXPERIMENT = Experiment(
+    name="stars",
+    paper="cell-suppression",
+    shows="The forest algorithm (the paper has no experiments)",
+    title="Cells suppressed by k",
+    setting=(
+        "The share of cells to suppress so that the rows of each group become equal, for people "
+        "drawn from Adult and eight quasi-identifiers; and a lower bound on that share, the "
+        "distances to the (k-1)-th nearest rows."
+    ),
+    data=("salaries",),
+    full=RowsAndLevels(1_500, (2, 3, 5, 7, 10)),
+    quick=RowsAndLevels(100, (2, 5)),
+    measure=measure,
+    figures=(Figure(_STARS, "k", "% of cells suppressed"),),
+    claims=(
+        Claim(
+            "The forest suppresses fewer cells than Mondrian's boxes would",
+            "salaries",
+            EverywhereBelow(_STARS, _FOREST, _MONDRIAN),
+            by="project",
+        ),
+        Claim(
+            "More cells are suppressed as k grows",
+            "salaries",
+            Trend(_STARS, _FOREST, rises=True),
+            by="project",
+        ),
+    ),
+)

@@ -1,0 +1,81 @@
+"""The data of experiments in words, and whether they were generated."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DataInWords:
+    """What data are, in a few words and in a sentence."""
+
+    title: str
+    about: str
+    generated: bool
+
+
+def _real(title: str, about: str) -> DataInWords:
+    return DataInWords(title, about, generated=False)
+
+
+def _generated(title: str, about: str) -> DataInWords:
+    return DataInWords(title, about, generated=True)
+
+
+_COMPLETE = "UCI Adult (Becker and Kohavi, 1996; CC BY 4.0), its 30,162 rows without missing value"
+
+DATA: Mapping[str, DataInWords] = {
+    "losses": _real(
+        "Adult, capital loss",
+        "UCI Adult (Becker and Kohavi, 1996; CC BY 4.0), the 1,427 people with a capital loss and "
+        "no missing value among the quasi-identifiers.",
+    ),
+    "losses-by-age": _real(
+        "Adult, capital loss by age alone",
+        "The same 1,427 people, of whom nothing but the age is known.",
+    ),
+    "salaries": _real("Adult, salary class", f"{_COMPLETE}; two salary classes."),
+    "occupations": _real("Adult, occupation", f"{_COMPLETE}; fourteen occupations."),
+    "example": _real("The paper's example", "The people of the paper's own running example."),
+    "generated-losses": _generated(
+        "Adult, generated loss",
+        "The 1,427 people of UCI Adult with a capital loss; the loss itself is generated: it rises "
+        "with age, with normal noise around it.",
+    ),
+    "correlated": _generated(
+        "Generated, loss rises with age",
+        "Generated people of 17 to 79 years, as many of each age, whose loss is normal around a "
+        "mean that rises with age.",
+    ),
+    "uncorrelated": _generated(
+        "Generated, loss independent of age",
+        "Generated people of 17 to 79 years, as many of each age, whose loss is normal and has "
+        "nothing to do with age.",
+    ),
+    "uniform": _generated(
+        "Generated, uniform loss",
+        "Generated people of 17 to 79 years whose loss is uniform on 64 values from 1,024 to "
+        "3,040 and has nothing to do with age.",
+    ),
+    "zipf": _generated(
+        "Generated, Zipf loss",
+        "Generated people of 17 to 79 years whose loss follows Zipf's law with exponent 0.1 over "
+        "64 values from 1,024 to 3,040.",
+    ),
+    "census": _generated(
+        "Stand-in for the census",
+        "A generated stand-in for the paper's census of American adults (IPUMS), which may not be "
+        "passed on: its columns and how many values each has are the paper's, all frequencies and "
+        "dependencies are invented.",
+    ),
+    "lands-end": _generated(
+        "Stand-in for Lands End",
+        "A generated stand-in for the paper's orders of the retailer Lands End, which are not "
+        "public: columns, numbers of values and hierarchies are modelled on the paper's, all "
+        "frequencies are invented.",
+    ),
+    "trees": _generated("Random trees", "Generated random trees."),
+    "groups": _generated("Random groups", "Generated small groups of whole numbers."),
+    "small-tables": _generated(
+        "Small random tables", "Generated tables so small that the optimum can be found by trying."
+    ),
+}

@@ -1,0 +1,1 @@
+"""The experiments of Distribution-based microdata anonymization."""

@@ -1,0 +1,55 @@
+"""What the tree of subdomains does: two parts at each node, or three."""
+
+from collections.abc import Iterator
+
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.data.losses import uniform_losses
+from sfumato.tasks.experiments.distribution.setting import (
+    ERROR,
+    QI_SA,
+    SPAN,
+    WIDTH,
+    SpreadScale,
+    errors_at,
+    spread,
+)
+from sfumato.tasks.experiments.protocol.claim_tests import Below
+from sfumato.tasks.experiments.protocol.claims import Claim
+from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
+from sfumato.tasks.experiments.protocol.points import Point
+
+_ARITIES = {"binary": 2, "ternary": 3}
+
+
+def measure(scale: SpreadScale, inputs: Inputs, seed: int) -> Iterator[Point]:
+    """The mean error of averages by span, for both trees."""
+    people = uniform_losses(scale.rows, seed)
+    for series, arity in _ARITIES.items():
+        method = spread(people, QI_SA, "uniform", form={"arity": arity})
+        found = errors_at(people, method, scale.levels, scale.questions, inputs, seed)
+        for span, error in zip(scale.levels, found, strict=True):
+            yield Point("uniform", series, span, ERROR, error)
+
+
+EXPERIMENT = Experiment(
+    name="trees",
+    paper="distribution",
+    shows="Figure: error with binary and ternary hierarchies",
+    title="Binary and ternary trees",
+    setting=(
+        "Averages over windows of age, of losses that are uniform and spread uniformly, those of "
+        "each age by themselves (QI-SA), with a balanced tree of two or three parts at each node."
+    ),
+    data=("uniform",),
+    full=SpreadScale(3000, 20, (5, 10, 20, 40)),
+    quick=SpreadScale(300, 4, (5, 40)),
+    measure=measure,
+    figures=(Figure(ERROR, SPAN, WIDTH),),
+    claims=(
+        Claim(
+            "A binary tree gives a smaller error than a ternary one",
+            "uniform",
+            Below(ERROR, "binary", "ternary"),
+        ),
+    ),
+)

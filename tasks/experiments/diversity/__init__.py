@@ -1,0 +1,1 @@
+"""The experiments of l-diversity: privacy beyond k-anonymity."""

@@ -1,0 +1,83 @@
+"""The time that diversity takes to be reached, beside k-anonymity."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sfumato.tasks.experiments.data import lands_end
+from sfumato.tasks.experiments.data.adult import complete_people, hierarchies_of
+from sfumato.tasks.experiments.data.inputs import Inputs
+from sfumato.tasks.experiments.diversity.setting import ENTROPY, K_ANONYMITY, full_domain
+from sfumato.tasks.experiments.methods.candidates import Method, partition_by
+from sfumato.tasks.experiments.protocol.claim_tests import Alike, Trend
+from sfumato.tasks.experiments.protocol.claims import Claim
+from sfumato.tasks.experiments.protocol.experiment import Experiment, Figure
+from sfumato.tasks.experiments.protocol.points import Point
+from sfumato.tasks.microdata.table import Microdata
+
+_SECONDS = "CPU seconds"
+_SEVEN = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
+_LEVEL = 6
+
+
+@dataclass(frozen=True)
+class KnownScale:
+    """How many rows are drawn, and how many quasi-identifiers are known of them."""
+
+    rows: int
+    known: tuple[int, ...]
+
+
+def measure(scale: KnownScale, inputs: Inputs, seed: int) -> Iterator[Point]:
+    """The CPU seconds of the search, by the number of quasi-identifiers."""
+    for number in scale.known:
+        names = _SEVEN[:number]
+        people = complete_people(inputs, names, "occupation", scale.rows, seed)
+        orders = lands_end.orders(scale.rows, seed, lands_end.KNOWN[:number])
+        for data, table, hierarchies in (
+            ("occupations", people, hierarchies_of(inputs, names)),
+            ("lands-end", orders, lands_end.HIERARCHIES),
+        ):
+            for series in (K_ANONYMITY, ENTROPY):
+                method = full_domain(table, series, _LEVEL, hierarchies)
+                yield Point(data, series, number, _SECONDS, _seconds(table, method, seed))
+
+
+def _seconds(table: Microdata, method: Method, seed: int) -> float:
+    started = time.process_time()
+    partition_by(table, method, seed)
+    return time.process_time() - started
+
+
+EXPERIMENT = Experiment(
+    name="diversity-time",
+    paper="diversity",
+    shows="Figures: running time by the number of quasi-identifiers, k-anonymity and entropy",
+    title="How long diversity takes",
+    setting=(
+        "CPU seconds of the full-domain search for 6-anonymity and for entropy 6-diversity, by "
+        "how many quasi-identifiers are known."
+    ),
+    data=("occupations", "lands-end"),
+    full=KnownScale(24_000, (1, 2, 3, 4, 5, 6, 7)),
+    quick=KnownScale(1_500, (2, 4)),
+    measure=measure,
+    figures=(Figure(_SECONDS, "quasi-identifiers", "CPU seconds", log=True),),
+    claims=tuple(
+        claim
+        for data in ("occupations", "lands-end")
+        for claim in (
+            Claim(
+                "Diversity takes about as long as k-anonymity, within a factor of three",
+                data,
+                Alike(_SECONDS, K_ANONYMITY, ENTROPY, within=3),
+            ),
+            Claim(
+                "Time grows with the number of quasi-identifiers",
+                data,
+                Trend(_SECONDS, ENTROPY, rises=True),
+            ),
+        )
+    ),
+    apart=True,
+)

@@ -1,0 +1,1 @@
+"""Methods as experiments compare them: tried out on a table, and asked the same questions."""

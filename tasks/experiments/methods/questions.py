@@ -1,0 +1,139 @@
+"""Questions of experiments: drawn once, asked of every candidate, scored by the truth."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlglot import exp
+
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.ask import ask, engine, files_of_tables
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.conditions import question_of
+from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.trials.trial import Trial
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Rows with values in these ranges, ends included, and one sensitive value where given."""
+
+    within: Mapping[str, tuple[int, int]]
+    value: tuple[str, str] | None = None
+
+    def condition(self) -> exp.Expr:
+        """The condition of a query."""
+        tests: list[exp.Expr] = [
+            exp.Between(this=_column(name), low=literal(low), high=literal(high))
+            for name, (low, high) in self.within.items()
+        ]
+        if self.value is not None:
+            name, value = self.value
+            tests.append(exp.EQ(this=_column(name), expression=literal(value)))
+        return exp.and_(*tests)
+
+    def rows(self, microdata: Microdata) -> np.ndarray:
+        """Which rows are meant (bool)."""
+        meant = np.ones(microdata.rows, dtype=bool)
+        for name, (low, high) in self.within.items():
+            numbers = numbers_of(microdata, name)
+            meant &= (numbers >= low) & (numbers <= high)
+        if self.value is not None:
+            column = microdata[self.value[0]]
+            meant &= column.codes == column.values.to_pylist().index(self.value[1])
+        return meant
+
+
+def draw_windows(
+    microdata: Microdata, over: str, span: int, number: int, rng: np.random.Generator
+) -> list[Ranges]:
+    """Windows [x, x + span] of a column, x drawn among its values."""
+    starts = microdata[over].values.to_numpy(zero_copy_only=False)
+    return [Ranges({over: (int(x), int(x) + span)}) for x in rng.choice(starts, number)]
+
+
+def draw_counts(
+    microdata: Microdata,
+    attributes: int,
+    selectivity: float,
+    number: int,
+    rng: np.random.Generator,
+) -> list[Ranges]:
+    """Ranges of random quasi-identifiers that together have a share of all combinations.
+
+    The sensitive value is that of a random row; no question that no row answers is asked.
+    """
+    known = microdata.with_roles("quasi-identifier")
+    (sensitive,) = microdata.with_roles("sensitive")
+    found: list[Ranges] = []
+    while len(found) < number:
+        chosen = sorted(rng.choice(len(known), min(attributes, len(known)), replace=False))
+        within = {}
+        for at in chosen:
+            values = known[at].values.to_numpy(zero_copy_only=False)
+            many = int(np.ceil(selectivity ** (1 / len(chosen)) * len(values)))
+            first = int(rng.integers(0, len(values) - many + 1))
+            within[known[at].name] = int(values[first]), int(values[first + many - 1])
+        value = sensitive.values[int(sensitive.codes[rng.integers(microdata.rows)])].as_py()
+        drawn = Ranges(within, (sensitive.name, value))
+        if drawn.rows(microdata).any():
+            found.append(drawn)
+    return found
+
+
+def bounds_of(
+    trial: Trial,
+    aggregate: str,
+    of: str | None,
+    questions: Sequence[Ranges],
+    estimator: Estimator = "weighted",
+) -> Iterator[Bounds]:
+    """The bounds that a candidate gives to an aggregate of each question."""
+    asked = Aggregate(aggregate, of, "asked")
+    release = trial.release
+    sensitive = release.declared.named("sensitive")
+    with engine(files_of_tables(release, sensitive), release.declared, estimator) as opened:
+        for one in questions:
+            question = question_of(asked, one.condition(), release.declared)
+            yield ask(opened, release.declared, question).rows[0]["asked"]
+
+
+def error_of_averages(trial: Trial, of: str, questions: Sequence[Ranges]) -> float:
+    """The mean width of the bounds of AVG, relative to the truth over the represented rows."""
+    numbers, errors = numbers_of(trial.represented, of), []
+    found = bounds_of(trial, "avg", of, questions)
+    for one, bounds in zip(questions, found, strict=True):
+        meant = one.rows(trial.represented)
+        low, high = as_fraction(bounds.lower), as_fraction(bounds.upper)
+        if meant.any() and low is not None and high is not None:
+            errors.append(float(high - low) / float(numbers[meant].mean()))
+    return float(np.mean(errors)) if errors else float("nan")
+
+
+def error_of_counts(
+    trial: Trial, questions: Sequence[Ranges], original: Microdata, estimator: Estimator
+) -> float:
+    """The mean distance of the estimate of COUNT from the truth, relative to the truth."""
+    found = bounds_of(trial, "count", None, questions, estimator)
+    estimates = [float(as_fraction(bounds.estimate) or 0) for bounds in found]
+    known = np.array(truths(questions, original))
+    return float(np.mean(np.abs(np.array(estimates) - known) / known))
+
+
+def truths(questions: Sequence[Ranges], original: Microdata) -> list[int]:
+    """How many rows each question means."""
+    return [int(one.rows(original).sum()) for one in questions]
+
+
+def numbers_of(microdata: Microdata, name: str) -> np.ndarray:
+    """The values of a column of whole numbers, one per row (int64)."""
+    column = microdata[name]
+    values: np.ndarray = column.values.to_numpy(zero_copy_only=False)[column.codes]
+    return values
+
+
+def _column(name: str) -> exp.Expr:
+    return exp.column(name, quoted=True)

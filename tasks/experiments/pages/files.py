@@ -1,0 +1,80 @@
+"""The files of a run: the ledger, a page for each paper, tables and plots of experiments."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.tasks.experiments.data.described import DATA
+from sfumato.tasks.experiments.data.papers import PAPERS
+from sfumato.tasks.experiments.pages.lines import LinesPlot, plots_of
+from sfumato.tasks.experiments.protocol.experiment import Experiment, Size
+from sfumato.tasks.experiments.protocol.ledger import ALPHA, Entry, keep_ledger, ledger_csv
+from sfumato.tasks.experiments.protocol.points import Results
+from sfumato.tasks.report.rendering import environment, stylesheet
+
+LEDGER = "index.html"
+_STYLE = "experiments/experiments.css"
+
+
+def write_files(
+    directory: Path,
+    chosen: Sequence[Experiment],
+    measured: Mapping[str, Results],
+    size: Size,
+) -> list[Entry]:
+    """Write everything into a directory, over what an earlier run has left there.
+
+    Returns:
+        The ledger.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    entries = keep_ledger(measured, chosen)
+    shared = {"size": size, "seeds": _seeds(measured), "alpha": ALPHA, "papers": PAPERS}
+    _write(directory / "ledger.csv", ledger_csv(entries))
+    _write(directory / LEDGER, _page("ledger", {"entries": entries, "chosen": chosen, **shared}))
+    for paper in dict.fromkeys(one.paper for one in chosen):
+        of_paper = [one for one in chosen if one.paper == paper]
+        sections = [_section(one, measured[one.name], entries) for one in of_paper]
+        view = {"paper": PAPERS[paper], "sections": sections, **shared}
+        _write(directory / f"{paper}.html", _page("paper", view))
+        for section in sections:
+            _write_section(directory, section, measured)
+    return entries
+
+
+def _section(experiment: Experiment, results: Results, entries: Sequence[Entry]) -> dict[str, Any]:
+    plots = [plot for figure in experiment.figures for plot in plots_of(figure, results)]
+    return {
+        "experiment": experiment,
+        "data": [DATA[key] for key in experiment.data],
+        "plots": [(f"{experiment.name}-{at}", plot) for at, plot in enumerate(plots, start=1)],
+        "claims": [entry for entry in entries if entry.experiment is experiment],
+    }
+
+
+def _write_section(
+    directory: Path, section: Mapping[str, Any], measured: Mapping[str, Results]
+) -> None:
+    name = section["experiment"].name
+    _write(directory / f"{name}.csv", measured[name].csv(name))
+    for called, plot in section["plots"]:
+        _write(directory / f"{called}.svg", _svg(plot))
+
+
+def _svg(plot: LinesPlot) -> str:
+    """A plot as a file of its own, which is light or dark as its reader wishes."""
+    return environment().get_template("experiments/plot.svg.j2").render(plot=plot)
+
+
+def _page(template: str, view: Mapping[str, Any]) -> str:
+    style = stylesheet(_STYLE)
+    page = environment().get_template(f"experiments/{template}.html.j2")
+    return page.render(css=style.css, css_hash=style.sha256, **view)
+
+
+def _seeds(measured: Mapping[str, Results]) -> int:
+    return max((len(results.points) for results in measured.values()), default=0)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,148 @@
+"""Plots of lines with bands, as geometry for a template: a line and a band for each series."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.tasks.experiments.data.described import DATA
+from sfumato.tasks.experiments.pages.scales import PlotScale, scale_of
+from sfumato.tasks.experiments.protocol.experiment import Figure
+from sfumato.tasks.experiments.protocol.points import Matrix, Results
+
+WIDTH, TOP, BOTTOM, RIGHT, HEIGHT = 460, 34, 240, 440, 284
+_CHARACTER, _KEY = 8, 20  # width of a tick's character; height of a line of the key
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A tick or a point: where it is, and what is written there."""
+
+    x: str
+    y: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class SeriesLine:
+    """A series: the medians of its seeds as a line with marks, all its seeds as a band."""
+
+    name: str
+    style: int
+    line: str
+    band: str
+    marks: tuple[Mark, ...]
+    key: int
+
+
+@dataclass(frozen=True)
+class LinesPlot:
+    """All that a template needs to draw the plot and to say what it shows."""
+
+    title: str
+    summary: str
+    x_title: str
+    y_title: str
+    left: int
+    height: int
+    x_ticks: tuple[Mark, ...]
+    y_ticks: tuple[Mark, ...]
+    lines: tuple[SeriesLine, ...]
+    table: tuple[tuple[str, tuple[str, ...]], ...]
+
+    width, top, bottom, right = WIDTH, TOP, BOTTOM, RIGHT
+
+
+def plots_of(figure: Figure, results: Results) -> list[LinesPlot]:
+    """The plots of a figure, one for each of the data."""
+    return [
+        _plot(figure, results, data)
+        for data in results.data(figure.measure)
+        if not figure.data or data in figure.data
+    ]
+
+
+def _plot(figure: Figure, results: Results, data: str) -> LinesPlot:
+    names = results.series(data, figure.measure)
+    found = {name: results.matrix(data, figure.measure, name) for name in names}
+    levels = sorted({level for matrix in found.values() for level in matrix.levels})
+    values = np.concatenate([matrix.values.ravel() for matrix in found.values()])
+    scale = scale_of(values[np.isfinite(values)].tolist(), log=figure.log)
+    left = 14 + _CHARACTER * max(len(label) for _, label in scale.ticks)
+    step = (RIGHT - left) / len(levels)
+    places = {level: left + step * (at + 0.5) for at, level in enumerate(levels)}
+    lines = tuple(
+        _line(name, style, matrix, places, scale)
+        for style, (name, matrix) in enumerate(found.items())
+    )
+    return LinesPlot(
+        title=f"{DATA[data].title}: {figure.measure} by {figure.x}",
+        summary=_summary(found, figure),
+        x_title=figure.x,
+        y_title=f"{figure.y}{' (logarithmic)' if scale.log else ''}",
+        left=left,
+        height=HEIGHT + _KEY * len(lines),
+        x_ticks=tuple(Mark(_at(x), _at(BOTTOM), f"{level:,g}") for level, x in places.items()),
+        y_ticks=tuple(Mark("", _at(_height(scale, v)), label) for v, label in scale.ticks),
+        lines=lines,
+        table=tuple(
+            (f"{level:,g}", tuple(_cell(matrix, level) for matrix in found.values()))
+            for level in levels
+        ),
+    )
+
+
+def _line(
+    name: str, style: int, matrix: Matrix, places: dict[float, float], scale: PlotScale
+) -> SeriesLine:
+    known = [at for at, column in enumerate(matrix.values.T) if np.isfinite(column).any()]
+    x = [places[matrix.levels[at]] for at in known]
+    least, middle, most = (
+        [_height(scale, value) for value in quantile[known]] for quantile in _spread(matrix)
+    )
+    there, back = _path(x, most), _path(x[::-1], least[::-1]).replace("M", "L")
+    marks = tuple(Mark(_at(one), _at(y)) for one, y in zip(x, middle, strict=True))
+    key = HEIGHT + _KEY * style
+    return SeriesLine(name, style, _path(x, middle), f"{there}{back}z", marks, key)
+
+
+def _spread(matrix: Matrix) -> np.ndarray:
+    """The least, the median and the greatest of the seeds at each level; NaN where none is."""
+    empty = ~np.isfinite(matrix.values).any(axis=0)
+    filled = np.where(empty, 0.0, matrix.values)
+    found: np.ndarray = np.nanquantile(filled, (0, 0.5, 1), axis=0)
+    found[:, empty] = np.nan
+    return found
+
+
+def _summary(found: dict[str, Matrix], figure: Figure) -> str:
+    """What the plot shows in words: each series at its first and last level."""
+    parts = []
+    for name, matrix in found.items():
+        middle = _spread(matrix)[1]
+        ends = [(matrix.levels[at], middle[at]) for at in (0, -1)]
+        first, last = (f"{value:.3g} at {level:,g}" for level, value in ends)
+        parts.append(f"{name} {first}" if len(matrix.levels) == 1 else f"{name} {first}, {last}")
+    seeds = len(next(iter(found.values())).values)
+    of = f"{figure.y} by {figure.x}, medians of {seeds} seeds"
+    return f"{of[0].upper()}{of[1:]}: {'; '.join(parts)}."
+
+
+def _cell(matrix: Matrix, level: float) -> str:
+    if level not in matrix.levels:
+        return "–"
+    least, middle, most = _spread(matrix)[:, matrix.levels.index(level)]
+    return f"{middle:.3g} ({least:.3g} to {most:.3g})" if np.isfinite(middle) else "–"
+
+
+def _path(x: Sequence[float], y: Sequence[float]) -> str:
+    pairs = [f"{_at(one)} {_at(other)}" for one, other in zip(x, y, strict=True)]
+    return f"M{'L'.join(pairs)}" if pairs else ""
+
+
+def _height(scale: PlotScale, value: float) -> float:
+    return BOTTOM - scale.at(value) * (BOTTOM - TOP)
+
+
+def _at(number: float) -> str:
+    return f"{number:.1f}".rstrip("0").rstrip(".")

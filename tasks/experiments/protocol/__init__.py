@@ -1,0 +1,1 @@
+"""What an experiment is, what it measures, what is claimed of it and how that is decided."""

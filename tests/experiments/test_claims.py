@@ -1,0 +1,157 @@
+"""Tests of claims: they find what is there, find nothing where nothing is, and are Wilcoxon's."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.tasks.experiments.protocol.claim_tests import (
+    Alike,
+    Below,
+    BelowAtLevel,
+    EverywhereBelow,
+    Mostly,
+    Never,
+    Slope,
+    Trend,
+)
+from sfumato.tasks.experiments.protocol.ledger import holm
+from sfumato.tasks.experiments.protocol.points import Point, Results
+from sfumato.tasks.experiments.protocol.statistics import signed_ranks
+from tests.experiments.made import results
+
+SEEDS = 13
+LEAST = 2.0**-SEEDS  # the smallest p-value of so many seeds
+NOISE = 1 + 0.01 * np.random.default_rng(1).random((SEEDS, 4))
+RISING = NOISE * [1, 2, 3, 4]
+
+
+def p(test, found):
+    evidence = test.weigh(found, "d")
+    return evidence.agree, evidence.disagree
+
+
+@pytest.mark.parametrize(
+    ("test", "series"),
+    [
+        (Below("m", "a", "b"), {"a": NOISE, "b": 2 * NOISE}),
+        (Below("m", "a", "b", factor=2), {"a": NOISE, "b": 2.5 * NOISE}),
+        (Below("m", "a", "b", levels=(3,)), {"a": NOISE, "b": NOISE * [0.1, 0.1, 0.1, 2]}),
+        (EverywhereBelow("m", "a", "b"), {"a": NOISE, "b": 2 * NOISE}),
+        (BelowAtLevel("m", "a", 0, 3), {"a": RISING}),
+        (Trend("m", "a", rises=True), {"a": RISING}),
+        (Trend("m", "a", rises=False), {"a": -RISING}),
+        (Trend("m", "a", rises=True, levels=(0, 1)), {"a": NOISE * [1, 2, 0.1, 0.1]}),
+        (Alike("m", "a", "b", within=1.2), {"a": NOISE, "b": 1.1 * NOISE}),
+        (Alike("m", "a", "a", within=1.2), {"a": NOISE * [1, 9, 9, 1.1]}),
+    ],
+)
+def test_what_holds_in_every_seed_agrees(test, series):
+    agree, disagree = p(test, results(**series))
+    assert agree == pytest.approx(LEAST)
+    assert disagree > 0.5
+
+
+@pytest.mark.parametrize(
+    ("test", "series"),
+    [
+        (Below("m", "a", "b"), {"a": 2 * NOISE, "b": NOISE}),
+        (Below("m", "a", "b", factor=2), {"a": NOISE, "b": 1.5 * NOISE}),
+        (BelowAtLevel("m", "a", 3, 0), {"a": RISING}),
+        (Trend("m", "a", rises=False), {"a": RISING}),
+    ],
+)
+def test_what_fails_in_every_seed_disagrees(test, series):
+    agree, disagree = p(test, results(**series))
+    assert disagree == pytest.approx(LEAST)
+    assert agree > 0.5
+
+
+def test_one_level_refutes_what_is_said_of_all():
+    """By Bonferroni's correction over four levels."""
+    agree, disagree = p(EverywhereBelow("m", "a", "b"), results(a=NOISE, b=NOISE * [2, 2, 2, 0.5]))
+    assert disagree == pytest.approx(4 * LEAST)
+    assert agree > 0.5
+
+
+def test_alike_is_refuted_by_a_large_difference_on_either_side():
+    for factor in (0.5, 2):
+        agree, disagree = p(Alike("m", "a", "b", within=1.2), results(a=NOISE, b=factor * NOISE))
+        assert disagree == pytest.approx(2 * LEAST)
+        assert agree > 0.5
+
+
+def test_nothing_is_found_where_nothing_is():
+    rng, decided = np.random.default_rng(5), 0
+    for _ in range(200):
+        evidence = Below("m", "a", "b").weigh(
+            results(a=rng.random((SEEDS, 3)) + 1, b=rng.random((SEEDS, 3)) + 1), "d"
+        )
+        decided += evidence.p <= 0.05
+    assert decided <= 20  # 10 are expected, 20 in one of a thousand such tests
+
+
+def test_equal_series_are_undecided_and_what_was_not_measured_is_left_out():
+    assert p(Below("m", "a", "b"), results(a=NOISE, b=NOISE)) == (1, 1)
+    missing = NOISE.copy()
+    missing[:, 2] = np.nan
+    agree, _ = p(Below("m", "a", "b"), results(a=missing, b=2 * NOISE))
+    assert agree == pytest.approx(LEAST)
+    assert p(Below("m", "a", "c"), results(a=NOISE, b=NOISE)) == (1, 1)
+
+
+def test_levels_of_a_seed_are_one_observation():
+    """However many levels there are, five seeds decide nothing beside others."""
+    agree, _ = p(Below("m", "a", "b"), results(a=np.ones((5, 40)), b=2 * np.ones((5, 40))))
+    assert agree == pytest.approx(2.0**-5)
+
+
+def test_slopes_are_those_of_powers():
+    levels = np.array([1, 10, 100])
+    points = {
+        seed: [Point("d", "a", level, "m", level**1.5 * (1 + seed / 100)) for level in levels]
+        for seed in range(SEEDS)
+    }
+    assert p(Slope("m", "a", 1.4, 1.6), Results(points))[0] == pytest.approx(LEAST)
+    assert p(Slope("m", "a", 0.5, 1.1), Results(points))[1] == pytest.approx(2 * LEAST)
+
+
+def test_one_case_refutes_never():
+    def counted(number):
+        return Results({0: [Point("d", "a", 1, "n", 100), Point("d", "a", 1, "m", number)]})
+
+    test = Never("n", "m", "a")
+    assert p(test, counted(0)) == (pytest.approx(0.95**100), 1)
+    assert p(test, counted(1)) == (1, 0)
+
+
+def test_mostly_is_the_sign_test():
+    ones = np.ones((SEEDS, 1))
+    assert p(Mostly("m", "a"), results(a=ones))[0] == pytest.approx(LEAST)
+    assert p(Mostly("m", "a"), results(a=0 * ones))[1] == pytest.approx(LEAST)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(-6, 6), max_size=8))
+def test_signed_ranks_are_wilcoxons_by_brute_force(margins):
+    """The share of all sign flips that give a rank sum as large; zeros have ranks and no sign."""
+    margins = np.array(margins, dtype=float)
+    size = np.abs(margins)
+    rank = np.array([(size < one).sum() + ((size == one).sum() + 1) / 2 for one in size])
+    signed = rank[margins != 0]
+    sums = np.array([signed @ np.array(s) for s in product((0, 1), repeat=len(signed))])
+    above = rank[margins > 0].sum()
+    found = signed_ranks(margins)
+    assert found[0] == pytest.approx((sums >= above - 1e-9).mean())
+    assert found[1] == pytest.approx((sums <= above + 1e-9).mean())
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
+def test_holm_is_the_closed_test_by_bonferroni(values):
+    """An hypothesis falls where every set of hypotheses that has it falls by Bonferroni's test."""
+    sets = [of for of in product((False, True), repeat=len(values)) if any(of)]
+    bonferroni = {of: sum(of) * min(v for v, i in zip(values, of, strict=True) if i) for of in sets}
+    closed = [min(1, max(bonferroni[of] for of in sets if of[at])) for at in range(len(values))]
+    assert holm(values) == pytest.approx(closed)

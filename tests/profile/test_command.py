@@ -1,0 +1,51 @@
+"""`sfumato init` as a steward runs it."""
+
+import json
+import subprocess
+import sys
+
+from tests.profile.tables import marriages, written
+
+RUN = """
+import json, sys
+from sfumato.flows.cli.main import run
+from sfumato.flows.environment import without_pandas
+without_pandas()
+code = run(sys.argv[1:])
+heavy = {"prefect", "great_expectations", "numba", "matplotlib"} & sys.modules.keys()
+print(json.dumps([code, sorted(heavy)]))
+"""
+
+
+def run(place, *arguments):
+    command = [sys.executable, "-c", RUN, "init", *arguments]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True)
+    *lines, last = done.stdout.splitlines()
+    return lines, json.loads(last), done.stderr.splitlines()
+
+
+def test_the_last_line_is_the_draft_and_the_profile_is_named(tmp_path):
+    (tmp_path / "Ehen 2026.csv").write_bytes(written(*marriages()))
+    private = tmp_path / "private"
+    told = run(tmp_path, "Ehen 2026.csv", "--work", str(private), "--role", "rate=sensitive")
+    lines, (code, heavy), said = told
+    assert (lines, code, heavy) == (["ehen-2026.yaml"], 0, [])
+    profile = private / "ehen-2026" / "profile.html"
+    assert said[0] == f"private profile, for your eyes alone: {profile}"
+    assert said[-1].startswith("next: read the roles in ehen-2026.yaml, write roles: confirmed")
+    text = (tmp_path / "ehen-2026.yaml").read_text(encoding="utf-8")
+    assert "rate: {role: sensitive, type: decimal}" in text
+    assert str(tmp_path) not in text
+    page = profile.read_text(encoding="utf-8")
+    assert "PRIVATE" in page
+    assert "Lehrkraft, Pflege" in page  # values are here, and here alone
+
+
+def test_what_is_wrong_is_one_line(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a1,b1\nc1,d1\ne1,f1\n")
+    _, (code, _), said = run(tmp_path, "t.csv", "--work", "private")
+    assert (code, len(said)) == (2, 1)
+    assert said[0] == "sfumato: t.csv: may have no header line: --header yes, or --header no?"
+    _, (code, _), said = run(tmp_path, "s3x.parquet", "--work", "private")
+    assert (code, len(said)) == (2, 1)
+    assert not list(tmp_path.glob("*.yaml"))
