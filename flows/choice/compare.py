@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from os import environ
 from pathlib import Path
@@ -14,6 +14,7 @@ from sfumato.flows.choice.recommended import write_recommended
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
 from sfumato.flows.spec import Overrides
+from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.comparison.alternative import TriedOutcome
 from sfumato.tasks.comparison.recommend import Ranked, rank, recommend
 from sfumato.tasks.comparison.run import KeptComparison, compare
@@ -84,19 +85,20 @@ def compare_alternatives(
     workloads = resolved.spec.evaluate.workloads
     if not workloads and not asked.sql:
         raise SpecError(f"{path}: evaluate: compare needs workloads, or queries (--queries)")
+    encrypted = resolved.spec.stages == "encrypted"
+    processes = 1 if encrypted else asked.processes  # the key is in this process alone
     tried, refused, changes = alternatives_of(path, overrides, asked.grid)
     with (
         scratch_directory(environ) as scratch,
         sanitised("compare"),
         source_secrets(resolved.spec.source, environ),
+        encrypted_below(scratch) if encrypted else nullcontext(),
     ):
         table = _table(resolved, scratch)
         key = _key(resolved, table, asked)
         with comparison_directory(resolved.line.work, key, asked.hours) as place:
-            shutil.copytree(table, place / "table", dirs_exist_ok=True)
-            comparison = KeptComparison(place, place / "table", asked.sql)
-            outcomes = compare(comparison, tried, workloads, asked.processes, progress)
-            shutil.rmtree(place / "table")
+            comparison = KeptComparison(place, table, asked.sql)
+            outcomes = compare(comparison, tried, workloads, processes, progress)
             ranked = rank(outcomes)
             chosen = None if asked.sweep else recommend(ranked)
             name = None if chosen is None else chosen.outcome.name

@@ -17,6 +17,7 @@ import numpy as np
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.tasks.declaration.terms import Declared, RowCounts
+from sfumato.tasks.experiments.data.census import census
 from sfumato.tasks.forms.ambiguous import ambiguous
 from sfumato.tasks.forms.ambiguous.parameters import AmbiguousParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -33,7 +34,6 @@ from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.question.aggregate import ROWS as COUNTED
 from sfumato.tasks.schema.published import DeclaredColumn
 from tests.benchmarks.lattice import adult
-from sfumato.tasks.experiments.data.census import census
 
 ADULT = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 CENSUS = ("age", "gender", "education", "marital", "race", "work-class", "country")

@@ -87,7 +87,7 @@ def test_nothing_is_published_or_left_in_the_line_and_all_is_private(small, comp
     assert trace(tmp_path / "work", small.folder) == before
     for path in found.page.parents[1].rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
-    assert not (found.page.parents[1] / "table").exists()
+    assert not list((tmp_path / "work").rglob("*.parquet"))
 
 
 def test_true_answers_are_those_of_the_rows(small, compare):
@@ -272,3 +272,19 @@ def test_workloads_are_needed(small, call):
     code, _, said = call("compare", small.spec, "--grid", "form: [{method: permuted}]")
     assert code == 2
     assert "compare needs workloads" in said
+
+
+@pytest.mark.parametrize("stages", ["plain", "encrypted"])
+def test_rows_are_encrypted_where_stages_are(small, compare, monkeypatch, stages):
+    small.write(people(), stages=stages)
+    seen, tried = [], running.try_alternative
+
+    def look(*arguments):
+        scratch = small.folder.parent / "work" / ".scratch"
+        seen.extend(path.read_bytes() for path in scratch.rglob("*") if path.is_file())
+        return tried(*arguments)
+
+    monkeypatch.setattr(running, "try_alternative", look)
+    compare({"partition": [{"method": "ke"}]}, processes=1 + (stages == "encrypted"))
+    readable = any("Cé, the long".encode() in content for content in seen)
+    assert readable == (stages == "plain")

@@ -76,12 +76,18 @@ def with_factors(factor="1.5", families=FAMILIES) -> Declared:
 
 
 def measure(
-    tables, original, number: int, randomness: Randomness, declared: Declared = DECLARED
+    tables,
+    original,
+    number: int,
+    randomness: Randomness,
+    declared: Declared = DECLARED,
+    laws: frozenset[str] | None = None,
 ) -> dict[FamilyKey, list[MeasuredQuery]]:
     """Random queries of each family, with their truths."""
     shows = declared.form.shows
     with ENGINES[shows](tables, declared, "weighted") as engine, session({}) as values:
         likely = LIKELY[shows](engine, DrawnConditions(values))
+        likely.laws = laws or likely.laws
         return Asking(likely, declared, original).measure(number, randomness)
 
 

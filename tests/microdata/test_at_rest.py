@@ -83,7 +83,7 @@ def test_a_killed_run_leaves_nothing_readable(small, monkeypatch):
 
     seen = []
 
-    def look(_candidate, deidentified, *_rest):
+    def look(_candidate, deidentified, *_rest, **_named):
         run = deidentified.parent
         stages = [path for path in run.rglob("*") if run / "candidate" not in path.parents]
         seen.extend(path.read_bytes() for path in stages if path.is_file())

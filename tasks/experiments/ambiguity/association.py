@@ -29,7 +29,7 @@ _KNOWN = ("age", "workclass", "education", "marital-status", "race", "sex", "nat
 def measure(scale: CountScale, inputs: Inputs, seed: int) -> Iterator[Point]:
     """The mean relative error of the same counts at each β."""
     adults = complete_people(inputs, _KNOWN, "occupation", scale.rows, seed, numbered=True)
-    for data, people in (("census", census_people(scale.rows, seed)), ("occupations", adults)):
+    for data, people in (("occupations", adults), ("census", census_people(scale.rows, seed))):
         rng = np.random.default_rng(seed)
         asked = draw_counts(people, 3, 0.05, scale.questions, rng)
         for beta in scale.levels:

@@ -29,7 +29,8 @@ def write_files(
     """
     directory.mkdir(parents=True, exist_ok=True)
     entries = keep_ledger(measured, chosen)
-    shared = {"size": size, "seeds": _seeds(measured), "alpha": ALPHA, "papers": PAPERS}
+    shared: dict[str, Any] = {"size": size, "seeds": _seeds(measured), "alpha": ALPHA}
+    shared |= {"papers": PAPERS, "described": DATA}
     _write(directory / "ledger.csv", ledger_csv(entries))
     _write(directory / LEDGER, _page("ledger", {"entries": entries, "chosen": chosen, **shared}))
     for paper in dict.fromkeys(one.paper for one in chosen):

@@ -145,7 +145,7 @@ class LabelsIntervals:
     def _holding(self, name: str, holds: np.ndarray) -> tuple[np.ndarray, bool]:
         column = self._column(name) if name in self._rows.labels else None
         if column is not None:
-            return (column.share @ holds)[column.codes], False
+            return np.minimum(column.share @ holds, 1.0)[column.codes], False
         sensitive = self._rows.schema[name].role == "sensitive"
         return np.append(holds, False)[self._rows.column(name).codes].astype(float), sensitive
 
