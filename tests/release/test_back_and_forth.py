@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.suites.promises import promise_expectation
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.publication import files
@@ -55,6 +56,7 @@ def counted(monkeypatch):
     from sfumato.expectations.models.promises import models
 
     for model in models():
+        promise_expectation(model)  # its class is made once, and its examples are judged then
         count(model, "check", "promise.check")
     for form in FORMS.values():
         count(form, "groups", "groups counted")
