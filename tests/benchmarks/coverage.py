@@ -193,11 +193,10 @@ def summary(cells: list[Cell]) -> None:
         if len(of) > 2 and len(set(of)) > 1
     ]
     print(f"rejected over releases as clusters, Holm: {sum(holm(clustered))} of {len(clustered)}")
-    wide = [cell for cell in cells if cell.wide >= FRESH // 10]
-    over = [cell for cell in wide if cell.wide_met / cell.wide > MOST]
-    print(
-        f"above {MOST:.0%} where intervals have {MANY} values or more: {len(over)} of {len(wide)}"
-    )
+    wide = [cell for cell in cells if cell.wide > cell.queries / 2]
+    over = [cell for cell in wide if cell.coverage > MOST]
+    told = f"above {MOST:.0%} where most intervals have {MANY} values or more"
+    print(f"{told}: {len(over)} of {len(wide)}")
 
 
 def holm(rarities: list[float], level: float = 0.05) -> list[bool]:
