@@ -7,10 +7,10 @@ import numpy as np
 
 from sfumato.expectations.errors import InputError
 from sfumato.flows.life.delivery import deliver_known
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.source import coded_source, ingest_source
-from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.failure import sanitised

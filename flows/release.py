@@ -14,9 +14,10 @@ from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import imports_apart, quiet, tidy_up
 from sfumato.flows.hidden import whole
 from sfumato.flows.life.copies import bring_copies
+from sfumato.flows.overrides import ShownOverrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, resolve_run
-from sfumato.flows.spec import ShownOverrides, line_named
+from sfumato.flows.spec import line_named
 from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.approval.held import HeldCandidate
 from sfumato.tasks.approval.settle import forget_candidate

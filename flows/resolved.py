@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sfumato.expectations.errors import SpecError
-from sfumato.flows.spec import Overrides, ReleaseSpec, read_spec
+from sfumato.flows.overrides import Overrides
+from sfumato.flows.spec import ReleaseSpec, read_spec
 from sfumato.tasks.authorship.secret import signing_key
 from sfumato.tasks.candidates.choice.frozen import frozen_terms
 from sfumato.tasks.candidates.continued import Continuing

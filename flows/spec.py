@@ -4,31 +4,28 @@ Composes parts whose types live with what they configure. Reads and validates; c
 """
 
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Self
 
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import TypeAdapter, ValidationError, model_validator
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.expectations.texts import Value
 from sfumato.expectations.wording import readable
 from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.rules.candidates import find_candidates
 from sfumato.flows.rules.defaults import default_schemas
 from sfumato.flows.rules.leaves import narrows_hierarchy, uses_hierarchy
 from sfumato.flows.rules.registry import RULES
-from sfumato.flows.spec_parts import SpecParts, StrictPart
+from sfumato.flows.spec_parts import SpecParts
 from sfumato.tasks.candidates.choice.wished import Choosing, WishedTerms
-from sfumato.tasks.declaration.terms import Format, LineName, Terms
+from sfumato.tasks.declaration.terms import LineName, Terms
 from sfumato.tasks.microdata.hierarchies import declared_hierarchy
-from sfumato.tasks.microdata.readers.declared import Address
 from sfumato.tasks.partitions.continued.parameters import declaration_of
 from sfumato.tasks.partitions.wish import AutoParameters
-from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.nesting import NestingError
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -97,63 +94,6 @@ class ReleaseSpec(SpecParts):
         return declared_hierarchy(name, written, base)
 
 
-class ParameterOverride(StrictPart):
-    """The value of a query's parameter, whose type the spec declares."""
-
-    value: Value
-
-
-class ShownSourceOverrides(StrictPart):
-    """The keys of the source that a run may change and Prefect may know."""
-
-    uri: Address | None = None
-    parameters: Annotated[
-        dict[str, ParameterOverride] | None,
-        Field(description="of the query, which names no person: Prefect stores them"),
-    ] = None
-
-
-class SourceOverrides(ShownSourceOverrides):
-    """The keys of the source that a run may change."""
-
-    sha256: str | None = None
-    where: str | None = None
-
-
-class PublishOverrides(StrictPart):
-    """The keys of the publication that a run may change."""
-
-    uri: str | None = None
-    formats: tuple[Format, ...] | None = None
-
-
-class ShownOverrides(StrictPart):
-    """The keys that a run may change and Prefect may know: the parameters of a deployment."""
-
-    source: ShownSourceOverrides = ShownSourceOverrides()
-    publish: PublishOverrides = PublishOverrides()
-    evaluate: Evaluation | None = None
-    approval: Annotated[Literal["required"] | None, Field(description="only towards required")] = (
-        None
-    )
-    as_of: Annotated[
-        date | None,
-        Field(
-            description="the day of which the version tells",
-            json_schema_extra={"pattern": r"^\d{4}-\d{2}-\d{2}$"},  # formats are not enforced
-        ),
-    ] = None
-    others: Annotated[
-        bool, Field(description="most people of a composed line are others than before")
-    ] = False
-
-
-class Overrides(ShownOverrides):
-    """The keys that a run may change; promises, roles, partition and form are the spec's alone."""
-
-    source: SourceOverrides = SourceOverrides()
-
-
 def read_spec(path: Path, overrides: Overrides | None = None) -> ReleaseSpec:
     """Read a spec and apply a run's overrides.
 
@@ -205,35 +145,6 @@ def _require_declared(parameters: Mapping[str, Any], document: Any) -> None:
     for name in parameters:
         if not isinstance(declared, dict) or name not in declared:
             raise SpecError(f"--set source.parameters.{name}: the spec declares no such parameter")
-
-
-def read_overrides(settings: Mapping[str, str]) -> Overrides:
-    """Overrides from `key=value` settings, keys dotted, values YAML.
-
-    Raises:
-        SpecError: where a key may not be overridden, or a value is not valid for it.
-    """
-    document: dict[str, Any] = {}
-    for name, text in settings.items():
-        *parents, last = name.split(".")
-        place = document
-        for parent in parents:
-            place = place.setdefault(parent, {})
-            if not isinstance(place, dict):
-                raise SpecError(f"--set {name}: {parent} is set as a whole, too")
-        try:
-            place[last] = parse_yaml(text)
-        except NestingError as error:
-            raise SpecError(f"--set {name}: the value is {error}") from None
-        except (yaml.YAMLError, ValueError) as error:
-            raise SpecError(f"--set {name}: the value: {yaml_fault(error)}") from None
-    try:
-        return Overrides.model_validate(document)
-    except ValidationError as error:
-        hint = " (only source, publish, evaluate and approval: required can be overridden)"
-        raise SpecError(
-            f"--set {readable(error, document, Overrides.model_json_schema())}{hint}"
-        ) from None
 
 
 def read_promise(text: str) -> PrivacyModel:

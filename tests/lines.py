@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import ResolvedRun, resolve_run
-from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.publish import Published, publish

@@ -9,7 +9,8 @@ import yaml
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.documents import parse_yaml, read_yaml
-from sfumato.flows.spec import Overrides, read_alternative
+from sfumato.flows.overrides import Overrides
+from sfumato.flows.spec import read_alternative
 from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.comparison.alternative import Alternative
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS

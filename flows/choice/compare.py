@@ -11,9 +11,9 @@ from pathlib import Path
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.choice.alternatives import alternatives_of
 from sfumato.flows.choice.recommended import write_recommended
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
-from sfumato.flows.spec import Overrides
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.comparison.alternative import TriedOutcome
 from sfumato.tasks.comparison.recommend import Ranked, rank, recommend

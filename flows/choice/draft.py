@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations import verdicts
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
-from sfumato.flows.spec import Overrides
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.opened import open_release

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import SpecError
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import require_in_memory, resolve_run
 from sfumato.flows.source import coded_source, ingest_source
-from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.hierarchies import hierarchies
 
 

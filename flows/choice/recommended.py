@@ -8,7 +8,8 @@ from typing import Any
 import yaml
 
 from sfumato.flows.documents import parse_yaml, read_yaml
-from sfumato.flows.spec import Overrides, read_spec
+from sfumato.flows.overrides import Overrides
+from sfumato.flows.spec import read_spec
 from sfumato.tasks.private.durable import write_atomically
 
 _ENDING = ".recommended.yaml"

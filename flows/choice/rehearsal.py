@@ -9,9 +9,9 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import require_in_memory, resolve_run
-from sfumato.flows.spec import Overrides
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.failure import sanitised

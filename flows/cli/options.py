@@ -7,7 +7,7 @@ import click
 from sfumato.expectations.errors import SpecError
 
 if TYPE_CHECKING:
-    from sfumato.flows.spec import Overrides
+    from sfumato.flows.overrides import Overrides
 
 with_format = click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text"
@@ -19,7 +19,7 @@ with_settings = click.option(
 
 def overrides(settings: tuple[str, ...]) -> "Overrides":
     """The changes to a run's spec that its `--set` options ask for."""
-    from sfumato.flows.spec import read_overrides
+    from sfumato.flows.overrides import read_overrides
 
     return read_overrides(pairs("--set", settings))
 

@@ -4,10 +4,10 @@ from os import environ
 from pathlib import Path
 
 from sfumato.expectations.errors import SpecError
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.source import coded_source, ingest_source
-from sfumato.flows.spec import Overrides
 from sfumato.tasks.private.coded.pseudonyms import (
     pseudonymous_table,
     pseudonyms_of,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, SpecError
 from sfumato.flows.evaluation import ingest_again, names_in_source
+from sfumato.flows.overrides import Overrides, SourceOverrides
 from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
 from sfumato.flows.resolved import resolve_run
-from sfumato.flows.spec import Overrides, SourceOverrides
 from sfumato.tasks.approval.history import with_past
 from sfumato.tasks.authorship.backup import backup_keys, restore_keys
 from sfumato.tasks.authorship.keys import PublicKey

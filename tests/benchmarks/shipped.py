@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
-from sfumato.flows.spec import Overrides
+from sfumato.flows.overrides import Overrides
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import load

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow.csv
 import yaml
 
+from sfumato.flows.overrides import read_overrides
 from sfumato.flows.resolved import resolve_run
-from sfumato.flows.spec import read_overrides
 from tests.adult import DIALECT, HEADER, text_source
 from tests.synthetic.adult_like import write_census_like
 

@@ -17,7 +17,7 @@ from sfumato.flows.choice.alternatives import alternatives_of, read_grid
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.recommended import write_recommended
 from sfumato.flows.choice.sweep import read_sweep
-from sfumato.flows.spec import Overrides
+from sfumato.flows.overrides import Overrides
 from sfumato.tasks.comparison import run as running
 from sfumato.tasks.comparison.alternative import TriedOutcome
 from sfumato.tasks.comparison.picked import _by_groups

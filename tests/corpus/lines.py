@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sfumato.flows.spec import Overrides, PublishOverrides, SourceOverrides
+from sfumato.flows.overrides import Overrides, PublishOverrides, SourceOverrides
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.publication.publish import Published
 from tests.lines import evaluate_prepared, prepare, publish_prepared

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.flows.spec import Overrides, read_spec
+from sfumato.flows.overrides import Overrides
+from sfumato.flows.spec import read_spec
 from sfumato.tasks.microdata.randomness import seeded_keys
 from tests.corpus.lines import CORPUS
 from tests.lines import prepare, publish_prepared

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sfumato.flows.choice.draft import draft
-from sfumato.flows.spec import Overrides
+from sfumato.flows.overrides import Overrides
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private import scratch
 from sfumato.tasks.publication.check import check

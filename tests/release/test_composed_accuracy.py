@@ -3,7 +3,7 @@
 import pytest
 
 from sfumato.flows.evaluation import evaluate_again
-from sfumato.flows.spec import Overrides
+from sfumato.flows.overrides import Overrides
 from tests.release.evolving import KINDS, Evolving
 
 ABOUT = {"ranges": "hours", "redistributed": "hours"}

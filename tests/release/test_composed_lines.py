@@ -11,7 +11,7 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.choice.rehearsal import rehearse
 from sfumato.flows.life.lines import back_up, forget, rename, restore
-from sfumato.flows.spec import Overrides
+from sfumato.flows.overrides import Overrides
 from sfumato.tasks.candidates import continued
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables

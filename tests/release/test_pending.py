@@ -6,8 +6,8 @@ import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.flows.evaluation import evaluate_again
+from sfumato.flows.overrides import Overrides
 from sfumato.flows.resolved import resolve_run
-from sfumato.flows.spec import Overrides
 from sfumato.tasks import evaluate as tasks
 from sfumato.tasks.private.progress import listening
 from sfumato.tasks.private.state import read_state

@@ -4,7 +4,8 @@ import jsonschema
 import pytest
 
 from sfumato.expectations.errors import SpecError
-from sfumato.flows.spec import ShownOverrides, json_schema, read_overrides
+from sfumato.flows.overrides import ShownOverrides, read_overrides
+from sfumato.flows.spec import json_schema
 from tests.spec.test_spec import ABSENT, SPEC, read, refusal  # noqa: F401 - a fixture
 
 QUERY = "SELECT person, age, town, wage FROM people WHERE month = :month"

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from sfumato.expectations.errors import SpecError
-from sfumato.flows.spec import json_schema, read_overrides, read_promise, read_spec
+from sfumato.flows.overrides import read_overrides
+from sfumato.flows.spec import json_schema, read_promise, read_spec
 
 ADULT = Path(__file__).parents[2] / "deployments" / "releases" / "adult-capital-loss.yaml"
 

@@ -12,7 +12,7 @@ from sfumato.flows.cli.runs import run_here
 from sfumato.flows.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from sfumato.flows.spec import Overrides
+    from sfumato.flows.overrides import Overrides
 
 
 @click.command()
