@@ -12,8 +12,8 @@ from prefect.runtime import flow_run
 
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import imports_apart, quiet, tidy_up
-from sfumato.flows.hidden import whole
 from sfumato.flows.life.copies import bring_copies
+from sfumato.flows.operation.hidden import whole
 from sfumato.flows.overrides import ShownOverrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, resolve_run

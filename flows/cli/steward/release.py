@@ -61,7 +61,7 @@ def publish_version(spec: Path, changes: "Overrides") -> str:
     resolved = resolve_run(spec, changes)  # a wrong spec is told before a server is started
 
     def run() -> str:
-        from sfumato.flows.hidden import hide
+        from sfumato.flows.operation.hidden import hide
         from sfumato.flows.release import release as flow
 
         with hide(changes) as shown:
