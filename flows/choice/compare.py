@@ -97,7 +97,7 @@ def compare_alternatives(
         table = _table(resolved, scratch)
         key = _key(resolved, table, asked)
         with comparison_directory(resolved.line.work, key, asked.hours) as place:
-            comparison = KeptComparison(place, table, asked.sql)
+            comparison = KeptComparison(place, table, scratch, asked.sql)
             outcomes = compare(comparison, tried, workloads, processes, progress)
             ranked = rank(outcomes)
             chosen = None if asked.sweep else recommend(ranked)

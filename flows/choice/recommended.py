@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.private.durable import write_atomically
 
-_ENDING = ".recommended.yaml"
+_ENDING = ".recommended"
 
 
 def write_recommended(path: Path, instead: Mapping[str, Any], overrides: Overrides) -> Path:
     """Write a spec with other keys in place of some, comments and all; a key that is None goes.
+
+    Nothing is written over: another file of its name leaves it a number.
 
     Returns:
         Where it was written: beside the spec, whose paths it has.
@@ -27,10 +30,19 @@ def write_recommended(path: Path, instead: Mapping[str, Any], overrides: Overrid
     wanted = {k: v for k, v in {**read_yaml(path), **instead}.items() if v is not None}
     if parse_yaml(text) != wanted:  # it was written in a way that is not known here
         text = yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
-    place = path.with_name(path.name.removesuffix(path.suffix) + _ENDING)
+    stem = path.name.removesuffix(path.suffix) + _ENDING
+    names = chain([f"{stem}.yaml"], (f"{stem}-{number}.yaml" for number in count(2)))
+    place = next(found for name in names if _is_free(found := path.with_name(name), text))
     write_atomically(place, text.encode(), mode=0o644)
     read_spec(place, overrides)
     return place
+
+
+def _is_free(place: Path, text: str) -> bool:
+    """True where there is nothing, or the same text already."""
+    if place.is_symlink() or (place.exists() and not place.is_file()):
+        return False
+    return not place.exists() or place.read_bytes() == text.encode()
 
 
 def _replaced(text: str, key: str, value: Any) -> str:

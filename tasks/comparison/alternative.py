@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -16,22 +15,20 @@ from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.registry import ATTACKS
 from sfumato.tasks.comparison.paired import PairedQuery
 from sfumato.tasks.comparison.picked import pick_from
-from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.declaration.tables import read_tables
-from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.declaration.terms import Declared, Terms
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.registry import PARTITIONS
-from sfumato.tasks.publication.files import write_help_tables
 from sfumato.tasks.query.accuracy.truth import as_fraction
 from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.engines.engine import Engine, Files
+from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.read import read_question
-from sfumato.tasks.stages.anonymize import RELEASE, declaration, write_candidate_of_part
+from sfumato.tasks.stages.anonymize import make_candidate_of_part
 from sfumato.tasks.trials.trial import Trial, run_trial
 
 Cells = Mapping[tuple[Any, ...], tuple[Bounds, ...]]
@@ -114,8 +111,10 @@ def try_alternative(
         trial = run_trial(table, alternative.terms, place, randomness, partition).require_kept()
     except PromiseError as error:
         return TriedOutcome(alternative.name, str(error), seconds=time.process_time() - begun)
-    with _asking(trial.release) as opened:
-        asked = _AskedCandidate(opened, trial.release, table, partition.groups)
+    declared = trial.release.declared
+    files = files_of_tables(trial.release, declared.named("sensitive"))
+    with engine(files, declared) as opened:
+        asked = _AskedCandidate(opened, declared, files, table, partition.groups)
         scored = list(_scores(asked, queries, truths))
     widths, relative, errors = zip(*scored, strict=True) if scored else ((), (), ())
     rows = trial.release.declared.rows
@@ -133,42 +132,36 @@ def try_alternative(
 
 
 def answers_over_all(
-    table: Microdata, terms: Terms, queries: Sequence[PairedQuery], place: Path, draw: Randomness
+    table: Microdata, terms: Terms, queries: Sequence[PairedQuery], draw: Randomness
 ) -> list[Cells]:
     """The true answers: those of a release in which everybody is a group.
+
+    Such a release is the source as it is, so it is made in memory and written nowhere.
 
     Args:
         table: the rows.
         terms: whose columns are asked.
         queries: drawn of the rows.
-        place: private, for this alone.
         draw: what is drawn from; nothing depends on it.
     """
     alone = np.arange(table.rows)
     shown = {"form": PermutedParameters(method="permuted"), "promises": (), "strata": ()}
     plain = terms.model_copy(update=shown)
-    candidate = write_candidate_of_part(table, plain, place, draw, lambda *_: Partition(alone))
-    told = Release(candidate / RELEASE, declaration(candidate), {}, verified=True)
-    tables = read_tables(told.declared, told.directory / "data")
-    write_help_tables(told.directory / "sql", tables, told.declared)
-    with _asking(told) as opened:
-        asked = _AskedCandidate(opened, told, table, alone)
+    declared, tables = make_candidate_of_part(table, plain, draw, lambda *_: Partition(alone))
+    files = {**tables, **build_help_tables(tables, declared)}
+    with engine(files, declared) as opened:
+        asked = _AskedCandidate(opened, declared, files, table, alone)
         return [asked.cells(query) for query in queries]
-
-
-def _asking(release: Release) -> AbstractContextManager[Engine]:
-    declared = release.declared
-    return engine(files_of_tables(release, declared.named("sensitive")), declared)
 
 
 class _AskedCandidate:
     """A candidate that answers paired queries."""
 
     def __init__(
-        self, opened: Engine, release: Release, table: Microdata, groups: np.ndarray
+        self, opened: Engine, declared: Declared, files: Files, table: Microdata, groups: np.ndarray
     ) -> None:
-        self._engine, self._declared = opened, release.declared
-        self._pick = cache(lambda one: pick_from(release, table, groups, one))
+        self._engine, self._declared = opened, declared
+        self._pick = cache(lambda one: pick_from(declared, files, table, groups, one))
 
     def cells(self, query: PairedQuery) -> Cells:
         """The answer: bounds of each aggregate by the values of its group columns."""

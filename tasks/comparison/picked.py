@@ -12,14 +12,13 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.expectations.exact import exact
-from sfumato.tasks.declaration.opened import Release
+from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.query.accuracy.truth import as_fraction, read_help
 from sfumato.tasks.query.accuracy.vectors import vectors
-from sfumato.tasks.query.ask import files_of_tables
 from sfumato.tasks.query.bounds.counted_values import CountedValues
 from sfumato.tasks.query.bounds.extremes import Counting
-from sfumato.tasks.query.engines.engine import read_table
+from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.help_tables.rows import help_name
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.relations import relations
@@ -31,30 +30,31 @@ Picking = Callable[[np.ndarray], Ends]
 
 
 def pick_from(
-    release: Release, table: Microdata, groups: np.ndarray, aggregate: Aggregate
+    declared: Declared, files: Files, table: Microdata, groups: np.ndarray, aggregate: Aggregate
 ) -> Picking:
     """How rows are picked from a candidate.
 
     Args:
-        release: the candidate.
+        declared: what the candidate declares.
+        files: its tables, with the help tables.
         table: the rows that it was made of.
         groups: that of each row, -1 for suppressed ones (int64).
         aggregate: over the rows that are picked.
     """
-    if release.declared.form.rows_table is not None:
-        return _by_vectors(release, table, aggregate)
+    if declared.form.rows_table is not None:
+        return _by_vectors(declared, files, table, aggregate)
     return _by_groups(table, groups, aggregate)
 
 
-def _by_vectors(release: Release, table: Microdata, aggregate: Aggregate) -> Picking:
+def _by_vectors(
+    declared: Declared, files: Files, table: Microdata, aggregate: Aggregate
+) -> Picking:
     """Pick published rows: all that have the quasi-identifiers of a row that is picked."""
-    declared = release.declared
-    rows = release.table(relations(declared).rows)
+    rows = read_table(files[relations(declared).rows])
     group = rows[GROUP_ID].to_numpy()
     vector, of_table = vectors(rows, declared.named("quasi-identifier"), table)
     sensitive = aggregate.sensitive or declared.named("sensitive")[0]
-    help_table = files_of_tables(release, [sensitive])[help_name(sensitive)]
-    helped = read_help(read_table(help_table), aggregate.kind)
+    helped = read_help(read_table(files[help_name(sensitive)]), aggregate.kind)
 
     def pick(picked: np.ndarray) -> Ends:
         chosen = np.zeros(int(vector.max(initial=-1)) + 2, dtype=bool)

@@ -3,12 +3,14 @@
 import hashlib
 import json
 import multiprocessing
+import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
+from threading import Thread
 
 import numpy as np
 
@@ -37,11 +39,14 @@ class KeptComparison:
     Attributes:
         place: its private directory, in which queries and outcomes are kept.
         table: the stage with the rows.
+        scratch: the private directory in which candidates are made: unlike the comparison, it is
+            kept by nobody, whatever ends the process.
         more: queries of the steward's own, as SQL.
     """
 
     place: Path
     table: Path
+    scratch: Path
     more: tuple[str, ...] = ()
 
     def queries(self, workloads: Sequence[Workload]) -> list[PairedQuery]:
@@ -94,20 +99,33 @@ def _tried(
             yield _try(comparison, alternative, place)
         return
     spawning = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(processes, len(missing)), mp_context=spawning) as pool:
+    number = min(processes, len(missing))
+    with ProcessPoolExecutor(number, mp_context=spawning, initializer=_end_with_parent) as pool:
         running = [pool.submit(_try, comparison, *pair) for pair in missing]
         for ended in as_completed(running):
             yield ended.result()
 
 
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone: it would wait for ever, with rows."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
+
+
 def _try(comparison: KeptComparison, alternative: Alternative, place: Path) -> TriedOutcome:
     """Try an alternative, and keep what became of it; its tables go."""
     table, queries = load(comparison.table), load_queries(comparison.place / _QUERIES)
-    own = private_directory(comparison.place / token_hex(8))
+    truths = _truths(table, alternative, queries, comparison.place)
+    own = private_directory(comparison.scratch / token_hex(8))
     try:
-        truths = _truths(table, alternative, queries, private_directory(own / "truth"))
-        run = private_directory(own / "candidate-run")
-        found = try_alternative(alternative, table, queries, truths, run, operating_system)
+        found = try_alternative(alternative, table, queries, truths, own, operating_system)
     finally:
         rmtree(own)
     write_atomically(place, json.dumps(found.document(), default=_plain).encode())
@@ -122,10 +140,10 @@ def _truths(
 ) -> list[Cells]:
     """The true answers, found once in each process."""
     drawn = hashlib.sha256("\n".join(query.sql for query in queries).encode())
-    drawn.update(str(place.parents[1]).encode())
+    drawn.update(str(place).encode())
     at = drawn.digest()
     if at not in _known:
-        _known[at] = answers_over_all(table, alternative.terms, queries, place, operating_system)
+        _known[at] = answers_over_all(table, alternative.terms, queries, operating_system)
     return _known[at]
 
 

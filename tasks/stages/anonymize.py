@@ -19,6 +19,7 @@ from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import write_tables
 from sfumato.tasks.declaration.terms import Declared, RowCounts, Terms
+from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import diagnostics, fakes
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
@@ -104,9 +105,21 @@ def write_candidate_of_part(
     """
     microdata = with_hierarchies(table, terms.hierarchies)
     made = anonymize_alone(microdata, None, terms, randomness, partitioner=partitioner)
+    return _write(table, made, _declared(terms, table, made, _counts_of_part(table)), run)
+
+
+def make_candidate_of_part(
+    table: Microdata, terms: Terms, randomness: Randomness, partitioner: Partitioner
+) -> tuple[Declared, Tables]:
+    """The same in memory alone: what it would declare, and its tables."""
+    microdata = with_hierarchies(table, terms.hierarchies)
+    made = anonymize_alone(microdata, None, terms, randomness, partitioner=partitioner)
+    return _declared(terms, table, made, _counts_of_part(table)), made.tables
+
+
+def _counts_of_part(table: Microdata) -> dict[str, int]:
     dropped = ("dropped_by_filter", "dropped_for_nulls", "dropped_as_repeats")
-    counts = {"read": table.rows, **dict.fromkeys(dropped, 0)}
-    return _write(table, made, _declared(terms, table, made, counts), run)
+    return {"read": table.rows, **dict.fromkeys(dropped, 0)}
 
 
 def _represented(table: Microdata, made: Anonymized, declared: Declared) -> Microdata:

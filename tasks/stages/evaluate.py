@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
@@ -23,6 +23,7 @@ from sfumato.tasks.publication.diagnostics.exposure import exposure
 from sfumato.tasks.publication.life.accuracy import record_accuracy
 from sfumato.tasks.publication.life.withdrawal import withdraw_after_evaluation
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.versions import pending_versions
 from sfumato.tasks.query.accuracy.evaluate import Measured, evaluate, summaries
 from sfumato.tasks.query.accuracy.usefulness import (
     BrokenWord,
@@ -53,6 +54,7 @@ def evaluate_release(
     Raises:
         Fault: where a truth lies outside its bounds, or groups that show which values they admit do
             not cover the rows; the version is withdrawn.
+        PromiseError: where a pending version misses a goal that refuses; it stays pending.
     """
     opened = open_release(release)
     original = _represented(opened, line, original)
@@ -61,6 +63,9 @@ def evaluate_release(
     if measured.fault is not None:
         withdraw_after_evaluation(line, release.name, measured.fault.reason)
         raise Fault(f"{release}: withdrawn: {measured.fault.told}")
+    missed = measured.useful.missed if evaluation.refuses else ""
+    if missed and release.name in pending_versions(line.public):
+        raise PromiseError(f"evaluate.require: {missed}: version {release.name} stays pending")
     record_accuracy(line, release.name, measured)
     return measured
 

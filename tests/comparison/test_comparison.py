@@ -1,6 +1,10 @@
 """Comparisons: the same queries to all, widths that decide, and nothing that is tried twice."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
@@ -24,6 +28,7 @@ from sfumato.tasks.comparison.picked import _by_groups
 from sfumato.tasks.comparison.recommend import rank, recommend
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.stages import anonymize as anonymizing
 from tests.drafts.traces import trace
 from tests.release.small import SPEC, people
 
@@ -88,6 +93,86 @@ def test_nothing_is_published_or_left_in_the_line_and_all_is_private(small, comp
     for path in found.page.parents[1].rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
     assert not list((tmp_path / "work").rglob("*.parquet"))
+
+
+def test_a_comparison_that_is_killed_again_keeps_no_rows(compare, monkeypatch):
+    """Candidates are made where nothing is retained."""
+    kept = compare({"partition": [{"method": "mondrian"}]}).page.parents[1]
+    seen = []
+
+    def look(alternative, *others):
+        seen.append([path for path in kept.rglob("*") if path.suffix in (".csv", ".parquet")])
+        return tried(alternative, *others)
+
+    tried = running.try_alternative
+    monkeypatch.setattr(running, "rmtree", lambda _: None)  # nobody cleans up after a kill
+    monkeypatch.setattr(running, "try_alternative", look)
+    compare({"partition": [{"method": "ke"}]})
+    assert {path.name for path in seen[0]} == {"comparison.csv"}
+    assert not list(kept.rglob("microdata.*"))
+
+
+def test_the_true_answers_are_found_without_a_file(small, compare, monkeypatch):
+    def refuse(*_):
+        raise AssertionError
+
+    found = []
+    answers = running.answers_over_all
+
+    def watch(*others):
+        with monkeypatch.context() as patch:
+            patch.setattr(anonymizing, "write_tables", refuse)
+            found.append(answers(*others))
+        return found[-1]
+
+    monkeypatch.setattr(running, "_known", {})
+    monkeypatch.setattr(running, "answers_over_all", watch)
+    compare({"partition": [{"method": "mondrian"}]})
+    assert len(found) == 1
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    told = (
+        "import os, time\n"
+        "from concurrent.futures import ProcessPoolExecutor\n"
+        "from multiprocessing import get_context\n"
+        "from sfumato.tasks.comparison.run import _end_with_parent\n"
+        "if __name__ == '__main__':\n"
+        "    start = get_context('spawn')\n"
+        "    with ProcessPoolExecutor(1, start, initializer=_end_with_parent) as pool:\n"
+        "        print(pool.submit(os.getpid).result(), flush=True)\n"
+        "        os.kill(os.getpid(), 9)\n"
+    )
+    script = tmp_path / "killed.py"
+    script.write_text(told, encoding="utf-8")
+    started = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    number = int(started.stdout.readline())
+    started.stdout.close()
+    started.wait()
+    for _ in range(100):
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return
+        if "Z" in Path(f"/proc/{number}/stat").read_text(encoding="utf-8").split()[2]:
+            return
+        time.sleep(0.1)
+    os.kill(number, 9)
+    pytest.fail("it goes on alone")
+
+
+def test_what_stands_beside_a_spec_is_not_written_over(small):
+    own = small.spec.with_name("wages.recommended.yaml")
+    own.write_text("mine", encoding="utf-8")
+    wanted = {"partition": {"method": "mondrian"}, "groups": None}
+    first = write_recommended(small.spec, wanted, Overrides())
+    assert own.read_text(encoding="utf-8") == "mine"
+    assert first.name == "wages.recommended-2.yaml"
+    assert write_recommended(small.spec, wanted, Overrides()) == first  # it says the same
+    own.unlink()
+    own.symlink_to(small.spec)
+    assert write_recommended(small.spec, wanted, Overrides()) == first
+    assert own.is_symlink()
 
 
 def test_true_answers_are_those_of_the_rows(small, compare):

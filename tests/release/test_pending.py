@@ -156,6 +156,19 @@ def test_what_was_measured_before_is_not_measured_again(small, monkeypatch):
     assert (reports / "accuracy.html").is_file()
 
 
+def test_a_pending_version_that_misses_a_goal_that_refuses_is_not_current(small, killed):
+    killed(small.spec)
+    small.write(people(), evaluate=goal(0.0001, "refuse"))
+    with pytest.raises(PromiseError, match="version 0001 stays pending"):
+        release_here(small.spec)
+    record = record_of(small.spec)
+    assert (record.current, record.versions["0001"].status) == (None, "pending")
+    small.write(people(), evaluate=goal(2, "refuse"))
+    release_here(small.spec)
+    record = record_of(small.spec)
+    assert (record.current, record.versions["0001"].goal) == ("0001", "met")
+
+
 def test_one_group_is_warned_of(small):
     small.write(people(), promises=[{"model": "ke-anonymity", "k": 40, "e": 100}])
     version = release_here(small.spec)
