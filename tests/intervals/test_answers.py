@@ -53,6 +53,14 @@ def test_extremes_have_values_as_ends_and_an_estimate():
     assert {*found["interval_95"], found["estimate"]} <= values
 
 
+def test_no_interval_is_about_the_value_of_a_few_however_many_rows_are_selected():
+    shown = TABLES["microdata"]["wage"].to_pylist()
+    rare = min(set(shown), key=shown.count)
+    assert shown.count(rare) < 20
+    found = cell(f"SELECT COUNT(*) FROM microdata WHERE age BETWEEN 25 AND 45 AND wage = {rare}")
+    assert (found["interval_95"], found["interval_95_reason"]) == (None, SMALL)
+
+
 def test_without_calibration_answers_are_as_they_were():
     found = cell("SELECT AVG(wage) FROM microdata WHERE age BETWEEN 30 AND 40", DECLARED)
     assert set(found) == {"lower", "upper", "estimate"}

@@ -17,7 +17,7 @@ from sfumato.tasks.query.intervals.shapes.families import family_of
 from sfumato.tasks.query.intervals.shapes.limits import LEAST_GROUPS, LEAST_ROWS
 from sfumato.tasks.query.intervals.ways.registry import LIKELY
 from sfumato.tasks.query.intervals.ways.way import LikelyAnswers, Spreads
-from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 
@@ -39,15 +39,17 @@ class EngineWithIntervals:
         self, question: Question, estimates: bool = True
     ) -> Mapping[Key, Mapping[Aggregate, Bounds]]:
         """The bounds of each aggregate, and where estimates are wanted what is likely of it."""
-        found = self._engine.ask(question, estimates)
         if not estimates:
-            return found
+            return self._engine.ask(question, estimates)
+        found = self._engine.ask(_with_rows(question), estimates)
         laws = self._laws(question)
         factors = {a: self._factor(question, a) for a in question.aggregates}
         return {
             key: {
-                a: with_likely(bounds, laws.get(key, {}).get(a), factors[a])
-                for a, bounds in row.items()
+                a: with_likely(
+                    row[a], laws.get(key, {}).get(a), factor, few=_are_few(row.get(ROWS))
+                )
+                for a, factor in factors.items()
             }
             for key, row in found.items()
         }
@@ -72,13 +74,32 @@ class EngineWithIntervals:
         return None if factor is None else float(factor)
 
 
-def with_likely(bounds: Bounds, law: AnswerLaw | None, factor: float | None) -> Bounds:
+def _with_rows(question: Question) -> Question:
+    """The question, with the number of rows that are meant."""
+    if ROWS in question.aggregates:
+        return question
+    return replace(question, shown=(*question.shown, ROWS))
+
+
+def _are_few(rows: Bounds | None) -> bool:
+    """True where surely fewer rows are meant than an interval is given of.
+
+    A condition on a sensitive value may mean one person among many rows that are selected.
+    """
+    most = None if rows is None else as_fraction(rows.upper)
+    return most is not None and most < LEAST_ROWS
+
+
+def with_likely(
+    bounds: Bounds, law: AnswerLaw | None, factor: float | None, *, few: bool = False
+) -> Bounds:
     """Bounds with an estimate, and with an interval or the reason why there is none.
 
     Args:
         bounds: of an answer.
         law: of the same answer, where one is known.
         factor: that of its family, where it is of one.
+        few: whether surely too few rows are meant.
     """
     if bounds.lower is None or bounds.upper is None:
         return replace(bounds, likely=Likely(None, NOTHING))
@@ -87,9 +108,10 @@ def with_likely(bounds: Bounds, law: AnswerLaw | None, factor: float | None) -> 
     if law is None:
         return replace(bounds, likely=Likely(None, OUTSIDE))
     estimate = _within(_value(law.estimate), bounds)
-    if law.size.is_small or factor is None:
+    few = few or law.size.is_small
+    if few or factor is None:
         kept = estimate if bounds.estimate is None else bounds.estimate
-        reason = SMALL if law.size.is_small else OUTSIDE
+        reason = SMALL if few else OUTSIDE
         return replace(bounds, estimate=kept, likely=Likely(None, reason))
     return replace(bounds, estimate=estimate, likely=Likely(interval_of(bounds, law, factor)))
 
