@@ -22,7 +22,7 @@ from sfumato.tasks.publication.life.listing import ListedLine
 from sfumato.tasks.report.lines.entries import rfc3339
 
 _ROOM = 1 << 30  # bytes that should be free
-_UNWELL = ("withdrawn, in place", "gone", "unfinished")
+_UNWELL = ("withdrawn, in place", "gone", "unfinished", "pending")
 _SECONDS = 10
 
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.flows.cli.main import run
+from sfumato.tasks.publication.versions import read_record, write_record
 from tests.prefect_server import free_port
 from tests.release.small import Small, people
 
@@ -169,3 +170,13 @@ def test_no_value_of_the_source_is_said(machine, capsys):
     run(["health"])
     said = capsys.readouterr()
     assert "IDENT" not in said.out + said.err
+
+
+def test_a_version_that_was_not_measured_is_told(machine, capsys):
+    line = machine.plan().line
+    record = read_record(line.public).with_new("0002", "f" * 64, "2026-01-02", pending=True)
+    (line.public / "0002").mkdir()
+    write_record(line.public, record)
+    code, found = told(capsys)
+    assert code == 1
+    assert found["line wages"] == (False, "0002 pending")
