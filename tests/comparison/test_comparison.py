@@ -128,6 +128,12 @@ def test_the_narrowest_is_recommended_and_of_those_as_good_the_safest():
     assert [one.width for one in ranked] == pytest.approx([0.5, 0.505, 1.0])
 
 
+def test_what_is_guessed_without_a_release_is_the_same_guess():
+    near = {**guessed(0.9, "within a window"), "without the release": 0.99}
+    (one,) = rank([outcome("one", [1.0], scores=[guessed(0.3), near])])
+    assert (one.guessed, one.base) == (0.3, 0.1)
+
+
 def test_truths_decide_nothing():
     one = outcome("one", [1.0, 1.0], scores=[guessed(0.4)])
     other = outcome("other", [1.5, 1.5], scores=[guessed(0.4)])
@@ -199,6 +205,13 @@ def test_without_a_grid_every_partition_is_tried_in_every_form(small):
 def test_what_is_no_grid_is_refused(small, told):
     with pytest.raises(SpecError, match=r"--grid"):
         alternatives_of(small.spec, Overrides(), read_grid(told))
+
+
+def test_a_parameter_that_no_promise_has_is_refused(small, call):
+    with pytest.raises(SpecError, match="none of the spec says 'kk', but e, k"):
+        alternatives_of(small.spec, Overrides(), {"promises": {"kk": [2, 3]}})
+    code, _, said = call("plan", small.spec, "--sweep", "kk=2..3")
+    assert (code, "none of the spec says 'kk'" in said) == (2, True)
 
 
 def test_a_sweep_tells_what_each_value_costs_and_recommends_nothing(small, call, tmp_path):
