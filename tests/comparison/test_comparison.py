@@ -246,6 +246,7 @@ STYLES = [
     "partition: {method: ke}  # as before\nform: {method: permuted}\n",
     "partition:\n  method: ke\n  objective: sum\n# a remark\nform:\n  method: permuted\n",
     "form: {method: permuted}\n",
+    "form: {method: permuted}\n# a remark\nstrata:\n- town\n- age\n",
 ]
 
 
