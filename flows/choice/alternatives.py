@@ -120,7 +120,9 @@ def _expanded(choices: Any) -> Iterator[dict[str, Any]]:
         yield from (dict(zip(choice, one, strict=True)) for one in product(*values))
 
 
-def _require_said(promises: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str, Any]]) -> None:
+def _require_said(
+    promises: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str, Any]]
+) -> None:
     """Refuse a parameter that no promise has: its values would all be the spec itself."""
     said = dict.fromkeys(key for promise in promises for key in promise if key != "model")
     for name in dict.fromkeys(key for wanted in asked for key in wanted):

@@ -43,6 +43,8 @@ def _replaced(text: str, key: str, value: Any) -> str:
     """The text with another value of a key at its top."""
     dumped = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
     line = "" if value is None else f"{key}: {dumped.strip()}\n"
-    block = re.compile(rf"^{re.escape(key)}:.*\n(?:(?:[ \t].*|-.*|)\n)*?(?=[^\s-]|\Z)", re.MULTILINE)
+    block = re.compile(
+        rf"^{re.escape(key)}:.*\n(?:(?:[ \t].*|-.*|)\n)*?(?=[^\s-]|\Z)", re.MULTILINE
+    )
     found, times = block.subn(lambda _: line, text, count=1)
     return found if times else f"{text.rstrip()}\n{line}"

@@ -71,7 +71,15 @@ def sense_of(name: str) -> Meaning | None:
     ('date', 'place')
     """
     found = [meaning for word in _words_of(name) if (meaning := _sense_of(word))]
-    order: tuple[Meaning, ...] = ("sensitive", "date", "place", "person", "trait", "contact", "text")
+    order: tuple[Meaning, ...] = (
+        "sensitive",
+        "date",
+        "place",
+        "person",
+        "trait",
+        "contact",
+        "text",
+    )
     return next((meaning for meaning in order if meaning in found), None)
 
 

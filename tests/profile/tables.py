@@ -70,7 +70,7 @@ def journeys(people=80, seed=3):
 
 
 def admissions(people=150, seed=4):
-    """Patients with one to four admissions each, by date and not by patient, with names and notes."""
+    """Patients with one to four admissions each, by date and not by patient, with names, notes."""
     draw = random.Random(seed)
     names = ["Patienten-Nr", "Name", "Alter", "PLZ", "Diagnose", "Kosten", "Bemerkung"]
     called = [f"{first}, {last}" for first in ("Käthe", "Björn", "Zoë") for last in "ABCDEFGHIJK"]

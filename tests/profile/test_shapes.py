@@ -74,7 +74,7 @@ def test_names_and_numbers_of_people_are_never_published_however_often_they_come
 def test_a_source_without_a_name_needs_a_name_for_the_draft(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for address in (".", "*.csv"):
-        with pytest.raises(SpecError, match="--out NAME.yaml"):
+        with pytest.raises(SpecError, match=r"--out NAME\.yaml"):
             write_first_spec(address, None, DraftOptions(), {})
 
 
