@@ -98,6 +98,7 @@ def _combinations(
     forms: list[Any] = list(_expanded(grid.get("form"))) or [None]
     strata = grid.get("strata") or [None]
     asked = list(_expanded([grid["promises"]])) if "promises" in grid else [{}]
+    _require_said(document.get("promises") or (), asked)
     for partition, form, stratum, wanted in product(partitions, forms, strata, asked):
         instead: dict[str, Any] = {}
         if partition is not None:
@@ -118,6 +119,16 @@ def _expanded(choices: Any) -> Iterator[dict[str, Any]]:
             raise SpecError("--grid: a choice is a mapping: {method: ke, objective: [sum, max]}")
         values = [v if isinstance(v, list) else [v] for v in choice.values()]
         yield from (dict(zip(choice, one, strict=True)) for one in product(*values))
+
+
+def _require_said(
+    promises: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str, Any]]
+) -> None:
+    """Refuse a parameter that no promise has: its values would all be the spec itself."""
+    said = dict.fromkeys(key for promise in promises for key in promise if key != "model")
+    for name in dict.fromkeys(key for wanted in asked for key in wanted):
+        if name not in said:
+            raise SpecError(f"promises: none of the spec says {name!r}, but {', '.join(said)}")
 
 
 def _with(promise: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

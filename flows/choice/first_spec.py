@@ -150,7 +150,7 @@ def _name(stem: str) -> str:
 def _stem(address: str) -> str:
     """The last part of an address without its endings, and without what is a pattern in it."""
     last = re.sub(r"[?*\[\]].*$", "", address.rstrip("/").rpartition("/")[2])
-    return last.split(".")[0] or address.rstrip("/").split("/")[-2]
+    return last.split(".")[0] or "".join(address.rstrip("/").split("/")[-2:-1])
 
 
 def _relative(address: str, base: Path) -> str:

@@ -28,7 +28,7 @@ def write_recommended(path: Path, instead: Mapping[str, Any], overrides: Overrid
     for key, value in instead.items():
         text = _replaced(text, key, value)
     wanted = {k: v for k, v in {**read_yaml(path), **instead}.items() if v is not None}
-    if parse_yaml(text) != wanted:  # it was written in a way that is not known here
+    if not _says(text, wanted):  # it was written in a way that is not known here
         text = yaml.safe_dump(wanted, sort_keys=False, allow_unicode=True)
     stem = path.name.removesuffix(path.suffix) + _ENDING
     names = chain([f"{stem}.yaml"], (f"{stem}-{number}.yaml" for number in count(2)))
@@ -45,10 +45,19 @@ def _is_free(place: Path, text: str) -> bool:
     return not place.exists() or place.read_bytes() == text.encode()
 
 
+def _says(text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return bool(parse_yaml(text) == wanted)
+    except yaml.YAMLError:
+        return False
+
+
 def _replaced(text: str, key: str, value: Any) -> str:
     """The text with another value of a key at its top."""
     dumped = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=True)
     line = "" if value is None else f"{key}: {dumped.strip()}\n"
-    block = re.compile(rf"^{re.escape(key)}:.*\n(?:(?:[ \t].*|-.*|)\n)*?(?=\S|\Z)", re.MULTILINE)
+    block = re.compile(
+        rf"^{re.escape(key)}:.*\n(?:(?:[ \t].*|-.*|)\n)*?(?=[^\s-]|\Z)", re.MULTILINE
+    )
     found, times = block.subn(lambda _: line, text, count=1)
     return found if times else f"{text.rstrip()}\n{line}"

@@ -26,7 +26,7 @@ class Ranked:
         in_groups: the greatest share of people who have the most frequent value of their group.
         guessed: the greatest share of people whose value an attacker guesses, which takes the truth
             to be known.
-        base: the share that is guessed without a release.
+        base: the share of them whose own value is guessed without a release.
     """
 
     outcome: TriedOutcome
@@ -72,12 +72,13 @@ def _ranked(outcome: TriedOutcome, width: float) -> Ranked:
     lost = outcome.suppressed / rows if rows else 0.0
     scores = [score for of in outcome.attacks.values() for score in of]
     in_groups = _greatest(scores, (_IN_GROUP,))
+    own = [score for score in scores if score["measure"] in (_IN_GROUP, _LEARNED)]
     return Ranked(
         outcome=outcome,
         width=lost + (1 - lost) * width,
         in_groups=in_groups,
         guessed=_greatest(scores, (_IN_GROUP, _LEARNED)),
-        base=max((score.get(_BASE, 0.0) for score in scores), default=0.0),
+        base=max((score.get(_BASE, 0.0) for score in own), default=0.0),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.private.state import STATE
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.publication.line import Line
 
@@ -17,8 +18,8 @@ _NOT_STATE = shutil.ignore_patterns("runs", "reports", "handed-over", "review", 
 def line_apart(line: Line, place: Path) -> Iterator[Line]:
     """A line whose private state is a copy in a private directory, for as long as it is needed.
 
-    What draws keys, where a line has none yet, draws them there. Of other lines' state only that
-    of the one whose groups are shown is copied, so nothing can be told of what lines tell together.
+    What draws keys, where a line has none yet, draws them there. The other lines that have a
+    version are copied, too: who is in both is refused here as it is by a release.
 
     Args:
         line: whose state is copied.
@@ -27,7 +28,8 @@ def line_apart(line: Line, place: Path) -> Iterator[Line]:
     work = private_directory(place / "work")
     copied = private_directory(work / line.name)
     with state_lock(line.private):
-        for name in (PEOPLE, line.name, *filter(None, [line.groups])):
+        others = sorted(path.parent.name for path in line.work.glob(f"*/{STATE}"))
+        for name in dict.fromkeys((PEOPLE, line.name, *filter(None, [line.groups]), *others)):
             if (line.work / name).is_dir():
                 shutil.copytree(
                     line.work / name, work / name, ignore=_NOT_STATE, dirs_exist_ok=True

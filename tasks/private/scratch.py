@@ -63,6 +63,7 @@ def comparison_directory(work: Path, key: str, hours: int) -> Iterator[Path]:
         InputError: where another process compares the same.
     """
     with _retained_directory(private_directory(work) / _DRAFTS, hours, key) as found:
+        _retain(found, hours)  # also where the process is killed: what was found goes on
         yield found
 
 
@@ -73,8 +74,7 @@ def _retained_directory(parent: Path, hours: int, name: str | None = None) -> It
             yield new
         finally:
             if hours:
-                until = json.dumps({"until": time.time() + 3600 * hours})
-                write_atomically(new / _RETAIN, until.encode())
+                _retain(new, hours)
 
 
 @contextmanager
@@ -91,6 +91,11 @@ def _living_directory(parent: Path, name: str | None = None) -> Iterator[Path]:
         if not _retained(new):
             shutil.rmtree(new, ignore_errors=True)
         alive.__exit__(None, None, None)
+
+
+def _retain(directory: Path, hours: int) -> None:
+    until = json.dumps({"until": time.time() + 3600 * hours})
+    write_atomically(directory / _RETAIN, until.encode())
 
 
 def sweep(environ: Mapping[str, str] = os.environ) -> int:

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Literal
 
-Meaning = Literal["contact", "person", "date", "place", "trait", "sensitive"]
+Meaning = Literal["contact", "person", "date", "place", "trait", "sensitive", "text"]
 
 _STEMS: Mapping[Meaning, str] = {
     # tells who somebody is, or how to reach them
@@ -51,6 +51,11 @@ _STEMS: Mapping[Meaning, str] = {
         "party vote voting wahl union sexual orientation affair abuse crime offence offense arrest "
         "convict sentence grade score rating opinion attitude satisf choice"
     ),
+    # what somebody wrote about somebody
+    "text": (
+        "note notes notiz remark comment kommentar bemerkung anmerkung freitext freetext anamnes "
+        "opmerking remarque commentaire observacion commento"
+    ),
 }
 _WORDS = {word: meaning for meaning, words in _STEMS.items() for word in words.split()}
 _LONG = 4
@@ -66,7 +71,15 @@ def sense_of(name: str) -> Meaning | None:
     ('date', 'place')
     """
     found = [meaning for word in _words_of(name) if (meaning := _sense_of(word))]
-    order: tuple[Meaning, ...] = ("sensitive", "date", "place", "person", "trait", "contact")
+    order: tuple[Meaning, ...] = (
+        "sensitive",
+        "date",
+        "place",
+        "person",
+        "trait",
+        "contact",
+        "text",
+    )
     return next((meaning for meaning in order if meaning in found), None)
 
 

@@ -82,6 +82,11 @@ def _of_name(one: ColumnFacts) -> ProposedRole | None:
         return ProposedRole("sensitive", reason)
     if one.meaning in ("contact", "person") and one.own >= _OWN:
         return ProposedRole("identifier", "its name, and a value of its own in most rows")
+    if one.meaning in ("contact", "person") and one.distinct > _FEW:
+        reason = "its name says that it tells who somebody is, though rows share its values"
+        return ProposedRole("identifier", reason)
+    if one.meaning == "text" and one.distinct > _FEW:
+        return ProposedRole("drop", "its name is that of notes, which tell whatever they tell")
     if one.meaning in _KNOWN:
         if one.own > _OWN and not one.is_ordered and one.use != "code":
             return ProposedRole("drop", "a value of its own in most rows singles people out")

@@ -8,6 +8,7 @@ from sfumato.tasks.profile.facts import ColumnFacts
 
 _PEOPLE = 20  # below, a column that seems to number somebody may be any short list
 _REPEATS = 1.1  # rows per person, from which on a person has several
+_MIXED = 10  # rows per person at most, where those of a person do not follow one another
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ def find_unit(facts: tuple[ColumnFacts, ...]) -> FoundUnit | None:
     several = [f for f in complete if f.filled >= _REPEATS * f.distinct and _repeats(f, facts)]
     if several:
         best = max(several, key=lambda f: (_numbers(f), f.distinct))
-        return FoundUnit(best.name, True, "rows repeat its values, one person after the other")
+        together = _runs(best.column.codes) == best.distinct
+        words = "one person after the other" if together else "of a person here and there"
+        return FoundUnit(best.name, True, f"rows repeat its values, {words}")
     return None
 
 
@@ -53,17 +56,25 @@ def _numbers_rows(facts: ColumnFacts) -> bool:
 def _repeats(facts: ColumnFacts, others: tuple[ColumnFacts, ...]) -> bool:
     """True where a column seems to number people with several rows each.
 
-    Rows of a person follow one another, and some other column tells the same in all of them.
+    Some other column tells the same in all rows of a person. These follow one another; where they
+    do not, as in a list by date, the column's name says that it numbers people, and none has many.
     """
     codes = facts.column.codes
-    runs = 1 + int((codes[1:] != codes[:-1]).sum())
-    if runs != facts.distinct or not (_numbers(facts) or _numbers_rows(facts)):
+    together = _runs(codes) == facts.distinct
+    if not (_numbers(facts) or (together and _numbers_rows(facts))):
         return False
-    starts = np.flatnonzero(np.diff(codes, prepend=-2))
+    if not together and facts.filled > _MIXED * facts.distinct:
+        return False
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-2))
     return any(
-        not other.is_constant and other is not facts and _stays(other.column.codes, starts)
+        not other.is_constant and other is not facts and _stays(other.column.codes[order], starts)
         for other in others
     )
+
+
+def _runs(codes: np.ndarray) -> int:
+    return 1 + int((codes[1:] != codes[:-1]).sum())
 
 
 def _stays(codes: np.ndarray, starts: np.ndarray) -> bool:

@@ -27,6 +27,7 @@ from sfumato.tasks.comparison.alternative import TriedOutcome
 from sfumato.tasks.comparison.picked import _by_groups
 from sfumato.tasks.comparison.recommend import rank, recommend
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.private import scratch
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.stages import anonymize as anonymizing
 from tests.drafts.traces import trace
@@ -69,15 +70,8 @@ def test_all_are_asked_the_same_and_nothing_is_tried_twice(small, compare, heard
 
 
 def test_what_was_cut_short_goes_on_where_it_was(compare, heard, monkeypatch):
-    tried = running.try_alternative
-
-    def killed(alternative, *others):
-        if len(heard) == 2:
-            raise KeyboardInterrupt
-        return tried(alternative, *others)
-
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(running, "try_alternative", killed)
+        patch.setattr(running, "try_alternative", killed_after(running.try_alternative, 2, heard))
         compare()
     assert len(heard) == 2
     compare()
@@ -213,6 +207,12 @@ def test_the_narrowest_is_recommended_and_of_those_as_good_the_safest():
     assert [one.width for one in ranked] == pytest.approx([0.5, 0.505, 1.0])
 
 
+def test_what_is_guessed_without_a_release_is_the_same_guess():
+    near = {**guessed(0.9, "within a window"), "without the release": 0.99}
+    (one,) = rank([outcome("one", [1.0], scores=[guessed(0.3), near])])
+    assert (one.guessed, one.base) == (0.3, 0.1)
+
+
 def test_truths_decide_nothing():
     one = outcome("one", [1.0, 1.0], scores=[guessed(0.4)])
     other = outcome("other", [1.5, 1.5], scores=[guessed(0.4)])
@@ -286,6 +286,13 @@ def test_what_is_no_grid_is_refused(small, told):
         alternatives_of(small.spec, Overrides(), read_grid(told))
 
 
+def test_a_parameter_that_no_promise_has_is_refused(small, call):
+    with pytest.raises(SpecError, match="none of the spec says 'kk', but e, k"):
+        alternatives_of(small.spec, Overrides(), {"promises": {"kk": [2, 3]}})
+    code, _, said = call("plan", small.spec, "--sweep", "kk=2..3")
+    assert (code, "none of the spec says 'kk'" in said) == (2, True)
+
+
 def test_a_sweep_tells_what_each_value_costs_and_recommends_nothing(small, call, tmp_path):
     code, shown, _ = call("plan", small.spec, "--sweep", "k=2,3,200")
     assert code == 0
@@ -318,6 +325,7 @@ STYLES = [
     "partition: {method: ke}  # as before\nform: {method: permuted}\n",
     "partition:\n  method: ke\n  objective: sum\n# a remark\nform:\n  method: permuted\n",
     "form: {method: permuted}\n",
+    "form: {method: permuted}\n# a remark\nstrata:\n- town\n- age\n",
 ]
 
 
@@ -373,3 +381,25 @@ def test_rows_are_encrypted_where_stages_are(small, compare, monkeypatch, stages
     compare({"partition": [{"method": "ke"}]}, processes=1 + (stages == "encrypted"))
     readable = any("Cé, the long".encode() in content for content in seen)
     assert readable == (stages == "plain")
+
+
+def test_a_comparison_that_was_killed_is_found_again_after_what_killed_runs_left_is_swept(
+    compare, heard, monkeypatch
+):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        retain = scratch._retain  # what is done when it ends, a killed process does not do
+        patch.setattr(scratch, "_retain", lambda *of: None if heard else retain(*of))
+        patch.setattr(running, "try_alternative", killed_after(running.try_alternative, 2, heard))
+        compare()
+    scratch.sweep()
+    compare()
+    assert [done for _, done, _ in heard] == [1, 2, 3, 4, 5, 6]
+
+
+def killed_after(tried, number, heard):
+    def kill(alternative, *others):
+        if len(heard) == number:
+            raise KeyboardInterrupt
+        return tried(alternative, *others)
+
+    return kill

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfumato.expectations.errors import PromiseError
+from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.draft import draft
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.declaration.opened import open_release
@@ -44,6 +47,31 @@ def test_a_draft_leaves_no_trace_in_a_published_line(small, tmp_path):
     found = draft(small.spec, Overrides())
     assert trace(tmp_path / "work", small.folder) == before
     assert found.summary["stands"] == "0001"
+
+
+def beside(folder, rows):
+    """A line of another name, in the same work directory."""
+    line = Small(folder).write(rows)
+    text = line.spec.read_text(encoding="utf-8")
+    line.spec.write_text(re.sub("^name: .*$", "name: other", text, flags=re.M), encoding="utf-8")
+    return line.spec
+
+
+def test_a_line_beside_one_that_is_published_is_drafted_and_compared(small, tmp_path):
+    small.publish("first")
+    spec = beside(tmp_path / "other", people(first=1000))
+    before = trace(tmp_path / "work", small.folder)
+    assert draft(spec, Overrides()).summary["stands"] is None
+    grid = {"promises": {"k": [3]}}
+    asked = AskedComparison(grid)
+    assert compare_alternatives(spec, Overrides(), asked, lambda *_: None).spec is not None
+    assert trace(tmp_path / "work", small.folder) == before
+
+
+def test_people_of_another_line_are_refused_in_a_draft_as_in_a_release(small, tmp_path):
+    small.publish("first")
+    with pytest.raises(PromiseError, match="60 units are in line wages: name the people"):
+        draft(beside(tmp_path / "other", people()), Overrides())
 
 
 @pytest.mark.parametrize("kind", ["permuted", "generalized"])

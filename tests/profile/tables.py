@@ -67,3 +67,20 @@ def journeys(people=80, seed=3):
             for mode in "abcd"
         ]
     return names, found
+
+
+def admissions(people=150, seed=4):
+    """Patients with one to four admissions each, by date and not by patient, with names, notes."""
+    draw = random.Random(seed)
+    names = ["Patienten-Nr", "Name", "Alter", "PLZ", "Diagnose", "Kosten", "Bemerkung"]
+    called = [f"{first}, {last}" for first in ("Käthe", "Björn", "Zoë") for last in "ABCDEFGHIJK"]
+    found = []
+    for person in range(people):
+        known = [draw.choice(called), draw.randint(1, 95), draw.choice(["01067", "04103", "20095"])]
+        for _ in range(draw.choice([1, 1, 2, 4])):
+            told = [draw.choice(["I10.0", "E11.9", "J44.1", "K35.8", "C50.9"])]
+            cost = round(draw.random() * 5000, 2)
+            note = f"siehe Haus {draw.randint(1, 30)}"
+            found.append([f"PX{7 * person + 1000:05}", *known, *told, cost, note])
+    draw.shuffle(found)
+    return names, found

@@ -3,12 +3,14 @@
 import pytest
 
 from sfumato.expectations.errors import InputError, SpecError
+from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.profile.options import DraftOptions
 from sfumato.tasks.publication.check import check
 from tests.lines import prepare, publish_prepared
 from tests.profile.drafts import confirm, confirmed, document, draft, roles
-from tests.profile.tables import journeys, marriages, votes, written
+from tests.profile.tables import admissions, journeys, marriages, votes, written
 
 
 def release_of(made, directory):
@@ -51,7 +53,32 @@ def test_several_rows_of_a_person_are_found_and_said(tmp_path):
     assert "80 are profiled, one of each individual" in made.profile.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("shape", [marriages, votes, journeys])
+def test_rows_of_a_person_need_not_follow_one_another(tmp_path):
+    made = draft(tmp_path, written(*admissions()))
+    told = document(made)
+    unit = {"role": "identifier", "unit": True, "repeat": "keep-one"}
+    assert told["columns"]["Patienten-Nr"] == unit
+    assert "unit" not in told
+    assert "here and there" in made.spec.read_text(encoding="utf-8")
+
+
+def test_names_and_numbers_of_people_are_never_published_however_often_they_come(tmp_path):
+    names, rows = admissions(people=30)
+    often = [row for row in rows for _ in range(12)]  # too many rows each to be people's own
+    made = draft(tmp_path, written(names, often))
+    assert (roles(made)["Patienten-Nr"], roles(made)["Name"]) == ("identifier", "identifier")
+    assert "Bemerkung" not in roles(made)
+    assert not [path for path in made.hierarchies if "name" in path.name]
+
+
+def test_a_source_without_a_name_needs_a_name_for_the_draft(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for address in (".", "*.csv"):
+        with pytest.raises(SpecError, match=r"--out NAME\.yaml"):
+            write_first_spec(address, None, DraftOptions(), {})
+
+
+@pytest.mark.parametrize("shape", [marriages, votes, journeys, admissions])
 def test_one_edit_publishes(tmp_path, shape):
     made = draft(tmp_path, written(*shape()))
     with pytest.raises(SpecError, match="roles: are proposed, and nobody has confirmed them"):
