@@ -7,6 +7,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.query.intervals.shapes.families import families_in_words
 from sfumato.tasks.stages.anonymize import declaration, write_candidate
 
 
@@ -25,7 +26,10 @@ def anonymize(
     candidate = write_candidate(
         deidentified, terms, run, drawing, continuing, line, intervals=intervals
     )
-    rows = declaration(candidate).rows
+    declared = declaration(candidate)
+    if declared.intervals is not None:
+        say_in_run(f"intervals: {families_in_words(declared.intervals)}")
+    rows = declared.rows
     say_in_run(
         f"anonymize: {rows.published:,} rows to be published, {rows.suppressed:,} suppressed",
         {"to-be-published": rows.published, "suppressed": rows.suppressed},

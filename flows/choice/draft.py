@@ -118,7 +118,8 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
-    content = draft_content(kept, candidate, assessment, removed, measured)
+    refuses = spec.evaluate.refuses
+    content = draft_content(kept, candidate, assessment, removed, measured, refuses=refuses)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     return Draft(place, page, {"stands": stands, **content.document()})
 

@@ -29,6 +29,8 @@ def draft_content(
     assessment: Assessment,
     removed: RemovedRows,
     measured: MeasuredBounds,
+    *,
+    refuses: bool = False,
 ) -> DraftContent:
     """What is told of a draft.
 
@@ -38,6 +40,7 @@ def draft_content(
         assessment: of the candidate's files.
         removed: the rows that were removed before.
         measured: how accurate its answers are.
+        refuses: whether a release that misses its goal is refused.
     """
     shown, suppressed = load(kept), _suppressed(candidate)
     why = BY_VERSIONS if assessment.declared.rows.not_represented_versions else BY_PARTITION
@@ -57,8 +60,14 @@ def draft_content(
         why=gone.counts(),
         who=suppressed_shares(shown, suppressed),
         left_out=gone.csv(),
-        warnings=[*measured.useful.warnings, *filter(None, [measured.useful.missed])],
+        warnings=[*measured.useful.warnings, *_missed(measured.useful.missed, refuses=refuses)],
     )
+
+
+def _missed(goal: str, *, refuses: bool) -> list[str]:
+    """What is said of a goal that is missed."""
+    follows = "a release would be refused" if refuses else "a release would be below-goal"
+    return [f"{goal}: {follows} (evaluate.require)"] if goal else []
 
 
 def _attacks(assessment: Assessment, people: Microdata) -> dict[str, Any]:

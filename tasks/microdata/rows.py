@@ -65,7 +65,8 @@ def one_per_unit(
         again = first[codes] != rows
         if column.repeat == "refuse" and again.any():
             row = int(np.argmax(again))
-            rule = f"the unit of row {first[codes[row]] + 1} again"
+            again_ = f"the unit of row {first[codes[row]] + 1} again"
+            rule = f"{again_} (repeat: keep-one keeps the first row of each)"
             raise input_error(file, rule, row=int(rows[row]), column=name)
         rows = rows[~again]
     return rows

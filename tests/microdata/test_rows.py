@@ -90,13 +90,15 @@ def test_rows_that_the_filter_drops_may_have_nulls_but_not_errors(tmp_path):
 
 UNITS = f"id,age,city\n1,30,Rome\n{CANARY},,Oslo\n\n2,41,Oslo\n{CANARY},50,Bonn\n{CANARY},60,Pisa\n"
 
+KEEP = "(repeat: keep-one keeps the first row of each)"
+
 
 def test_a_repeated_unit_is_refused_with_both_rows(tmp_path):
     message = refusal(lambda: ingest_csv(tmp_path, UNITS, people(id={"unit": True})), InputError)
-    assert message == f"{FILE}: row 4: column 'id': the unit of row 2 again"
+    assert message == f"{FILE}: row 4: column 'id': the unit of row 2 again {KEEP}"
     columns = people(id={"unit": True}, age={"nulls": "drop-row"})
     message = refusal(lambda: ingest_csv(tmp_path, UNITS, columns), InputError)
-    assert message == f"{FILE}: row 5: column 'id': the unit of row 4 again"
+    assert message == f"{FILE}: row 5: column 'id': the unit of row 4 again {KEEP}"
 
 
 def test_the_first_of_the_rows_that_are_left_is_kept(tmp_path):

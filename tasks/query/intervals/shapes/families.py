@@ -79,3 +79,14 @@ def family_of(question: Question, aggregate: Aggregate, declared: Terms) -> tupl
         return None
     name = next((name for name, one in FAMILIES.items() if one.has(aggregate, shape)), None)
     return None if name is None else (name, aggregate.sensitive or shape.of or "")
+
+
+def families_in_words(stated: CalibratedIntervals) -> str:
+    """Which families have likely intervals, and which have none.
+
+    Where too few of a family's queries had an answer that is not exact, it has none.
+    """
+    known = {one.family for one in stated.families}
+    missing = [name for name in FAMILIES if name not in known]
+    left = f"; too few queries for {', '.join(missing)}" if missing else ""
+    return f"calibrated for {', '.join(n for n in FAMILIES if n in known) or 'none'}{left}"
