@@ -18,6 +18,7 @@ from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.coded.frozen import CODINGS
 from sfumato.tasks.private.coded.purposes import shift_key
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.query.accuracy.usefulness import NOT_JUDGED
 from sfumato.tasks.query.ask import answer, document
 from sfumato.tasks.report.watched.summary import summary
 from sfumato.tasks.schema.published import DeclaredColumn
@@ -300,7 +301,7 @@ def _is_of_codings(finding):
 
 def test_the_summary_of_a_run_says_it(line, small):
     line.write(stays())
-    told = summary(open_release(line.publish("one").directory), [])
+    told = summary(open_release(line.publish("one").directory), [], NOT_JUDGED)
     assert "Everything is about coded values: of `age`, `came`, `code`, `cost`, `job`" in told
     small.write(people(first=5000))
-    assert "coded" not in summary(open_release(small.publish("plain").directory), [])
+    assert "coded" not in summary(open_release(small.publish("plain").directory), [], NOT_JUDGED)
