@@ -106,8 +106,8 @@ def test_a_version_that_excludes_the_truth_is_withdrawn(small, monkeypatch):
     leave_prefect_out(monkeypatch)
     published = flow.publish
 
-    def swapped(candidate, deidentified, *rest):
-        version = published(candidate, deidentified, *rest)
+    def swapped(candidate, deidentified, *rest, **named):
+        version = published(candidate, deidentified, *rest, **named)
         rows = load(deidentified)
         save(rows.take(np.arange(rows.rows) // 2), deidentified)
         return version
