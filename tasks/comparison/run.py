@@ -2,15 +2,12 @@
 
 import hashlib
 import json
-import multiprocessing
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
-from threading import Thread
 
 import numpy as np
 
@@ -28,6 +25,7 @@ from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.accuracy.workloads.parameters import Workload
+from sfumato.tasks.trials.processes import worker_processes
 
 _OUTCOMES, _QUERIES = "outcomes", "queries"
 
@@ -98,25 +96,11 @@ def _tried(
         for alternative, place in missing:
             yield _try(comparison, alternative, place)
         return
-    spawning = multiprocessing.get_context("spawn")
     number = min(processes, len(missing))
-    with ProcessPoolExecutor(number, mp_context=spawning, initializer=_end_with_parent) as pool:
+    with worker_processes(number) as pool:
         running = [pool.submit(_try, comparison, *pair) for pair in missing]
         for ended in as_completed(running):
             yield ended.result()
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it is gone: it would wait for ever, with rows."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    Thread(target=wait, daemon=True).start()
 
 
 def _try(comparison: KeptComparison, alternative: Alternative, place: Path) -> TriedOutcome:

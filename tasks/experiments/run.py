@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import get_context
 from os import cpu_count
 from shutil import rmtree
 
@@ -14,6 +13,7 @@ from sfumato.tasks.experiments.protocol.points import Point, Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 from sfumato.tasks.private.progress import stage
 from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.trials.processes import worker_processes
 
 _PROCESSES = 2
 _Unit = Future[tuple[Point, ...]]
@@ -50,7 +50,7 @@ def run_experiments(
 def _pool() -> Iterator[ProcessPoolExecutor]:
     """Processes that begin anew, for this one may have threads; what waits is dropped at an end."""
     workers = min(_PROCESSES, cpu_count() or 1)
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    pool = worker_processes(workers)
     try:
         yield pool
     finally:

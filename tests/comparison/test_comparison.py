@@ -1,10 +1,6 @@
 """Comparisons: the same queries to all, widths that decide, and nothing that is tried twice."""
 
 import json
-import os
-import subprocess
-import sys
-import time
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
@@ -123,36 +119,6 @@ def test_the_true_answers_are_found_without_a_file(small, compare, monkeypatch):
     monkeypatch.setattr(running, "answers_over_all", watch)
     compare({"partition": [{"method": "mondrian"}]})
     assert len(found) == 1
-
-
-def test_processes_end_with_the_one_that_started_them(tmp_path):
-    told = (
-        "import os, time\n"
-        "from concurrent.futures import ProcessPoolExecutor\n"
-        "from multiprocessing import get_context\n"
-        "from sfumato.tasks.comparison.run import _end_with_parent\n"
-        "if __name__ == '__main__':\n"
-        "    start = get_context('spawn')\n"
-        "    with ProcessPoolExecutor(1, start, initializer=_end_with_parent) as pool:\n"
-        "        print(pool.submit(os.getpid).result(), flush=True)\n"
-        "        os.kill(os.getpid(), 9)\n"
-    )
-    script = tmp_path / "killed.py"
-    script.write_text(told, encoding="utf-8")
-    started = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
-    number = int(started.stdout.readline())
-    started.stdout.close()
-    started.wait()
-    for _ in range(100):
-        try:
-            os.kill(number, 0)
-        except ProcessLookupError:
-            return
-        if "Z" in Path(f"/proc/{number}/stat").read_text(encoding="utf-8").split()[2]:
-            return
-        time.sleep(0.1)
-    os.kill(number, 9)
-    pytest.fail("it goes on alone")
 
 
 def test_what_stands_beside_a_spec_is_not_written_over(small):
