@@ -64,8 +64,8 @@ def _asked(
 ) -> Iterator[Measured | None]:
     """The queries of a workload, level by level; None for one that cannot be asked."""
     sensitive = _sensitive(workload, release.declared)
-    known = _known_width(workload, sensitive, asking, release.declared)
     queries = _queries(workload, sensitive, asking, release, original)
+    known = _known_width(workload, sensitive, asking, release.declared)
     columns = release.declared.columns
     ratios = sensitive is None or is_number(columns[sensitive].arrow_type)
     for level in workload.levels:

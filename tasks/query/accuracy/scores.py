@@ -117,7 +117,7 @@ class Summary:
             "lower_quartile": lower,
             "median": median,
             "upper_quartile": upper,
-            "of_known": self.of_known,
+            **({} if self.of_known is None else {"of_known": self.of_known}),
         }
 
 
