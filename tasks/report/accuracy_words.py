@@ -42,4 +42,5 @@ def width_in_words(median: float | None) -> str:
 
 def accuracy_lines(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
     """A line for each workload and level of a public summary."""
-    return [f"{s['workload']}, {s['level']}: {width_in_words(s['median'])}" for s in summaries]
+    told = [s for s in summaries if {"workload", "level", "median"} <= set(s)]
+    return [f"{s['workload']}, {s['level']}: {width_in_words(s['median'])}" for s in told]

@@ -12,6 +12,7 @@ from tests.fuzz.kinds import CORPUS, KINDS, SPECS, Case
 CPU_SECONDS, MEGABYTES = 5.0, 512
 _PROGRESS = re.compile(
     r"\w+: (finished|failed) after \d+\.\d s|not verified.*|(unit|remember): .*"
+    r"|warning: (all rows are in one group|half of the answers).*"
     r"|(ingest|anonymize|validate|evaluate): [\d,]+ [a-z0-9, ]+"
 )
 _CANARY = re.compile(r"CANARY\w*")

@@ -15,7 +15,9 @@ from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
 
 def test_the_task_that_anonymizes_draws_from_the_operating_system(monkeypatch, tmp_path):
     given = []
-    monkeypatch.setattr(anonymize, "write_candidate", lambda *arguments: given.append(arguments))
+    monkeypatch.setattr(
+        anonymize, "write_candidate", lambda *arguments, **_: given.append(arguments)
+    )
     anonymize.anonymize.fn(tmp_path, None, tmp_path, None, None)
     (arguments,) = given
     assert [one for one in arguments if callable(one)] == [operating_system]

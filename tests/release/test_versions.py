@@ -205,7 +205,6 @@ def test_nobody_publishes_while_it_is_found_out_what_stands(small, monkeypatch):
         partial(withdraw, reason="a test"),
         partial(record_accuracy, measured=MeasuredBounds([])),
     ],
-    [partial(withdraw, reason="a test"), partial(record_accuracy, measured=MeasuredBounds([]))],
 )
 def test_nobody_publishes_while_the_record_changes(small, monkeypatch, change):
     small.publish("one")
