@@ -16,21 +16,26 @@ from tests.release.small import SPEC, people
 
 
 @pytest.fixture
-def run_until(small, monkeypatch):
-    """Run the flow, which must fail in this stage, begin no other, and publish nothing."""
+def failed_run(small, monkeypatch):
+    """Run the flow, which must fail: the stage in which it does, and what it leaves anywhere."""
     leave_prefect_out(monkeypatch)
 
-    def run(stage, error, match):
+    def run(error, match):
         events = []
         with pytest.raises(error, match=match):
             release_here(small.spec, events)
-        assert events[-1] == (stage, "failed")
         public = small.folder / "public" / "wages"
-        assert not public.exists() or {path.name for path in public.iterdir()} <= {".lock"}
         runs = small.folder.parent / "work" / "wages" / "runs"
-        assert [path for path in runs.iterdir() if path.is_dir()] == []
+        left = [path.name for place in (public, runs) for path in place.glob("*") if path.is_dir()]
+        files = {path.name for path in public.glob("*") if path.is_file()} - {".lock"}
+        return events[-1], [*left, *files]
 
     return run
+
+
+def refused_in(stage):
+    """A run that fails in this stage, begins no other, and leaves nothing."""
+    return (stage, "failed"), []
 
 
 @pytest.fixture
@@ -53,36 +58,40 @@ def bounded(small):
     small.write(people(), columns=columns)
 
 
-def test_a_source_that_is_not_as_declared_is_not_read_on(small, run_until):
+def test_a_source_that_is_not_as_declared_is_not_read_on(small, failed_run):
     bounded(small)
-    run_until("ingest", InputError, r"column 'age': not in the range to 40")
+    assert failed_run(InputError, r"column 'age': not in the range to 40") == refused_in("ingest")
 
 
-def test_the_verdict_on_the_source_counts_by_itself(small, run_until, monkeypatch):
+def test_the_verdict_on_the_source_counts_by_itself(small, failed_run, monkeypatch):
     from sfumato.tasks import ingest
 
     bounded(small)
     let_pass(monkeypatch, ingest)
-    run_until("ingest", PromiseError, "expect_values_in_range is broken")
+    assert failed_run(PromiseError, "expect_values_in_range is broken") == refused_in("ingest")
 
 
-def test_a_promise_that_no_grouping_keeps_is_refused_before_any_is_drawn(small, run_until):
+def test_a_promise_that_no_grouping_keeps_is_refused_before_any_is_drawn(small, failed_run):
     small.write(people(), promises=[{"model": "ke-anonymity", "k": 3, "e": 100_000}])
-    run_until("verify", PromiseError, "cannot be kept")
+    assert failed_run(PromiseError, "cannot be kept") == refused_in("verify")
 
 
-def test_a_broken_promise_is_not_validated(run_until, careless):
-    run_until("validate", PromiseError, "ke-anonymity is broken in 3. of 3. groups")
+def test_a_broken_promise_is_not_validated(failed_run, careless):
+    assert failed_run(PromiseError, "ke-anonymity is broken in 3. of 3. groups") == refused_in(
+        "validate"
+    )
 
 
-def test_a_broken_promise_that_was_validated_is_not_published(run_until, careless, monkeypatch):
+def test_a_broken_promise_that_was_validated_is_not_published(failed_run, careless, monkeypatch):
     from sfumato.tasks.stages import validate
 
     let_pass(monkeypatch, validate)
-    run_until("publish", PromiseError, "ke-anonymity is broken in 3. of 3. groups")
+    assert failed_run(PromiseError, "ke-anonymity is broken in 3. of 3. groups") == refused_in(
+        "publish"
+    )
 
 
-def test_a_candidate_that_was_changed_on_its_way_is_not_published(run_until, monkeypatch):
+def test_a_candidate_that_was_changed_on_its_way_is_not_published(failed_run, monkeypatch):
     from sfumato.flows import release as flow
 
     validated = flow.validate
@@ -94,7 +103,9 @@ def test_a_candidate_that_was_changed_on_its_way_is_not_published(run_until, mon
         return candidate
 
     monkeypatch.setattr(flow, "validate", changed)
-    run_until("publish", PromiseError, r"index\.html: was changed after validation")
+    assert failed_run(PromiseError, r"index\.html: was changed after validation") == refused_in(
+        "publish"
+    )
 
 
 def test_a_version_that_excludes_the_truth_is_withdrawn(small, monkeypatch):

@@ -110,16 +110,17 @@ def test_before_the_record_nothing_is_withdrawn(place, point):
 @pytest.mark.parametrize("again", ["withdraw", "release", "describe"])
 @pytest.mark.parametrize("point", BEGUN)
 def test_after_the_record_it_is_completed(place, point, again):
-    require_completed(place, point, again)
+    assert reason_left(place, point, again) == REASON
 
 
 @pytest.mark.parametrize("again", ["withdraw", "release"])
 @pytest.mark.parametrize("point", RENAMES)
 def test_between_two_renames_it_is_completed(place, point, again):
-    require_completed(place, point, again, renames=True)
+    assert reason_left(place, point, again, renames=True) == REASON
 
 
-def require_completed(place, point, again, *, renames=False):
+def reason_left(place, point, again, *, renames=False):
+    """The reason on the tombstone, once another command has completed what was killed."""
     public = place / "line" / "public" / "wages"
     killed(place, point, renames=renames)
     version = public / "0002"
@@ -137,13 +138,13 @@ def require_completed(place, point, again, *, renames=False):
         assert third.name == "0003"
     else:
         assert run(["describe", str(public), "--title", "Wages"]) == 0
-    assert read_tombstone(version).reason == REASON
     assert sorted(path.name for path in version.iterdir()) == ["index.html", "withdrawal.json"]
     assert of_withdrawal(public) == []
     for page in (public / "index.html", public / "feed.atom", public / "dcat.jsonld"):
         assert b"withdrawn" in page.read_bytes()
     assert REASON.encode() in (public / "index.html").read_bytes()
     assert b"withdrawn" in (public.parent / "index.html").read_bytes()
+    return read_tombstone(version).reason
 
 
 def test_between_two_renames_readers_are_told(place, capfd):
