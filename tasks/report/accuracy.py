@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.expectations.numbers import plain
-from sfumato.tasks.private.sharing import private_mode
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_plots import draw_scores
 from sfumato.tasks.report.accuracy_summary import MeasuredWorkload, Workload, summarize
 
@@ -53,10 +53,12 @@ def write_accuracy_report(
     """
     workloads = summarize(measured)
     report = directory / "accuracy.html"
-    _write(directory / "accuracy.csv", _csv(measured))
-    _write(report, _html(workloads, title, exposures, coded))
+    write_atomically(directory / "accuracy.csv", _csv(measured).encode())
+    write_atomically(report, _html(workloads, title, exposures, coded).encode())
     if exposures:
-        _write(directory / "exposure.json", json.dumps(list(exposures), indent=1))
+        write_atomically(
+            directory / "exposure.json", json.dumps(list(exposures), indent=1).encode()
+        )
     return report
 
 
@@ -104,12 +106,6 @@ def _html(
         outside=sum(level.outside for level in levels),
         unscored=sum(level.unscored for level in levels),
     )
-
-
-def _write(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.chmod(private_mode(path))
-    path.write_text(text, encoding="utf-8")
 
 
 @cache

@@ -31,7 +31,7 @@ from sfumato.tasks.report.promises import (
     widest_e,
     with_sensitive,
 )
-from sfumato.tasks.report.rendering import environment, stylesheet
+from sfumato.tasks.report.rendering import render
 from sfumato.tasks.report.snippets.registry import SNIPPETS
 from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
 
@@ -82,22 +82,12 @@ class _Column:
 
 def page(content: PageContent) -> str:
     """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
-    style = stylesheet()
     view = _promises(content) | _tables(content) | _asking(content.declared)
     view["lost"] = _lost(content)
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)
     view |= likely_intervals(content.declared)
-    return (
-        environment()
-        .get_template("page.html.j2")
-        .render(
-            css=style.css,
-            css_hash=style.sha256,
-            declared=content.declared,
-            **view,
-        )
-    )
+    return render("page.html.j2", declared=content.declared, **view)
 
 
 def _lost(content: PageContent) -> list[UtilityLine]:

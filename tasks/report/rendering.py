@@ -59,6 +59,13 @@ def environment() -> Environment:
     return environment
 
 
+def render(template: str, **view: Any) -> str:
+    """A page from its template, with the rules of all pages in it."""
+    style = stylesheet()
+    page = environment().get_template(template)
+    return page.render(css=style.css, css_hash=style.sha256, **view)
+
+
 def _shown(value: object) -> object:
     """Text without letters that would hide or reorder what stands beside them."""
     if isinstance(value, str) and not isinstance(value, Markup):

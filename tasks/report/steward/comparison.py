@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from markupsafe import Markup
 
-from sfumato.tasks.private.sharing import private_mode
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_words import share_in_words
-from sfumato.tasks.report.rendering import environment, stylesheet
+from sfumato.tasks.report.rendering import render
 from sfumato.tasks.report.steward.pareto import draw_pareto
 from sfumato.tasks.report.steward.tables import Table, table_of
 
@@ -88,33 +88,29 @@ class ComparisonContent:
 
 def write_comparison_page(place: Path, title: str, content: ComparisonContent) -> Path:
     """Write the page, and its numbers as CSV, into a private directory."""
-    style, rows = stylesheet(), _rows(content)
+    rows = _rows(content)
     marks = {one.outcome.name: str(number) for number, one in enumerate(content.ranked, start=1)}
     chosen = None if content.chosen is None else content.chosen.outcome.name
     points = [(marks[one.outcome.name], one.width, one.guessed) for one in content.ranked]
     plot = draw_pareto(points, marks.get(chosen or "")) if points else ""
-    page = (
-        environment()
-        .get_template("comparison.html.j2")
-        .render(
-            css=style.css,
-            title=title,
-            chosen=chosen,
-            sweep=content.sweep,
-            base=share_in_words(max((one.base for one in content.ranked), default=0.0)),
-            spec=None if content.spec is None else str(content.spec),
-            alternatives=table_of(_CAPTIONS[bool(content.sweep)], rows),
-            plot=Markup(plot),  # noqa: S704 -- drawn by us
-            widths=_by_workload(content, "relative", "Median relative width by workload"),
-            errors=_by_workload(content, "errors", "Median error of the estimate, by the truth"),
-            attacks=_attacks(content),
-            broken=_by_reason(content.broken),
-            refused=_by_reason(content.refused),
-            queries=len(content.queries),
-        )
+    page = render(
+        "comparison.html.j2",
+        title=title,
+        chosen=chosen,
+        sweep=content.sweep,
+        base=share_in_words(max((one.base for one in content.ranked), default=0.0)),
+        spec=None if content.spec is None else str(content.spec),
+        alternatives=table_of(_CAPTIONS[bool(content.sweep)], rows),
+        plot=Markup(plot),  # noqa: S704 -- drawn by us
+        widths=_by_workload(content, "relative", "Median relative width by workload"),
+        errors=_by_workload(content, "errors", "Median error of the estimate, by the truth"),
+        attacks=_attacks(content),
+        broken=_by_reason(content.broken),
+        refused=_by_reason(content.refused),
+        queries=len(content.queries),
     )
-    _write(place / COMPARISON_CSV, _csv(content))
-    _write(place / COMPARISON_PAGE, page)
+    write_atomically(place / COMPARISON_CSV, _csv(content).encode())
+    write_atomically(place / COMPARISON_PAGE, page.encode())
     return place / COMPARISON_PAGE
 
 
@@ -194,9 +190,3 @@ def _csv(content: ComparisonContent) -> str:
         for number, (query, width, error) in enumerate(scores, start=1):
             writer.writerow([one.outcome.name, query.workload, number, width, error])
     return text.getvalue()
-
-
-def _write(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.chmod(private_mode(path))
-    path.write_text(text, encoding="utf-8")

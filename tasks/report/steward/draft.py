@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.private.sharing import private_mode
+from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
-from sfumato.tasks.report.rendering import environment, stylesheet
+from sfumato.tasks.report.rendering import render
 from sfumato.tasks.report.steward.tables import Table, cell, promise_row, row_counts, table_of
 
 DRAFT_PAGE, LEFT_OUT = "draft.html", "left-out.csv"
@@ -69,31 +69,26 @@ def write_draft_page(place: Path, release: Release, content: DraftContent) -> Pa
         release: what would be published.
         content: what is told of it.
     """
-    style, declared = stylesheet(), release.declared
-    page = (
-        environment()
-        .get_template("draft.html.j2")
-        .render(
-            css=style.css,
-            css_hash=style.sha256,
-            title=declared.title,
-            line=declared.name,
-            warnings=content.warnings,
-            rows=row_counts(declared.rows),
-            promises=[promise_row(one) for one in content.promises],
-            risk=table_of("Share of the rows", _as_shares(content.risk)),
-            attacks=_attacks(content.attacks),
-            lost=[(name.replace("_", " "), cell(value)) for name, value in content.lost.items()],
-            words=accuracy_lines(content.accuracy),
-            accuracy=table_of("Relative widths of the bounds", content.accuracy),
-            why=content.why,
-            who=table_of("Suppressed rows by value", _as_shares(content.who[:_MOST_VALUES])),
-            more=max(len(content.who) - _MOST_VALUES, 0),
-            left_out=LEFT_OUT,
-        )
+    declared = release.declared
+    page = render(
+        "draft.html.j2",
+        title=declared.title,
+        line=declared.name,
+        warnings=content.warnings,
+        rows=row_counts(declared.rows),
+        promises=[promise_row(one) for one in content.promises],
+        risk=table_of("Share of the rows", _as_shares(content.risk)),
+        attacks=_attacks(content.attacks),
+        lost=[(name.replace("_", " "), cell(value)) for name, value in content.lost.items()],
+        words=accuracy_lines(content.accuracy),
+        accuracy=table_of("Relative widths of the bounds", content.accuracy),
+        why=content.why,
+        who=table_of("Suppressed rows by value", _as_shares(content.who[:_MOST_VALUES])),
+        more=max(len(content.who) - _MOST_VALUES, 0),
+        left_out=LEFT_OUT,
     )
-    _write(place / LEFT_OUT, content.left_out)
-    _write(place / DRAFT_PAGE, page)
+    write_atomically(place / LEFT_OUT, content.left_out.encode())
+    write_atomically(place / DRAFT_PAGE, page.encode())
     return place / DRAFT_PAGE
 
 
@@ -110,9 +105,3 @@ def _as_shares(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {k: share_in_words(v) if isinstance(v, float) else v for k, v in row.items()}
         for row in rows
     ]
-
-
-def _write(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.chmod(private_mode(path))
-    path.write_text(text, encoding="utf-8")

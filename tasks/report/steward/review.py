@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.report.accuracy_words import accuracy_lines
-from sfumato.tasks.report.rendering import environment, stylesheet
+from sfumato.tasks.report.rendering import render
 from sfumato.tasks.report.steward.tables import promise_row, risk_tables, row_counts, table_of
 
 REVIEW_PAGE = "review.html"
@@ -32,26 +32,19 @@ def write_review_page(
         accuracy: widths of bounds by workload, None where these were not measured.
         changes: from the version that is current (`difference`), None where there is none.
     """
-    style, declared = stylesheet(), release.declared
-    page = (
-        environment()
-        .get_template("review.html.j2")
-        .render(
-            css=style.css,
-            css_hash=style.sha256,
-            title=declared.title,
-            line=declared.name,
-            digest=release.manifest["sfumato"]["digest"],
-            rows=row_counts(declared.rows),
-            promises=[promise_row(one) for one in release.manifest["sfumato"]["observed"]],
-            risks=risk_tables(risk),
-            accuracy=None
-            if accuracy is None
-            else table_of("Relative widths of the bounds", accuracy),
-            words=accuracy_lines(accuracy or ()),
-            changes=None if changes is None else _changes(changes),
-            measured=(place / "accuracy.html").exists(),
-        )
+    declared = release.declared
+    page = render(
+        "review.html.j2",
+        title=declared.title,
+        line=declared.name,
+        digest=release.manifest["sfumato"]["digest"],
+        rows=row_counts(declared.rows),
+        promises=[promise_row(one) for one in release.manifest["sfumato"]["observed"]],
+        risks=risk_tables(risk),
+        accuracy=None if accuracy is None else table_of("Relative widths of the bounds", accuracy),
+        words=accuracy_lines(accuracy or ()),
+        changes=None if changes is None else _changes(changes),
+        measured=(place / "accuracy.html").exists(),
     )
     path = place / REVIEW_PAGE
     path.write_text(page, encoding="utf-8")
