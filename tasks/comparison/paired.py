@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,22 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Column, Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.query.accuracy.workloads.arbitrary import some_in_random_order
+from sfumato.tasks.query.accuracy.workloads.conditions import (
+    among,
+    between,
+    column_named,
+    draw_share,
+    end_of_window,
+    equals,
+)
 from sfumato.tasks.query.accuracy.workloads.parameters import (
     ArbitraryWorkload,
     CountsWorkload,
     RangeWorkload,
     Workload,
 )
-from sfumato.tasks.sql.parse import literal
 
-_ROWS = "picked-rows"
+_LIST, _ROWS = "queries.json", "picked-rows"
 _TABLE, _PICKED = "microdata", "picked"
 _FEW = 20  # values by which a GROUP BY is asked
 
@@ -71,7 +77,7 @@ def _ranges(
     for span in workload.spans:
         for at in randomness(workload.queries) % np.uint64(len(values)):
             low = values[int(at)]
-            within = exp.Between(this=_name(column.name), low=literal(low), high=_plus(low, span))
+            within = between(column.name, low, end_of_window(low, span))
             yield PairedQuery(
                 f"{workload.aggregate}({of or '*'}) by range of {column.name}, {span}",
                 _select(workload.aggregate, of, within),
@@ -85,7 +91,7 @@ def _arbitrary(
     known, of = table.with_roles("quasi-identifier"), _sensitive(workload, table)
     keys, _ = key(known, table.rows)
     _, vector, size = np.unique(keys, return_inverse=True, return_counts=True)
-    names = [_name(column.name) for column in known]
+    names = [column_named(column.name) for column in known]
     for level in workload.selected:
         for number in range(workload.queries):
             order = some_in_random_order(len(size), level, randomness)
@@ -127,8 +133,8 @@ def _grouped(table: Microdata, aggregate: str, of: str | None) -> Iterator[Paire
     """The aggregate by each quasi-identifier of few values."""
     for column in table.with_roles("quasi-identifier"):
         if len(column.values) + column.has_null <= _FEW:
-            tree = exp.select(_name(column.name), _call(aggregate, of)).from_(_TABLE)
-            text = tree.group_by(_name(column.name)).sql("duckdb")
+            tree = exp.select(column_named(column.name), _call(aggregate, of)).from_(_TABLE)
+            text = tree.group_by(column_named(column.name)).sql("duckdb")
             yield PairedQuery(f"{aggregate}({of or '*'}) by {column.name}", text)
 
 
@@ -140,15 +146,10 @@ def _sensitive(workload: Workload, table: Microdata) -> str | None:
 
 
 def _share_of(column: Column, share: float, randomness: Randomness) -> exp.Expr:
-    """A share of a column's values: neighbours where they have an order."""
-    values = column.values.to_pylist()
-    number = min(len(values), int(np.ceil(share * len(values))))
-    if _has_order(column):
-        first = int(randomness(1)[0] % np.uint64(len(values) - number + 1))
-        low, high = literal(values[first]), literal(values[first + number - 1])
-        return exp.Between(this=_name(column.name), low=low, high=high)
-    drawn = np.argsort(randomness(len(values)), kind="stable")[:number]
-    return exp.In(this=_name(column.name), expressions=[literal(values[at]) for at in drawn])
+    """A share of a column's values."""
+    ordered = is_ordered(column.values.type)
+    drawn = draw_share(column.values.to_pylist(), share, randomness, ordered=ordered)
+    return among(column.name, drawn, ordered=ordered)
 
 
 def _among_picked(names: Sequence[exp.Expr], level: int, number: int) -> exp.Expr:
@@ -163,10 +164,9 @@ def _equals(name: str, number: int) -> exp.Expr:
 
 
 def _equal(column: Column, row: int) -> exp.Expr:
+    """The rows that have the value of one of them."""
     code = int(column.codes[row])
-    if code < 0:
-        return exp.Is(this=_name(column.name), expression=exp.Null())
-    return exp.EQ(this=_name(column.name), expression=literal(column.values[code].as_py()))
+    return equals(column.name, None if code < 0 else column.values[code].as_py())
 
 
 def _select(aggregate: str, of: str | None, where: exp.Expr) -> str:
@@ -174,22 +174,7 @@ def _select(aggregate: str, of: str | None, where: exp.Expr) -> str:
 
 
 def _call(aggregate: str, of: str | None) -> exp.Expr:
-    return exp.func(aggregate, exp.Star() if of is None else _name(of), dialect="duckdb")
-
-
-def _plus(value: Any, span: int) -> exp.Expr:
-    """The other end of a window."""
-    if isinstance(value, date):
-        return literal(value + min(timedelta(days=span), type(value).max - value))
-    return literal(value + span)
-
-
-def _has_order(column: Column) -> bool:
-    return is_ordered(column.values.type)
-
-
-def _name(name: str) -> exp.Expr:
-    return exp.column(name, quoted=True)
+    return exp.func(aggregate, exp.Star() if of is None else column_named(of), dialect="duckdb")
 
 
 def save_queries(queries: Sequence[PairedQuery], place: Path) -> None:
@@ -206,14 +191,19 @@ def save_queries(queries: Sequence[PairedQuery], place: Path) -> None:
         {"workload": q.workload, "sql": q.sql, "aggregate": q.aggregate, "of": q.of}
         for q in queries
     ]
-    write_atomically(place / "queries.json", json.dumps({"rows": rows, "queries": told}).encode())
     text = "".join(f"-- {one.workload}\n{one.sql};\n" for one in queries)
     write_atomically(place / "queries.sql", text.encode())
+    write_atomically(place / _LIST, json.dumps({"rows": rows, "queries": told}).encode())
+
+
+def has_queries(place: Path) -> bool:
+    """Decide whether queries were kept, all of them: their list is written last."""
+    return (place / _LIST).exists()
 
 
 def load_queries(place: Path) -> list[PairedQuery]:
     """The queries that were kept."""
-    told = json.loads((place / "queries.json").read_bytes())
+    told = json.loads((place / _LIST).read_bytes())
     picked: Iterator[np.ndarray] = iter(())
     if told["rows"]:
         content = np.frombuffer((place / _ROWS).read_bytes(), np.uint8)

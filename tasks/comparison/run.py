@@ -18,7 +18,13 @@ from sfumato.tasks.comparison.alternative import (
     answers_over_all,
     try_alternative,
 )
-from sfumato.tasks.comparison.paired import PairedQuery, draw_queries, load_queries, save_queries
+from sfumato.tasks.comparison.paired import (
+    PairedQuery,
+    draw_queries,
+    has_queries,
+    load_queries,
+    save_queries,
+)
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata, load
@@ -50,7 +56,7 @@ class KeptComparison:
     def queries(self, workloads: Sequence[Workload]) -> list[PairedQuery]:
         """The queries: those that were drawn before, or drawn now and kept."""
         place = self.place / _QUERIES
-        if not place.exists():
+        if not has_queries(place):
             drawn = draw_queries(load(self.table), workloads, operating_system)
             own = [PairedQuery("the steward's own queries", sql) for sql in self.more]
             save_queries([*drawn, *own], private_directory(place))

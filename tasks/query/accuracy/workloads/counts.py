@@ -5,8 +5,6 @@ loss, whose batches have selectivities of 1, 5 and 10 %; how they were drawn is 
 """
 
 from fractions import Fraction
-from math import ceil
-from typing import Any
 
 import numpy as np
 from sqlglot import exp
@@ -16,13 +14,13 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.random_query import OriginalColumn, Outcome
 from sfumato.tasks.query.accuracy.truth import as_fraction
+from sfumato.tasks.query.accuracy.workloads.conditions import among, draw_share, equals
 from sfumato.tasks.query.accuracy.workloads.parameters import CountsWorkload
 from sfumato.tasks.query.ask import ask
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.schema.columns import ORDERED
-from sfumato.tasks.sql.parse import literal
 
 
 class CountsQueries:
@@ -57,7 +55,7 @@ class CountsQueries:
         chosen = self._sensitive.codes == code
         share = (level / 100) ** (1 / max(self._attributes, 1))
         order = np.argsort(randomness(len(self._names)), kind="stable")
-        tests: list[exp.Expr] = [_equal(self._of, value)]
+        tests: list[exp.Expr] = [equals(self._of, value)]
         for at in order[: self._attributes]:
             name = self._names[at]
             test, holds = self._range(name, share, randomness)
@@ -73,21 +71,7 @@ class CountsQueries:
         self, name: str, share: float, randomness: Randomness
     ) -> tuple[exp.Expr, np.ndarray]:
         """A share of a column's values, neighbours where they have an order; and who has one."""
-        values = self._values[name]
-        number = min(len(values), ceil(share * len(values)))
-        column = exp.column(name, quoted=True)
-        if self._declared.columns[name].type in ORDERED:
-            first = int(randomness(1)[0] % (len(values) - number + 1))
-            low, high = values[first], values[first + number - 1]
-            test = exp.Between(this=column, low=literal(low), high=literal(high))
-            return test, self._known[name].between(low, high)
-        drawn = [values[at] for at in np.argsort(randomness(len(values)), kind="stable")[:number]]
-        one_of = exp.In(this=column, expressions=[literal(value) for value in drawn])
-        return one_of, self._known[name].among(drawn)
-
-
-def _equal(name: str, value: Any) -> exp.Expr:
-    column = exp.column(name, quoted=True)
-    if value is None:
-        return exp.Is(this=column, expression=exp.Null())
-    return exp.EQ(this=column, expression=literal(value))
+        known, ordered = self._known[name], self._declared.columns[name].type in ORDERED
+        drawn = draw_share(self._values[name], share, randomness, ordered=ordered)
+        holds = known.between(drawn[0], drawn[-1]) if ordered else known.among(drawn)
+        return among(name, drawn, ordered=ordered), holds

@@ -1,22 +1,17 @@
 """Queries of ranges: windows of a quasi-identifier, as wide as a workload says."""
 
-from datetime import date, timedelta
-from typing import Any
-
-from sqlglot import exp
-
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.accuracy.random_query import OriginalColumn, Outcome
 from sfumato.tasks.query.accuracy.truth import as_fraction, truth_of
+from sfumato.tasks.query.accuracy.workloads.conditions import between, end_of_window
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload
 from sfumato.tasks.query.ask import ask
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.conditions import question_of
 from sfumato.tasks.query.question.ways.registry import WAYS
-from sfumato.tasks.sql.parse import literal
 
 
 class RangeQueries:
@@ -33,7 +28,7 @@ class RangeQueries:
         """Find what is published of the quasi-identifier."""
         over = workload.over
         self._asking, self._release, self._aggregate = asking, release, aggregate
-        self._over = exp.column(over, quoted=True)
+        self._over = over
         self._estimates = WAYS[release.declared.form.shows].scores_estimates
         self._starts = asking.starts(over)
         self._known = OriginalColumn(original[over])
@@ -45,18 +40,11 @@ class RangeQueries:
         if not self._starts:
             return None
         low = self._starts[int(randomness(1)[0]) % len(self._starts)]
-        high = _moved(low, level)
-        within = exp.Between(this=self._over.copy(), low=literal(low), high=literal(high))
+        high = end_of_window(low, level)
+        within = between(self._over, low, high)
         question = question_of(self._aggregate, within, self._release.declared)
         answer = ask(self._asking, self._release.declared, question, self._estimates)
         bounds = answer.rows[0][self._aggregate.label]
         truth = self._truth.answer(self._aggregate.kind, self._known.between(low, high))
         limits = as_fraction(bounds.lower), as_fraction(bounds.upper)
         return Outcome(*limits, truth, bounds.may_be_empty, as_fraction(bounds.estimate))
-
-
-def _moved(value: Any, span: int) -> Any:
-    """The other end of a window."""
-    if isinstance(value, date):
-        return value + min(timedelta(days=span), date.max - value)
-    return value + span
