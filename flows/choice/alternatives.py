@@ -11,7 +11,6 @@ from sfumato.expectations.errors import SpecError
 from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import read_alternative
-from sfumato.tasks.candidates.choice.wished import WishedTerms
 from sfumato.tasks.comparison.alternative import Alternative
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
@@ -21,7 +20,8 @@ _VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "redistributed": {"denominator": [16, "exact"]},
 }
 _LEFT_OUT = ("auto",)  # what chooses is not chosen among
-_NOT_OF_TERMS = {"evaluate": None}  # comparisons ask more of some forms than releases are asked
+_NOT_COMPARED = {"evaluate": None, "versions": None}
+"""What says nothing of one table: some forms are asked more than releases are."""
 _PARTS = ("partition", "form", "strata", "promises")
 
 
@@ -74,12 +74,12 @@ def alternatives_of(
     admitted, refused, changes = [], {}, {}
     for name, instead in _combinations(document, grid):
         try:
-            terms = read_alternative(path, overrides, {**instead, **_NOT_OF_TERMS}).terms(base)
+            terms = read_alternative(path, overrides, {**instead, **_NOT_COMPARED}).terms(base)
         except SpecError as error:
             refused[name] = str(error).removeprefix(f"{path}: ")
             continue
-        if isinstance(terms, WishedTerms):
-            refused[name] = "partition: auto chooses by itself: name partitions in its place"
+        if terms.partition.method not in PARTITION_PARAMETERS:
+            refused[name] = "its groups are chosen, or another line's: name partitions in the grid"
             continue
         if name not in changes:
             admitted.append(Alternative(name, terms))

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.expectations.errors import PromiseError, SfumatoError
-from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.registry import ATTACKS
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.attacks.registry import attack_release
 from sfumato.tasks.comparison.paired import PairedQuery
 from sfumato.tasks.comparison.picked import pick_from
 from sfumato.tasks.declaration.terms import Declared, Terms
@@ -109,7 +108,7 @@ def try_alternative(
     partition = _Captured(alternative.terms.partition.method)
     try:
         trial = run_trial(table, alternative.terms, place, randomness, partition).require_kept()
-    except PromiseError as error:
+    except SfumatoError as error:  # others are tried all the same
         return TriedOutcome(alternative.name, str(error), seconds=time.process_time() - begun)
     declared = trial.release.declared
     files = files_of_tables(trial.release, declared.named("sensitive"))
@@ -126,7 +125,7 @@ def try_alternative(
         widths=widths,
         relative=relative,
         errors=errors,
-        attacks=_attacks(trial),
+        attacks=_scores_of_attacks(trial),
         seconds=time.process_time() - begun,
     )
 
@@ -236,14 +235,6 @@ def _error(bounds: Bounds | None, truth: Bounds) -> float | None:
     return float(abs(guess - known[0]) / abs(known[0]))
 
 
-def _attacks(trial: Trial) -> dict[str, list[dict[str, Any]]]:
-    """Scores of all attacks on each sensitive column."""
-    declared, tables = trial.release.declared, trial.assessment.tables
-    return {
-        name: [
-            score.document()
-            for attack in ATTACKS.values()
-            for score in attack(AttackedRelease(declared, tables, trial.represented, name))
-        ]
-        for name in declared.named("sensitive")
-    }
+def _scores_of_attacks(trial: Trial) -> dict[str, list[dict[str, Any]]]:
+    found = attack_release(trial.release.declared, trial.assessment.tables, trial.represented)
+    return {name: [score.document() for score in scores] for name, scores in found.items()}

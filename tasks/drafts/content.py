@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.tasks.attacks.registry import attack_release
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.drafts.left_out import (
@@ -14,7 +15,7 @@ from sfumato.tasks.drafts.left_out import (
     rows_left_out,
     suppressed_shares,
 )
-from sfumato.tasks.drafts.risk import attacks_on, risk_before_and_after
+from sfumato.tasks.drafts.risk import risk_before_and_after
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.line import without_suppressed
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
@@ -72,7 +73,8 @@ def _missed(goal: str, *, refuses: bool) -> list[str]:
 
 def _attacks(assessment: Assessment, people: Microdata) -> dict[str, Any]:
     """Scores are about people who are here; groups of composed versions have others, too."""
-    return {} if assessment.declared.composed else attacks_on(assessment, people)
+    declared = assessment.declared
+    return {} if declared.composed else attack_release(declared, assessment.tables, people)
 
 
 def _lost(candidate: Path, assessment: Assessment) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 from typing import Any
 
 from sfumato.expectations.measures.risk import Risk, risk
-from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.registry import ATTACKS
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.microdata.grouping import groups_of
 from sfumato.tasks.microdata.table import Microdata
@@ -30,24 +28,6 @@ def risk_before_and_after(table: Microdata, assessment: Assessment) -> list[dict
         {"measure": measure, "before": share, "after": now[measure]}
         for measure, share in _shares(before).items()
     ]
-
-
-def attacks_on(assessment: Assessment, people: Microdata) -> dict[str, list[Score]]:
-    """What attackers guess of each sensitive column from what would be shown.
-
-    Args:
-        assessment: of the candidate.
-        people: the rows that it represents.
-    """
-    declared = assessment.declared
-    return {
-        name: [
-            score
-            for attack in ATTACKS.values()
-            for score in attack(AttackedRelease(declared, assessment.tables, people, name))
-        ]
-        for name in declared.named("sensitive")
-    }
 
 
 def _shares(found: Risk) -> dict[str, float]:

@@ -12,21 +12,24 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.expectations.errors import SpecError
+from sfumato.expectations.errors import InputError, SpecError
 from sfumato.flows.choice.alternatives import alternatives_of, read_grid
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.recommended import write_recommended
 from sfumato.flows.choice.sweep import read_sweep
 from sfumato.flows.overrides import Overrides
+from sfumato.tasks.comparison import paired
 from sfumato.tasks.comparison import run as running
 from sfumato.tasks.comparison.alternative import TriedOutcome
 from sfumato.tasks.comparison.picked import _by_groups
 from sfumato.tasks.comparison.recommend import rank, recommend
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.private import scratch
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.stages import anonymize as anonymizing
 from tests.drafts.traces import trace
+from tests.release.evolving import Evolving
 from tests.release.small import SPEC, people
 
 GRID = {
@@ -369,3 +372,43 @@ def killed_after(tried, number, heard):
         return tried(alternative, *others)
 
     return kill
+
+
+def test_queries_that_were_cut_short_are_drawn_anew(compare, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(paired.json, "dumps", interrupted)
+        compare()
+    assert len(compare().ranked) == 6
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_an_alternative_that_fails_keeps_no_other_from_being_tried(compare, monkeypatch):
+    def refuse(*arguments):
+        raise InputError("too many rows for it")
+
+    monkeypatch.setitem(PARTITIONS, "mondrian", refuse)
+    found = compare()
+    assert len(found.ranked) == 4
+    assert "too many rows for it" in found.page.read_text(encoding="utf-8")
+
+
+def test_a_composed_line_is_compared_as_a_table_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    line = Evolving(tmp_path / "line", "ranges")
+    line.publish()
+    workload = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [9], "queries": 3}
+    spec = line.write(evaluate={"workloads": [workload]})
+    asked = AskedComparison({"partition": [{"method": "ke", "objective": ["sum", "weighted"]}]})
+    found = compare_alternatives(spec, Overrides(), asked, lambda *_: None)
+    assert len(found.ranked) == 2
+    assert yaml.safe_load(found.spec.read_text())["versions"] == {"rule": "composed"}
+
+
+def test_groups_of_another_line_are_not_swept(small, call):
+    small.write(people(), partition=None, groups="others", people="all")
+    code, _, said = call("plan", small.spec, "--sweep", "k=2,3")
+    assert code == 2
+    assert "another line's: name partitions in the grid" in said
