@@ -25,8 +25,8 @@ from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files
 from sfumato.tasks.query.help_tables.build import build_help_tables
+from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.stages.anonymize import make_candidate_of_part
 from sfumato.tasks.trials.trial import Trial, run_trial
 

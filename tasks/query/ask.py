@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,12 @@ from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
 from sfumato.tasks.query.engines.engine import Engine, Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.build import help_names
-from sfumato.tasks.query.question.question import Key, Question, row_of
-from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.query.inquiries.answering import Published, answer_inquiry
+from sfumato.tasks.query.inquiries.inquiry import Inquiry
+from sfumato.tasks.query.inquiries.ordering import AnsweredRow
+from sfumato.tasks.query.language.read import read_inquiry
+from sfumato.tasks.query.language.single import inquiry_of
+from sfumato.tasks.query.question.question import GroupColumn, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.sql.parted import TableInParts
 
@@ -35,12 +40,13 @@ class Answer:
             files that nothing vouches for, it does not.
         not_represented: how many rows of the source were left out, and why.
         columns: names in the order of the query.
-        rows: a value for each column of the GROUP BY that is shown, bounds for each aggregate;
-            in ascending order of those values, nulls last.
-        certain: for each row whether a HAVING clause surely keeps it: it holds, and a group surely
-            has rows; a row is here if the clause may hold.
+        rows: a value for each column of the GROUP BY that is shown, bounds for all else; in the
+            order that is asked for, else in ascending order of those values, nulls last.
+        certain: for each row whether it is surely in the answer: a group surely has rows, and a
+            HAVING clause surely holds; a row is here if it may be in the answer.
         verified: whether anything vouches for the files, where the answer comes from files.
         coded: the columns whose values were coded before, and how: the answer is about coded ones.
+        by_estimate: whether rows are ordered by what is not known exactly, but estimated.
     """
 
     form: str
@@ -51,6 +57,7 @@ class Answer:
     certain: tuple[bool, ...] = ()
     verified: bool = True
     coded: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    by_estimate: bool = False
 
 
 def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Answer:
@@ -75,21 +82,41 @@ def answers(
         QueryError: where a query is not allowed, before any is answered, or cannot be evaluated.
         InputError: where a file of the release is missing.
     """
-    questions = [read_question(sql, release.declared) for sql in queries]
-    helped = dict.fromkeys(name for question in questions for name in question.helped_by)
-    with engine(files_of_tables(release, list(helped)), release.declared, estimator) as asked:
-        for question in questions:
-            yield _of_files(release, ask(asked, release.declared, question))
+    inquiries = [read_inquiry(sql, release.declared) for sql in queries]
+    helped = dict.fromkeys(name for inquiry in inquiries for name in inquiry.helped_by)
+    with asking(release, list(helped), estimator) as published:
+        for inquiry in inquiries:
+            yield _of_files(release, ask_inquiry(published, inquiry))
 
 
-def answer_with(asked: Engine, release: Release, sql: str) -> Answer:
+@contextmanager
+def asking(
+    release: Release, sensitive: Sequence[str], estimator: Estimator = "weighted"
+) -> Iterator[Published]:
+    """A release's files, opened for questions on these sensitive columns.
+
+    Raises:
+        InputError: where a file of the release is missing.
+    """
+    tables = files_of_tables(release, sensitive)
+    with engine(tables, release.declared, estimator) as opened:
+        yield published(tables, release.declared, opened, estimator)
+
+
+def published(
+    tables: Files, declared: Declared, opened: Engine, estimator: Estimator = "weighted"
+) -> Published:
+    """Tables that an engine has open, and a way to open them with calculated columns."""
+    return Published(tables, declared, opened, partial(engine, estimator=estimator))
+
+
+def answer_with(asked: Published, release: Release, sql: str) -> Answer:
     """Answer a query with an engine that has the files of a release open.
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
     """
-    question = read_question(sql, release.declared)
-    return _of_files(release, ask(asked, release.declared, question))
+    return _of_files(release, ask_inquiry(asked, read_inquiry(sql, release.declared)))
 
 
 def _of_files(release: Release, found: Answer) -> Answer:
@@ -106,9 +133,9 @@ def answer_on(
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
     """
-    question = read_question(sql, declared)
-    with engine(tables, declared, estimator) as asked:
-        return ask(asked, declared, question)
+    inquiry = read_inquiry(sql, declared)
+    with engine(tables, declared, estimator) as opened:
+        return ask_inquiry(published(tables, declared, opened, estimator), inquiry)
 
 
 def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Source]:
@@ -144,23 +171,38 @@ def _with_intervals(opened: Engine, declared: Declared) -> Engine:
 
 def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
     """Answer a question with an engine that knows the published tables."""
-    found = asked.ask(question.counting_rows, estimates)
-    wanted = question.having
-    rows = {
-        key: bounds
-        for key, bounds in found.items()
-        if wanted is None or wanted.holds(bounds, "possible")
-    }
-    keys = sorted(rows, key=_order)
+    return ask_inquiry(published({}, declared, asked), inquiry_of(question), estimates=estimates)
+
+
+def ask_inquiry(asked: Published, inquiry: Inquiry, *, estimates: bool = True) -> Answer:
+    """Answer an inquiry from published tables.
+
+    Raises:
+        QueryError: where it cannot be evaluated.
+    """
+    found = answer_inquiry(asked, inquiry, estimates=estimates)
+    declared = asked.declared
     return Answer(
         form=declared.form.method,
         guaranteed=True,
         not_represented=_not_represented(declared),
-        columns=tuple(item.label for item in question.shown),
-        rows=tuple(row_of(question, key, rows[key]) for key in keys),
-        certain=tuple(question.surely_wants(rows[key]) for key in keys),
+        columns=tuple(item.label for item in inquiry.shown),
+        rows=tuple(_row(inquiry, row) for row in found.rows),
+        certain=tuple(row.certain for row in found.rows),
         coded=declared.coded,
+        by_estimate=found.by_estimate,
     )
+
+
+def _row(inquiry: Inquiry, row: AnsweredRow) -> dict[str, Any]:
+    """The group columns that are shown, and bounds of what is calculated."""
+    places = {key.name: place for place, key in enumerate(inquiry.keys)}
+    return {
+        item.label: row.key[places[item.name]]
+        if isinstance(item, GroupColumn)
+        else row.bounds[item.formula]
+        for item in inquiry.shown
+    }
 
 
 def _not_represented(declared: Declared) -> dict[str, int]:
@@ -180,6 +222,7 @@ def document(answer: Answer) -> dict[str, Any]:
         "columns": list(answer.columns),
         "rows": [{name: _json(value) for name, value in row.items()} for row in answer.rows],
         **({} if all(answer.certain) else {"certain": list(answer.certain)}),
+        **({"order": "estimate"} if answer.by_estimate else {}),
         **({"coded": {name: list(keys) for name, keys in coded}} if coded else {}),
     }
 
@@ -188,8 +231,3 @@ def _json(value: Any) -> Json | dict[str, Json]:
     if isinstance(value, Bounds):
         return value.document()
     return str(value) if isinstance(value, Decimal) else nearest(value)
-
-
-def _order(key: Key) -> list[tuple[int, Any]]:
-    """Ascending, then what is no number, then nulls."""
-    return [(2, 0) if v is None else (1, 0) if v != v else (0, v) for v in key]

@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Self
 
 from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.query.ask import Answer, answer_with, engine, files_of_tables
-from sfumato.tasks.query.engines.engine import Engine
+from sfumato.tasks.query.ask import Answer, answer_with, asking
+from sfumato.tasks.query.inquiries.answering import Published
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 
 _QUESTIONS = 1_000  # an engine remembers parts of conditions: after as many it is opened anew
@@ -17,9 +17,8 @@ class Conversation:
 
     def __init__(self, release: Release) -> None:
         """Open nothing yet."""
-        self._files = files_of_tables(release, release.declared.named("sensitive"))
         self._release, self._asked = release, 0
-        self._open: dict[Estimator, Engine] = {}
+        self._open: dict[Estimator, Published] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -45,6 +44,7 @@ class Conversation:
             self._open, self._asked = {}, 0
         self._asked += 1
         if estimator not in self._open:
-            opened = engine(self._files, self._release.declared, estimator)
+            sensitive = self._release.declared.named("sensitive")
+            opened = asking(self._release, sensitive, estimator)
             self._open[estimator] = self._stack.enter_context(opened)
         return answer_with(self._open[estimator], self._release, sql)

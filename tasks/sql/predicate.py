@@ -47,7 +47,7 @@ _ARGUMENTS: Mapping[type[exp.Expr], frozenset[str]] = {
 }
 
 
-def parse_predicate(text: str, columns: Mapping[str, ColumnType]) -> exp.Expression:
+def parse_predicate(text: str, columns: Mapping[str, ColumnType]) -> exp.Expr:
     """The predicate that a text holds, its columns by their exact names.
 
     Raises:
@@ -56,7 +56,7 @@ def parse_predicate(text: str, columns: Mapping[str, ColumnType]) -> exp.Express
     return check_predicate(parse(text, exp.Condition), columns)
 
 
-def check_predicate(tree: exp.Expression, columns: Mapping[str, ColumnType]) -> exp.Expression:
+def check_predicate(tree: exp.Expr, columns: Mapping[str, ColumnType]) -> exp.Expr:
     """A copy of a parsed predicate, with its columns by their exact names.
 
     Raises:

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, QueryError
-from sfumato.tasks.query.ask import _order, answer, answer_on, document
+from sfumato.tasks.query.ask import answer, answer_on, document
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.inquiries.inquiry import Inquiry
+from sfumato.tasks.query.inquiries.ordering import AnsweredRow, order_rows
 from tests.query.releases import write
 from tests.query.worlds import CENSUS, aggregate, column, declare, with_help
 
@@ -262,7 +264,7 @@ def test_bounds_contain_the_truth_on_larger_tables(seed):
 SCRIPT = """
 import sys
 from pathlib import Path
-from sfumato.tasks.query.ask import _order, answer, document
+from sfumato.tasks.query.ask import answer, document
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.declaration.opened import Release
 from tests.query.worlds import CENSUS
@@ -291,5 +293,6 @@ def test_asking_starts_neither_prefect_nor_great_expectations_nor_pandas(tmp_pat
 
 
 def test_what_is_no_number_comes_after_all_numbers():
-    keys = [(float("nan"),), (None,), (1.0,), (-1.0,)]
-    assert [str(key[0]) for key in sorted(keys, key=_order)] == ["-1.0", "1.0", "nan", "None"]
+    rows = [AnsweredRow((key,), {}, True) for key in (float("nan"), None, 1.0, -1.0)]
+    ordered = order_rows(Inquiry((), (), (), 0, (), None, ()), rows)
+    assert [str(row.key[0]) for row in ordered.rows] == ["-1.0", "1.0", "nan", "None"]

@@ -406,10 +406,8 @@ def test_rewritten_as_reviewed():
     [
         ("SELECT AVG(age) FROM microdata", "answers COUNT, not AVG"),
         ("SELECT MIN(disease) FROM microdata", "answers COUNT, not MIN"),
-        ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR zip = 2", "only be joined by AND"),
         ("SELECT COUNT(*) FROM microdata WHERE age < zip", "only be joined by AND"),
-        ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR disease = 'a'", "only be joined by AND"),
-        ("SELECT disease, COUNT(*) FROM microdata GROUP BY disease", "is sensitive"),
+        ("SELECT COUNT(*) FROM microdata WHERE age // 10 = 1", "nothing is calculated of them"),
     ],
 )
 def test_what_the_tables_do_not_tell_is_refused(query, reason):
@@ -419,7 +417,7 @@ def test_what_the_tables_do_not_tell_is_refused(query, reason):
 
 def test_nulls_are_counted_when_asked_for():
     declared = hard("independent")[0]
-    with pytest.raises(QueryError, match="can be null"):
+    with pytest.raises(QueryError, match="not written in SQL"):
         rewrite('SELECT COUNT("Sex") FROM microdata', declared)
     assert rewrite("SELECT COUNT(age), COUNT(loss) FROM microdata", declared).sql()
 

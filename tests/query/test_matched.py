@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch, session

@@ -3,6 +3,7 @@
 import pytest
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.language.read import read_inquiry
 from sfumato.tasks.query.sql.rewrite import rewrite
 from tests.query.worlds import CENSUS, declare
 
@@ -16,24 +17,16 @@ REFUSED = [
     ("SELECT age FROM microdata GROUP BY age", "no aggregate"),
     ("SELECT 1 FROM microdata", "LITERAL"),
     ("SELECT loss FROM microdata", "column 'loss' is sensitive"),
-    ("SELECT loss, COUNT(*) FROM microdata GROUP BY loss", "GROUP BY cannot use it"),
     ("SELECT COUNT(*) FROM microdata WHERE loss > age", "can only be joined by AND"),
-    ("SELECT COUNT(*) FROM microdata WHERE loss > 5 OR age > 2", "can only be joined by AND"),
     ('SELECT COUNT(*) FROM microdata WHERE loss > "capital-loss"', "association is not published"),
     ("SELECT COUNT(DISTINCT loss) FROM microdata", "how many different values"),
     ("SELECT COUNT(*) FROM microdata HAVING MAX(loss) > 'a'", "not comparable"),
     ("SELECT COUNT(*) FROM microdata HAVING MIN(seen) > 3", "not comparable"),
     ("SELECT COUNT(*) FROM microdata HAVING MIN(seen) > TIMESTAMP '2020-01-01'", "not comparable"),
     ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) > DATE '2020-01-01'", "not comparable"),
-    ("SELECT COUNT(*) FROM microdata HAVING age > 3", "HAVING compares an aggregate"),
-    ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) > SUM(loss)", "with a constant"),
-    ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) IN (1, 2)", "HAVING takes comparisons"),
-    ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR NOT (loss = 5)", "'age', 'loss'"),
+    ("SELECT COUNT(*) FROM microdata HAVING age > 3", "neither grouped by nor aggregated"),
     ("SELECT SUM(seen) FROM microdata", "SUM takes numbers"),
     ("SELECT AVG(word) FROM microdata", "AVG takes numbers"),
-    ("SELECT SUM(age) FROM microdata", "plain SQL on the published table"),
-    ("SELECT MAX(sex) FROM microdata", "plain SQL on the published table"),
-    ("SELECT COUNT(sex) FROM microdata", "IS NOT NULL"),
     ("SELECT COUNT(income) FROM microdata", "unknown column 'income'"),
     ("SELECT COUNT(*) FROM microdata WHERE income = 1", "unknown column 'income'"),
     ("SELECT COUNT(*) FROM microdata GROUP BY income", "unknown column 'income'"),
@@ -42,41 +35,30 @@ REFUSED = [
     ("SELECT SUM(DISTINCT loss) FROM microdata", "DISTINCT"),
     ("SELECT DISTINCT COUNT(*) FROM microdata", "DISTINCT"),
     ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) > (SELECT 1)", "HAVING"),
-    ("SELECT COUNT(*) FROM microdata ORDER BY 1", "ORDER BY"),
-    ("SELECT COUNT(*) FROM microdata LIMIT 1", "LIMIT"),
-    ("SELECT COUNT(*) FROM microdata OFFSET 1", "OFFSET"),
     ("SELECT COUNT(*) FROM microdata QUALIFY TRUE", "QUALIFY"),
     ("SELECT COUNT(*) FROM microdata WINDOW w AS ()", "WINDOW"),
     ("SELECT SUM(loss) OVER () FROM microdata", "WINDOW"),
-    ("SELECT SUM(loss) FILTER (WHERE age > 1) FROM microdata", "FILTER"),
     ("SELECT MAX(loss ORDER BY age) FROM microdata", "ORDER"),
     ("SELECT MIN(loss, 2) FROM microdata", "MIN"),
-    ("SELECT COUNT(1) FROM microdata", "LITERAL"),
     ("SELECT COUNT() FROM microdata", "nothing"),
     ("SELECT COUNT(* EXCLUDE (age)) FROM microdata", "EXCEPT"),
-    ("SELECT SUM(loss + 1) FROM microdata", "ADD"),
-    ("SELECT SUM(loss) / COUNT(*) FROM microdata", "DIV"),
     ("SELECT SUM(loss)::INT FROM microdata", "CAST"),
     ("SELECT MEDIAN(loss) FROM microdata", "MEDIAN"),
     ("SELECT MY_SUM(loss) FROM microdata", "unknown function"),
     ("SELECT COUNT(*) FROM microdata GROUP BY 1", "GROUP BY takes columns"),
-    ("SELECT COUNT(*) FROM microdata GROUP BY age + 1", "GROUP BY takes columns"),
-    ("SELECT COUNT(*) FROM microdata GROUP BY ALL", "GROUP BY ALL"),
     ("SELECT COUNT(*) FROM microdata GROUP BY ROLLUP (age)", "ROLLUP"),
     ("SELECT COUNT(*) FROM microdata GROUP BY GROUPING SETS ((age))", "GROUPING"),
-    ("SELECT COUNT(*)", "no table"),
+    ("SELECT COUNT(*)", "FROM is missing"),
     ("SELECT COUNT(*) FROM help_loss", "the table is microdata"),
     ("SELECT COUNT(*) FROM main.microdata", "DB"),
-    ("SELECT COUNT(*) FROM microdata AS m", "ALIAS"),
     ("SELECT COUNT(*) FROM microdata TABLESAMPLE 10%", "SAMPLE"),
     ("SELECT COUNT(*) FROM microdata, help_loss", "a join"),
     ("SELECT COUNT(*) FROM microdata JOIN help_loss USING (group_id)", "a join"),
     ("SELECT COUNT(*) FROM microdata NATURAL JOIN microdata", "a join"),
-    ("SELECT COUNT(*) FROM (SELECT * FROM microdata)", "SUBQUERY"),
     ("SELECT COUNT(*) FROM microdata WHERE age = (SELECT 1)", "SUBQUERY"),
     ("SELECT COUNT(*) FROM microdata WHERE EXISTS (FROM microdata)", "EXISTS"),
-    ("SELECT (SELECT COUNT(*) FROM microdata)", "no table"),
-    ("WITH microdata AS (SELECT 1) SELECT COUNT(*) FROM microdata", "WITH"),
+    ("SELECT (SELECT COUNT(*) FROM microdata)", "FROM is missing"),
+    ("WITH microdata AS (SELECT 1) SELECT COUNT(*) FROM microdata", "FROM is missing"),
     ("SELECT COUNT(*) FROM microdata UNION SELECT COUNT(*) FROM microdata", "UNION"),
     ("SELECT COUNT(*) FROM microdata EXCEPT SELECT 1", "EXCEPT"),
     ("SELECT COUNT(*) FROM microdata; SELECT 1", "one thing at a time"),
@@ -111,6 +93,29 @@ REFUSED = [
     ('SELECT COUNT(*) FROM microdata WHERE "а\ng\u202ee" = 1', r"\u202e"),
     ("SELECT COUNT(*) FROM microdata WHERE ag\u0435 = 1", "unknown column"),
 ]
+
+NOT_WRITTEN = [
+    ("SELECT loss, COUNT(*) FROM microdata GROUP BY loss", "GROUP BY of a sensitive column"),
+    ("SELECT COUNT(*) FROM microdata WHERE loss > 5 OR age > 2", "OR of conditions"),
+    ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) > SUM(loss)", "a calculation with aggregates"),
+    ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR NOT (loss = 5)", "OR of conditions"),
+    ("SELECT SUM(age) FROM microdata", "an aggregate of a column published as it is"),
+    ("SELECT MAX(sex) FROM microdata", "FILTER"),
+    ("SELECT COUNT(sex) FROM microdata", "FILTER"),
+    ("SELECT COUNT(*) FROM microdata ORDER BY 1", "ORDER BY or LIMIT"),
+    ("SELECT COUNT(*) FROM microdata LIMIT 1", "ORDER BY or LIMIT"),
+    ("SELECT COUNT(*) FROM microdata OFFSET 1", "ORDER BY or LIMIT"),
+    ("SELECT SUM(loss) FILTER (WHERE age > 1) FROM microdata", "FILTER"),
+    ("SELECT SUM(loss + 1) FROM microdata", "a calculation with columns"),
+    ("SELECT COUNT(*) FROM microdata GROUP BY age + 1", "a calculation with columns"),
+]
+
+
+@pytest.mark.parametrize(("query", "why"), NOT_WRITTEN, ids=range(len(NOT_WRITTEN)))
+def test_what_is_more_than_one_question_is_not_rewritten(query, why):
+    assert read_inquiry(query, CENSUS).formulas
+    with pytest.raises(QueryError, match=f"^not written in SQL for databases: .*{why}"):
+        rewrite(query, CENSUS)
 
 
 @pytest.mark.parametrize(("query", "named"), REFUSED, ids=range(len(REFUSED)))

@@ -18,7 +18,7 @@ from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.query.ask import answer_on, ask, engine
 from sfumato.tasks.query.help_tables.build import build_help_tables
 from sfumato.tasks.query.load import load
-from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.query.sql.views import groups_view
@@ -489,7 +489,7 @@ def test_ready_sql_runs(tmp_path, monkeypatch):
     [
         ("SELECT AVG(loss) FROM microdata WHERE loss > 1", "sfumato query"),
         ("SELECT MAX(loss) FROM microdata WHERE loss > 1 HAVING AVG(loss) > 2", "sfumato query"),
-        ("SELECT loss, COUNT(*) FROM microdata GROUP BY loss", "is sensitive"),
+        ("SELECT loss, COUNT(*) FROM microdata GROUP BY loss", "GROUP BY of a sensitive column"),
         ("SELECT COUNT(*) FROM microdata WHERE loss > age", "only be joined by AND"),
         ("SELECT COUNT(*) FROM microdata WHERE lower = 1", "unknown column 'lower'"),
     ],

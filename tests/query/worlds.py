@@ -13,7 +13,7 @@ from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.query.ask import Answer, ask, engine
 from sfumato.tasks.query.help_tables.rows import help_name, help_table
-from sfumato.tasks.query.question.read import read_question
+from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.schema.published import DeclaredColumn
 
 COUNTS = RowCounts(

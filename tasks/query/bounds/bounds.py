@@ -38,6 +38,10 @@ class Bounds:
     All None where there is no answer: an aggregate of no rows. The estimate is None where there is
     none. Where `may_be_empty`, it may be that no row is meant, and the answer is null. What is
     `likely` stands beside them in releases whose intervals were calibrated.
+
+    Bounds that are not `attained` are calculated of others that may not come to their ends
+    together: they hold, and may be wider than need be. Where a calculation is `unbounded`, it has
+    no limits though it may have an answer.
     """
 
     lower: Value
@@ -45,6 +49,8 @@ class Bounds:
     estimate: Value = None
     may_be_empty: bool = False
     likely: Likely | None = None
+    attained: bool = True
+    unbounded: bool = False
 
     def document(self) -> dict[str, Any]:
         """As JSON: integers stay integers, other numbers become floats rounded outward."""
@@ -54,6 +60,8 @@ class Bounds:
             "estimate": nearest(self.estimate),
         }
         bounds |= {"may_be_empty": True} if self.may_be_empty else {}
+        bounds |= {} if self.attained else {"attained": False}
+        bounds |= {"unbounded": True} if self.unbounded else {}
         return bounds | (self.likely.document() if self.likely else {})
 
 

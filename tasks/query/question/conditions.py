@@ -12,21 +12,17 @@ from sfumato.tasks.query.question.question import Matching, Question
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.query.question.ways.way import Bundles
 from sfumato.tasks.sql.parse import quote_name
-from sfumato.tasks.sql.predicate import check_predicate
 
 
-def read_condition(
-    where: exp.Expr | None, declared: Terms
+def split_where(
+    checked: exp.Expr | None, declared: Terms
 ) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
     """The condition on columns published as they are, and those on values apart from rows.
 
     Raises:
-        QueryError: naming what is not allowed.
+        QueryError: where the condition joins what the release does not.
     """
-    if where is None:
-        return None, ()
-    types = {name: column.type for name, column in declared.columns.items()}
-    return _split(check_predicate(where.this, types), declared)
+    return (None, ()) if checked is None else split_condition(checked, declared)
 
 
 def question_of(aggregate: Aggregate, where: exp.Expr, declared: Terms) -> Question:
@@ -35,12 +31,18 @@ def question_of(aggregate: Aggregate, where: exp.Expr, declared: Terms) -> Quest
     Raises:
         QueryError: where the condition joins what the release does not.
     """
-    condition, matching = _split(where, declared)
+    condition, matching = split_condition(where, declared)
     return Question((aggregate,), condition, (), matching)
 
 
-def _split(checked: exp.Expr, declared: Terms) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
-    """The part of a condition that rows decide, and the parts that values apart from them do."""
+def split_condition(
+    checked: exp.Expr, declared: Terms
+) -> tuple[exp.Expr | None, tuple[Matching, ...]]:
+    """The part of a condition that rows decide, and the parts that values apart from them do.
+
+    Raises:
+        QueryError: where the condition joins what the release does not.
+    """
     exact: list[exp.Expr] = []
     matching: dict[tuple[str, ...], list[exp.Expr]] = {}
     for part in conjuncts(checked):

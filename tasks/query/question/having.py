@@ -17,7 +17,6 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
-from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.sql.parse import construct
 
 Reading = Literal["certain", "possible"]
@@ -58,9 +57,12 @@ _MOST = 100
 
 @dataclass(frozen=True)
 class Comparison:
-    """An aggregate compared with a constant, written as `literal` in SQL."""
+    """An aggregate, or what is calculated of some, compared with a constant.
 
-    aggregate: Aggregate
+    The constant is written as `literal` in SQL. In the clause of a question all are aggregates.
+    """
+
+    aggregate: Any
     operator: Operator
     value: Value
     literal: exp.Expr
@@ -71,14 +73,16 @@ class Comparison:
         return [self]
 
     @property
-    def aggregates(self) -> list[Aggregate]:
-        """The aggregate."""
+    def aggregates(self) -> list[Any]:
+        """What is compared."""
         return [self.aggregate]
 
-    def holds(self, bounds: Mapping[Aggregate, Bounds], reading: Reading) -> bool:
+    def holds(self, bounds: Mapping[Any, Bounds], reading: Reading) -> bool:
         """Decide whether it surely, or possibly, holds; an answer that is null keeps nothing."""
         found = bounds[self.aggregate]
         low, high = found.lower, found.upper
+        if found.unbounded:
+            return reading == "possible"
         if low is None or high is None or (found.may_be_empty and reading == "certain"):
             return False
         if self.operator == "=":
@@ -104,18 +108,19 @@ class Joined:
         return [comparison for part in self.parts for comparison in part.comparisons]
 
     @property
-    def aggregates(self) -> list[Aggregate]:
-        """All aggregates that are compared."""
+    def aggregates(self) -> list[Any]:
+        """All that is compared."""
         return [comparison.aggregate for comparison in self.comparisons]
 
-    def holds(self, bounds: Mapping[Aggregate, Bounds], reading: Reading) -> bool:
+    def holds(self, bounds: Mapping[Any, Bounds], reading: Reading) -> bool:
         """Decide whether it surely, or possibly, holds, each comparison taken by itself."""
         each = (part.holds(bounds, reading) for part in self.parts)
         return all(each) if self.kind == "and" else any(each)
 
 
 Having = Comparison | Joined
-Reader = Callable[[exp.Expr], Aggregate]
+Reader = Callable[[exp.Expr], Any]
+"""Reads an aggregate, or what is calculated of some."""
 
 
 def read_having(clause: exp.Expr | None, aggregate: Reader) -> Having | None:
@@ -140,7 +145,7 @@ def on_groups(having: Having) -> Having:
     if isinstance(having, Joined):
         return replace(having, parts=tuple(on_groups(part) for part in having.parts))
     aggregate, value = having.aggregate, having.value
-    if not aggregate.kind.counts_rows or aggregate.sensitive is not None:
+    if not getattr(aggregate, "counts_all_rows", False):
         return having
     if having.operator == "<>" and value == 1:
         return replace(having, operator=">")
@@ -164,6 +169,9 @@ def _read(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Having:
         low = exp.GTE(this=node.this, expression=node.args["low"])
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
         return _read(exp.And(this=low, expression=high), aggregate, negated=negated)
+    if isinstance(node, exp.In) and node.expressions:
+        equal = (exp.EQ(this=node.this.copy(), expression=one) for one in node.expressions)
+        return _read(exp.or_(*equal, copy=False), aggregate, negated=negated)
     if type(node) not in _OPERATORS:
         raise QueryError(f"HAVING takes comparisons of aggregates, not {construct(node)}")
     return _comparison(node, aggregate, negated=negated)
@@ -172,9 +180,13 @@ def _read(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Having:
 def _comparison(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Comparison:
     sides: Sequence[exp.Expr] = (node.this, node.args["expression"])
     kind = _OPERATORS[type(node)]
-    if isinstance(sides[1], exp.AggFunc):
+    first, second = (side.find(exp.AggFunc) is not None for side in sides)
+    if first and second:
+        difference = exp.Sub(this=exp.paren(sides[0].copy()), expression=exp.paren(sides[1].copy()))
+        sides = (difference, exp.Literal.number(0))
+    elif second:
         sides, kind = sides[::-1], _MIRRORED[kind]
-    if not isinstance(sides[0], exp.AggFunc):
+    elif not first:
         raise QueryError("HAVING compares an aggregate with a constant")
     value = _constant(sides[1])
     return Comparison(aggregate(sides[0]), _NEGATED[kind] if negated else kind, value, sides[1])

@@ -1,13 +1,12 @@
 """A question: what is asked of the published microdata, as rows and aggregates."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
-from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
+from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.having import Having
 
 Key = tuple[Any, ...]
@@ -72,28 +71,7 @@ class Question:
         keys = (GroupColumn(name, name) for name in self.group_by)
         return replace(self, shown=(*keys, *aggregates), having=None)
 
-    @property
-    def counting_rows(self) -> "Question":
-        """The same, with the number of rows besides where a group may be wanted without any."""
-        return replace(self, shown=(*self.shown, ROWS)) if self.having and self.group_by else self
-
-    def surely_wants(self, bounds: Mapping[Aggregate, Bounds]) -> bool:
-        """Decide whether a row is surely in the answer: HAVING keeps it, and a group has rows."""
-        if self.having is None:
-            return True
-        exists = not self.group_by or bool(bounds[ROWS].lower)
-        return exists and self.having.holds(bounds, "certain")
-
 
 def sides(label: str) -> tuple[str, str]:
     """The names of an aggregate's bounds in a rewritten query."""
     return f"{label}_{BOUNDS[0]}", f"{label}_{BOUNDS[1]}"
-
-
-def row_of(question: Question, key: Key, values: Mapping[Aggregate, Any]) -> dict[str, Any]:
-    """A row of the answer: the group columns that are shown, and a value for each aggregate."""
-    of_group = dict(zip(question.group_by, key, strict=True))
-    return {
-        item.label: of_group[item.name] if isinstance(item, GroupColumn) else values[item]
-        for item in question.shown
-    }

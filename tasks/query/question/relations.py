@@ -6,6 +6,7 @@ from functools import cached_property
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.counts_table import names_of_tables
+from sfumato.tasks.schema.derived import DerivedColumn
 
 GROUP_ID = "group_id"
 GROUP_VALUES = "group_values"  # a query that pools the values of tables; no table has its name
@@ -52,6 +53,21 @@ def relations(declared: Terms) -> Relations:
 
 
 def tables_of_counts(declared: Terms) -> Mapping[tuple[str, ...], str]:
-    """By the sensitive columns that keep their association the table of their counts."""
-    found = names_of_tables(declared.named("sensitive"), declared.form.together)
-    return {tuple(columns): name for name, columns in found.items()}
+    """By the sensitive columns that keep their association the table of their counts.
+
+    What is calculated of some of them stands beside them.
+    """
+    sensitive = declared.named("sensitive")
+    derived = {name: of for name in sensitive if (of := _base(declared, name))}
+    published = [name for name in sensitive if name not in derived]
+    found = names_of_tables(published, declared.form.together)
+    return {
+        (*columns, *(name for name, of in derived.items() if of <= set(columns))): table
+        for table, columns in found.items()
+    }
+
+
+def _base(declared: Terms, name: str) -> set[str]:
+    """The columns that one is calculated of, none of a published one."""
+    column = declared.columns[name]
+    return set(column.of) if isinstance(column, DerivedColumn) else set()

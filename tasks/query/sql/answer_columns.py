@@ -63,7 +63,7 @@ class AnswerColumns:
                 columns += [
                     alias(column, f"{item.label}_{end}", quoted=True) for column, end in ends
                 ]
-        kept = self._kept(question.having, reading) if question.having else None
+        kept = self._kept(question.having, reading)
         return select(columns, self.tree.subquery("answer", copy=False), where=[kept])
 
     def _columns(self, aggregate: Aggregate) -> list[exp.Column]:
@@ -71,17 +71,17 @@ class AnswerColumns:
         names = (name.format(number) for name in self.names)
         return [exp.column(exp.to_identifier(name, quoted=name[0].isdigit())) for name in names]
 
-    def _kept(self, having: Having, reading: Reading) -> exp.Expr:
+    def _kept(self, having: Having | None, reading: Reading) -> exp.Expr | None:
         """The condition on returned rows: a group that is wanted for certain surely has rows."""
-        wanted = self._wanted(having, reading)
+        wanted = None if having is None else self._wanted(having, reading)
         return self._and_some(wanted) if reading == "certain" and self.question.group_by else wanted
 
-    def _and_some(self, wanted: exp.Expr) -> exp.Expr:
+    def _and_some(self, wanted: exp.Expr | None) -> exp.Expr | None:
         """A condition, and that some row is surely meant."""
         if self.least is None:
             return wanted
         some = exp.GT(this=exp.column(self.least), expression=exp.Literal.number(0))
-        return exp.and_(wanted, some)
+        return some if wanted is None else exp.and_(wanted, some)
 
     def _wanted(self, having: Having, reading: Reading) -> exp.Expr:
         """A condition on bounds, see `tasks.query.question.having`."""
@@ -90,7 +90,8 @@ class AnswerColumns:
             return exp.and_(*parts) if having.kind == "and" else exp.or_(*parts)
         wanted = self._compared(having, reading)
         null = not self.question.group_by and not having.aggregate.kind.counts_rows
-        return self._and_some(wanted) if reading == "certain" and null else wanted
+        some = self._and_some(wanted) if reading == "certain" and null else None
+        return some or wanted
 
     def _compared(self, having: Comparison, reading: Reading) -> exp.Expr:
         low, high = self._columns(having.aggregate)[:2]

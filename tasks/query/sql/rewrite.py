@@ -11,9 +11,9 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
-from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS

@@ -83,6 +83,7 @@ class AggregateKind:
         of_values: its bounds over values of which copies count one by one; None where it depends
             on which values of a group count together.
         of_choices: its bounds where it does.
+        of_share: its bounds where it is a quantile, by the share of values that are below it.
         truth: its exact answer over values, by their codes, where workloads may ask it.
         help: where the help table holds its bounds, if it does.
         over_counts: its bounds in SQL, over the values of a cell and how many copies count.
@@ -102,6 +103,7 @@ class AggregateKind:
     of_cells: Callable[[Cells], list[Bounds]] | None = None
     of_values: Callable[[CountedValues], Bounds] | None = None
     of_choices: Callable[[Choices], Bounds] | None = None
+    of_share: Callable[[CountedValues, Fraction], Bounds] | None = None
     truth: Callable[[Exact, np.ndarray], Fraction | None] | None = None
     help: HelpBounds | None = None
     over_counts: Ends | None = None

@@ -30,4 +30,5 @@ columns = Way(
     sides=("lower", "upper", "estimate"),
     without_rows=True,
     scores_estimates=True,
+    calculable=("sensitive",),
 )

@@ -22,4 +22,9 @@ def _beside_labels(kind: AggregateKind, name: str, declared: Terms) -> str | Non
     return None
 
 
-labels = Way(bundles=_nothing_apart, aggregated=_beside_labels, groups_by_sensitive=True)
+labels = Way(
+    bundles=_nothing_apart,
+    aggregated=_beside_labels,
+    groups_by_sensitive=True,
+    calculable=("insensitive", "sensitive"),
+)

@@ -2,4 +2,4 @@
 
 from sfumato.tasks.query.question.ways.way import Way, of_sensitive, sensitive_bundles
 
-rows = Way(bundles=sensitive_bundles, aggregated=of_sensitive)
+rows = Way(bundles=sensitive_bundles, aggregated=of_sensitive, shows_rows=True)

@@ -2,4 +2,11 @@
 
 from sfumato.tasks.query.question.ways.way import Way, of_sensitive, sensitive_bundles
 
-subdomains = Way(bundles=sensitive_bundles, aggregated=of_sensitive, scores_estimates=True)
+subdomains = Way(
+    bundles=sensitive_bundles,
+    aggregated=of_sensitive,
+    scores_estimates=True,
+    shows_rows=True,
+    by_cells=True,
+    calculable=("quasi-identifier", "insensitive"),
+)

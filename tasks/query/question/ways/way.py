@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
+from sfumato.tasks.query.question.relations import tables_of_counts
 from sfumato.tasks.sql.parse import quote_name
 
 Bundles = Mapping[str, tuple[str, ...]]
@@ -23,6 +24,9 @@ class Way:
         groups_by_sensitive: whether sensitive values stand in rows, and tell these apart.
         without_rows: whether rows stand nowhere, so that values are counted in their place.
         scores_estimates: whether estimates without a guarantee are measured, too.
+        calculable: the roles of columns whose values are published, to be calculated with.
+        shows_rows: whether columns that are not sensitive stand in rows as they are.
+        by_cells: whether subdomains stand for values, of which some aggregates know nothing.
     """
 
     bundles: Callable[[Terms], Bundles]
@@ -31,12 +35,14 @@ class Way:
     groups_by_sensitive: bool = False
     without_rows: bool = False
     scores_estimates: bool = False
+    calculable: tuple[str, ...] = ("quasi-identifier", "insensitive", "sensitive")
+    shows_rows: bool = False
+    by_cells: bool = False
 
 
 def sensitive_bundles(declared: Terms) -> dict[str, tuple[str, ...]]:
     """The sensitive columns apart from rows, with those that keep their association."""
-    names = tuple(declared.named("sensitive"))
-    return {name: names if declared.form.together else (name,) for name in names}
+    return {name: columns for columns in tables_of_counts(declared) for name in columns}
 
 
 def of_sensitive(kind: AggregateKind, name: str, declared: Terms) -> str | None:

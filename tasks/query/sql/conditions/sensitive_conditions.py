@@ -114,6 +114,17 @@ class SensitiveConditions:
         parts = [*self._counted(), *self._values_of(number, name, columns)]
         return with_parts(parts, query)
 
+    def ranges(self) -> exp.Select:
+        """The query of group columns, group, and how many of its rows count: `lo` to `hi`."""
+        parts = [
+            *cell_parts(self.question, self.relations.rows),
+            *group_parts(self.relations),
+            *self._matching(),
+            ("ranged", rows_meant(self._matched())),
+        ]
+        columns = [*keys_of(self.question), *trees("group_id", "lo", "hi")]
+        return with_parts(parts, select(columns, "ranged"))
+
     @property
     def _keys(self) -> list[exp.Column]:
         return keys_of(self.question, "counted")

@@ -1,0 +1,180 @@
+"""Inquiries answered: each part by an engine, formulas from what it finds, rows as they are wanted.
+
+A cell is a combination of values of GROUP BY. Where one of its columns is of sensitive values, a
+cell is asked about for each value that is published; it may be that no row has it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import Any
+
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.engines.engine import Engine, Files, read_table
+from sfumato.tasks.query.inquiries.derived import extended, with_calculated
+from sfumato.tasks.query.inquiries.exact_columns import exact_bounds
+from sfumato.tasks.query.inquiries.formulas import NULL, Asked, number
+from sfumato.tasks.query.inquiries.inquiry import InquiredPart, Inquiry
+from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
+from sfumato.tasks.query.language.sources import joined
+from sfumato.tasks.query.question.aggregate import ROWS
+from sfumato.tasks.query.question.conditions import split_condition
+from sfumato.tasks.query.question.question import Key
+from sfumato.tasks.sql.parse import literal
+from sfumato.tasks.sql.session import session
+
+_MOST_CELLS = 500
+_NO_ROWS = Bounds(0, 0, 0)
+
+Opening = Callable[[Files, Declared], AbstractContextManager[Engine]]
+"""Opens an engine on published tables."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release's tables, and an engine that has them open.
+
+    Attributes:
+        tables: by their names.
+        declared: of the release.
+        engine: that answers questions on them.
+        opening: opens another, on tables with calculated columns.
+    """
+
+    tables: Files
+    declared: Declared
+    engine: Engine
+    opening: Opening
+
+
+def answer_inquiry(
+    published: Published, inquiry: Inquiry, *, estimates: bool = True
+) -> OrderedRows:
+    """The rows of an answer, in order.
+
+    Raises:
+        QueryError: where the query cannot be evaluated, or LIMIT is not certain.
+    """
+    with _with_calculated(published, inquiry) as known:
+        cells = list(_Cells(known, inquiry, estimates).rows())
+    return order_rows(inquiry, cells)
+
+
+@contextmanager
+def _with_calculated(published: Published, inquiry: Inquiry) -> Iterator[Published]:
+    """The same tables with calculated columns, where there are any."""
+    if not inquiry.calculated:
+        yield published
+        return
+    tables = with_calculated(published.tables, inquiry.calculated)
+    declared = extended(published.declared, inquiry.calculated)
+    with published.opening(tables, declared) as engine:
+        yield replace(published, tables=tables, declared=declared, engine=engine)
+
+
+class _Cells:
+    """The cells of an inquiry, asked about part by part."""
+
+    def __init__(self, published: Published, inquiry: Inquiry, estimates: bool) -> None:
+        self._published, self._inquiry, self._estimates = published, inquiry, estimates
+        self._banded = [key.name for key in inquiry.keys if key.banded]
+        self._exact = tuple(key.name for key in inquiry.keys if not key.banded)
+
+    def rows(self) -> Iterator[AnsweredRow]:
+        """The rows of the answer, those that may be there, in any order."""
+        values = [self._values(name) for name in self._banded]
+        if prod(map(len, values)) > _MOST_CELLS:
+            raise QueryError(f"GROUP BY of sensitive values has more than {_MOST_CELLS} cells")
+        for chosen in product(*values):
+            bands = dict(zip(self._banded, chosen, strict=True))
+            for key, found in self._found(bands).items():
+                row = self._row(self._key(key, bands), found)
+                if row is not None:
+                    yield row
+
+    def _key(self, exact: Key, bands: Mapping[str, Any]) -> Key:
+        known = {**dict(zip(self._exact, exact, strict=True)), **bands}
+        return tuple(known[key.name] for key in self._inquiry.keys)
+
+    def _row(self, key: Key, found: Mapping[Asked, Bounds]) -> AnsweredRow | None:
+        """A row, None where it is surely not in the answer."""
+        inquiry = self._inquiry
+        base = [found.get(Asked(part, ROWS), _NO_ROWS) for part in range(inquiry.base)]
+        if inquiry.keys and not any(number(rows.upper) for rows in base):
+            return None
+        known = {formula: formula.bounds(_WithNone(found)) for formula in inquiry.formulas}
+        exists = not inquiry.keys or any(number(rows.lower) for rows in base)
+        having = inquiry.having
+        if having is None:
+            return AnsweredRow(key, known, exists)
+        if not having.holds(known, "possible"):
+            return None
+        return AnsweredRow(key, known, exists and having.holds(known, "certain"))
+
+    def _found(self, bands: Mapping[str, Any]) -> dict[Key, dict[Asked, Bounds]]:
+        """By the values of the exact columns all that was asked of the parts."""
+        cells: dict[Key, dict[Asked, Bounds]] = {}
+        for place, part in enumerate(self._inquiry.parts):
+            for key, bounds in self._of_part(self._narrowed(part, bands)).items():
+                cell = cells.setdefault(key, {})
+                cell.update({Asked(place, one): of for one, of in bounds.items()})
+        return cells
+
+    def _of_part(self, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
+        question = part.question(self._exact)
+        asked = self._published.engine.ask(question, self._estimates)
+        found = {key: dict(bounds) for key, bounds in asked.items()}
+        if part.exact:
+            declared = self._published.declared
+            with session(self._published.tables) as connection:
+                exact = exact_bounds(connection, declared, question, part.exact)
+            for key, bounds in exact.items():
+                found.setdefault(key, {}).update(bounds)
+        return found
+
+    def _narrowed(self, part: InquiredPart, bands: Mapping[str, Any]) -> InquiredPart:
+        """The part in which sensitive columns have some values."""
+        if not bands:
+            return part
+        conditions = [of.condition for of in part.matching]
+        conditions += [] if part.condition is None else [part.condition]
+        whole = joined([one.copy() for one in conditions] + _equal(bands))
+        if whole is None:
+            raise TypeError(bands)
+        condition, matching = split_condition(whole, self._published.declared)
+        return replace(part, condition=condition, matching=matching)
+
+    def _values(self, name: str) -> list[Any]:
+        """The values of a sensitive column, or calculated of some, that are published."""
+        found: set[Any] = set()
+        for source in self._published.tables.values():
+            table = read_table(source)
+            if name in table.column_names:
+                found |= set(pc.unique(table[name]).to_pylist())
+        if not found:
+            raise QueryError("GROUP BY of a sensitive column whose values are not published")
+        return list(found)
+
+
+def _equal(bands: Mapping[str, Any]) -> list[exp.Expr]:
+    """The conditions that columns have these values."""
+    return [
+        exp.Is(this=exp.column(name, quoted=True), expression=exp.Null())
+        if value is None
+        else exp.EQ(this=exp.column(name, quoted=True), expression=literal(value))
+        for name, value in bands.items()
+    ]
+
+
+class _WithNone(dict[Asked, Bounds]):
+    """What was found in a cell; of a part that has no row there, nothing."""
+
+    def __missing__(self, asked: Asked) -> Bounds:
+        return _NO_ROWS if asked.aggregate.kind.counts_rows else NULL

@@ -1,0 +1,213 @@
+"""Aggregates of columns that are published as they are, beside bounds of sensitive ones.
+
+Where no condition is on sensitive values, the rows that are meant are known, and the answer is
+exact. Where one is, of each group's rows with the other conditions any may be those that match, so
+many as its values allow: as of sensitive values, only the rows' own values are chosen among.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from sfumato.expectations.exact import exact
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.counted_values import CountedValues
+from sfumato.tasks.query.bounds.extremes import Counting
+from sfumato.tasks.query.bounds.spread import choices_of
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.question.relations import GROUP_ID, relations
+from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
+from sfumato.tasks.query.sql.conditions.trees import (
+    alias,
+    join,
+    key_names,
+    own,
+    published_column,
+    select,
+    tree,
+    trees,
+    with_parts,
+)
+from sfumato.tasks.sql.session import fetch_table
+
+Found = dict[Key, dict[Aggregate, Bounds]]
+
+
+def exact_bounds(
+    connection: duckdb.DuckDBPyConnection,
+    declared: Declared,
+    question: Question,
+    aggregates: Sequence[Aggregate],
+) -> Found:
+    """The bounds of aggregates of columns that are published as they are.
+
+    Args:
+        connection: sees the published tables.
+        declared: of the release.
+        question: which rows are meant, and how they are grouped.
+        aggregates: whose column is published as it is.
+
+    Raises:
+        QueryError: where the query cannot be evaluated.
+    """
+    found: Found = {}
+    for name in dict.fromkeys(str(aggregate.sensitive) for aggregate in aggregates):
+        asked = [one for one in aggregates if one.sensitive == name]
+        for key, rows in _rows_by_cell(connection, declared, question, name).items():
+            cell = found.setdefault(key, {})
+            cell.update({one: _BOUNDS.get(one.kind.name, _of_kind)(one, rows) for one in asked})
+    return found
+
+
+class _Rows:
+    """The values of a column in the rows of one cell, by group; parallel int64 arrays.
+
+    `code` is the place of the value among all, `times` how many of the group's rows have it, and
+    `least` and `most` how many of the group's rows count.
+    """
+
+    def __init__(self, values: pa.Array, parts: Mapping[str, np.ndarray]) -> None:
+        self.values = values
+        self.group, self.code, self.times, self.least, self.most = (
+            parts[name] for name in ("group_id", "code", "times", "least", "most")
+        )
+
+    def limits(self) -> tuple[int, int]:
+        """How many rows count, at least and at most."""
+        _, first = np.unique(self.group, return_index=True)
+        return int(self.least[first].sum()), int(self.most[first].sum())
+
+    @property
+    def all_count(self) -> bool:
+        """True where every row surely counts."""
+        _, inverse = np.unique(self.group, return_inverse=True)
+        sizes = np.bincount(inverse, self.times)
+        return bool((sizes[inverse] == self.least).all())
+
+    def counted(self) -> CountedValues:
+        """How many copies of each value count, surely and possibly, from below and from above."""
+        from_below, from_above = (self._counting(ascending=up) for up in (True, False))
+        expected = from_below.sure.astype(np.float64) if self.all_count else None
+        return CountedValues(
+            values=_Values(self.values),
+            exact=partial(exact, self.values, "aggregated"),
+            low=from_below,
+            high=from_above,
+            whole=bool(pa.types.is_integer(self.values.type)),
+            expected=expected,
+            expected_rows=0.0 if expected is None else float(expected.sum()),
+        )
+
+    def _counting(self, *, ascending: bool) -> Counting:
+        """Each group's first copies surely count, and those after them may, in one order."""
+        order = np.lexsort((self.code if ascending else -self.code, self.group))
+        group, times = self.group[order], self.times[order]
+        before = np.cumsum(times) - times
+        starts = np.flatnonzero(np.diff(group, prepend=-1) != 0)
+        before -= np.repeat(before[starts], np.diff(np.append(starts, len(group))))
+        sure = np.clip(self.least[order] - before, 0, times)
+        all_ = np.clip(self.most[order] - before, 0, times)
+        return Counting(
+            *(_summed(self.code[order], of, len(self.values)) for of in (sure, all_ - sure))
+        )
+
+
+def _summed(code: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
+    total = np.zeros(size, dtype=np.int64)
+    np.add.at(total, code, counts)
+    return total
+
+
+class _Values:
+    """Values, each made when it is looked up."""
+
+    def __init__(self, values: pa.Array) -> None:
+        self._values = values
+
+    def __getitem__(self, position: int) -> Any:
+        return self._values[position].as_py()
+
+
+def _of_kind(aggregate: Aggregate, rows: _Rows) -> Bounds:
+    least, most = rows.limits()
+    fewest = aggregate.kind.fewest
+    if most < fewest:
+        return Bounds(None, None, None)
+    if aggregate.kind.of_choices is not None:
+        numbers = exact(rows.values, "aggregated")
+        counts = np.stack([rows.times, rows.least, rows.most], axis=1)
+        choices = choices_of(rows.group, numbers.units[rows.code], counts, numbers.digits)
+        return aggregate.bounds_of(choices)
+    bounds = aggregate.bounds_over(rows.counted())
+    return Bounds(bounds.lower, bounds.upper, bounds.estimate, may_be_empty=least < fewest)
+
+
+def _of_distinct(_: Aggregate, rows: _Rows) -> Bounds:
+    """How many different values there are, bounded where it is open which rows count."""
+    number = len(np.unique(rows.code[rows.most > 0]))
+    if rows.all_count:
+        return Bounds(number, number, Fraction(number))
+    least, most = rows.limits()
+    return Bounds(min(least, 1), min(number, most), attained=False)
+
+
+_BOUNDS: Mapping[str, Callable[[Aggregate, _Rows], Bounds]] = {"count": _of_distinct}
+
+
+def _rows_by_cell(
+    connection: duckdb.DuckDBPyConnection, declared: Declared, question: Question, name: str
+) -> dict[Key, _Rows]:
+    """The rows of each cell that are meant, by the values of a column in each group."""
+    table = fetch_table(connection, _histogram(declared, question, name))
+    width = len(question.group_by)
+    value = table["v"].combine_chunks()
+    values = value.unique()
+    values = values.take(pc.sort_indices(values))
+    parts = {end: table[end].to_numpy().astype(np.int64) for end in _NUMBERS}
+    parts["code"] = np.asarray(pc.index_in(value, values).to_numpy(zero_copy_only=False), np.int64)
+    keys = list(zip(*(column.to_pylist() for column in table.columns[:width]), strict=True))
+    places: dict[Key, list[int]] = {}
+    for place, key in enumerate(keys or [()] * table.num_rows):
+        places.setdefault(key, []).append(place)
+    return {
+        key: _Rows(values, {end: part[at] for end, part in parts.items()})
+        for key, at in places.items()
+    }
+
+
+_NUMBERS = ("group_id", "times", "least", "most")
+
+
+def _histogram(declared: Declared, question: Question, name: str) -> exp.Select:
+    """The query of group columns, group, value, how many rows have it, and how many rows count."""
+    known, matched = relations(declared), bool(question.matching)
+    by = [published_column(key) for key in question.group_by]
+    keys = [alias(of.copy(), key) for of, key in zip(by, key_names(question), strict=True)]
+    value, group = alias(published_column(name), "v"), own(GROUP_ID)
+    shown = [*keys, group if matched else tree("0 AS group_id"), value, tree("COUNT(*) AS times")]
+    grouped = [*by, *([group.copy()] if matched else []), published_column(name)]
+    counted = select(shown, known.rows, where=[question.condition], by=grouped)
+    names = key_names(question)
+    columns = [*(own(key, "h") for key in names), *trees("h.group_id", "h.v", "h.times")]
+    source = exp.table_("histogram", alias="h")
+    if not matched:
+        total = exp.Window(
+            this=exp.Sum(this=own("times", "h")), partition_by=[own(key, "h") for key in names]
+        )
+        ends = [alias(total, "least"), alias(total.copy(), "most")]
+        return with_parts([("histogram", counted)], select([*columns, *ends], source))
+    query = select([*columns, *trees("r.lo AS least", "r.hi AS most")], source)
+    same = [tree("h.group_id = r.group_id")]
+    same += [exp.NullSafeEQ(this=own(key, "h"), expression=own(key, "r")) for key in names]
+    join(query, exp.table_("ranges", alias="r"), exp.and_(*same, copy=False))
+    ranges = SensitiveConditions(question, known).ranges()
+    return with_parts([("histogram", counted), ("ranges", ranges)], query)

@@ -1,0 +1,82 @@
+"""Calculations on the values of one row: an allow-list of what is the same whenever it is done.
+
+DuckDB calculates them, and holds their arguments to its types. Nothing here draws a number, asks
+for the time, or reads anything but its arguments.
+"""
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.sql.parse import construct
+
+_BINARY = frozenset({"this", "expression"})
+_MANY = frozenset({"this", "expressions"})
+_ONE = frozenset({"this"})
+
+_ALLOWED: Mapping[type[exp.Expr], frozenset[str]] = {
+    exp.Column: _ONE,
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Boolean: _ONE,
+    exp.Null: frozenset(),
+    exp.Paren: _ONE,
+    exp.Neg: _ONE,
+    exp.Not: _ONE,
+    exp.Div: frozenset({"this", "expression", "typed", "safe"}),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Pow), _BINARY),
+    **dict.fromkeys((exp.And, exp.Or, exp.Is), _BINARY),
+    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _BINARY),
+    **dict.fromkeys((exp.Like, exp.ILike), frozenset({"this", "expression", "negate"})),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: _MANY,
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true", "false"}),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.DataType: frozenset({"this", "expressions", "nested"}),
+    exp.DataTypeParam: _ONE,
+    **dict.fromkeys((exp.Abs, exp.Sign, exp.Sqrt, exp.Exp, exp.Ln), _ONE),
+    exp.Round: frozenset({"this", "decimals"}),
+    **dict.fromkeys((exp.Floor, exp.Ceil), _ONE),
+    **dict.fromkeys((exp.Lower, exp.Upper), _ONE),
+    exp.Length: frozenset({"this", "binary", "encoding"}),
+    exp.Trim: _ONE,
+    exp.Substring: frozenset({"this", "start", "length"}),
+    **dict.fromkeys((exp.Left, exp.Right, exp.StartsWith), _BINARY),
+    exp.Concat: frozenset({"expressions", "safe", "coalesce"}),
+    exp.DPipe: frozenset({"this", "expression", "safe"}),
+    exp.Coalesce: frozenset({"this", "expressions", "is_nvl", "is_null"}),
+    exp.Nullif: _BINARY,
+    **dict.fromkeys((exp.Greatest, exp.Least), frozenset({"this", "expressions", "ignore_nulls"})),
+    exp.Extract: _BINARY,
+    exp.Var: _ONE,
+    **dict.fromkeys((exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Week), _ONE),
+    **dict.fromkeys((exp.DayOfWeek, exp.DayOfYear), _ONE),
+    exp.DateTrunc: frozenset({"unit", "this", "zone"}),
+    exp.TimestampTrunc: frozenset({"this", "unit", "zone"}),
+}
+_KINDS = frozenset(
+    {"INT", "BIGINT", "SMALLINT", "TINYINT", "DOUBLE", "FLOAT", "DECIMAL", "TEXT", "VARCHAR"}
+    | {"DATE", "TIMESTAMP", "TIMESTAMPNTZ", "BOOLEAN", "UNKNOWN"}
+)
+_LISTED = 1_000
+
+
+def require_calculation(node: exp.Expr) -> None:
+    """Hold an expression to what may be calculated of a row.
+
+    Raises:
+        QueryError: naming what is not allowed.
+    """
+    for part in node.walk():
+        allowed = _ALLOWED.get(type(part))
+        if allowed is None:
+            raise QueryError(f"not allowed: {construct(part)}")
+        for key, value in part.args.items():
+            if value and key not in allowed:
+                raise QueryError(f"not allowed: {construct(part)} with {key.upper()}")
+        if isinstance(part, exp.DataType) and part.this.value not in _KINDS:
+            raise QueryError("not allowed: a CAST to such a type")
+        if isinstance(part, exp.In) and len(part.expressions) > _LISTED:
+            raise QueryError(f"IN takes 1 to {_LISTED:,} literals")

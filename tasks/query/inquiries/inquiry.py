@@ -1,0 +1,107 @@
+"""An inquiry: what one SELECT asks, as questions that bounds answer, and what is made of these."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sfumato.tasks.query.inquiries.derived import Calculated
+from sfumato.tasks.query.inquiries.formulas import Formula
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.having import Having
+from sfumato.tasks.query.question.question import GroupColumn, Matching, Question
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something calculated that is shown, under a name."""
+
+    formula: Formula
+    label: str
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """A column of GROUP BY.
+
+    Attributes:
+        name: of the published, or calculated, column.
+        banded: whether it is of sensitive values: then each value that it has is asked for.
+    """
+
+    name: str
+    banded: bool
+
+
+@dataclass(frozen=True)
+class InquiredPart:
+    """Rows that are meant, and what is asked of them.
+
+    Attributes:
+        condition: which rows are meant, decided on columns published as they are.
+        matching: which values are meant, where they stand apart from their rows.
+        aggregates: with bounds.
+        exact: aggregates of columns that are published as they are.
+    """
+
+    condition: exp.Expr | None
+    matching: tuple[Matching, ...]
+    aggregates: tuple[Aggregate, ...]
+    exact: tuple[Aggregate, ...] = ()
+
+    def question(self, group_by: tuple[str, ...]) -> Question:
+        """The question of these aggregates by the values of some columns."""
+        keys = (GroupColumn(name, name) for name in group_by)
+        return Question((*keys, *self.aggregates), self.condition, group_by, self.matching)
+
+
+@dataclass(frozen=True)
+class OrderKey:
+    """What rows are ordered by: a group column, by its place, or something calculated."""
+
+    by: int | Formula
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What one SELECT asks.
+
+    Attributes:
+        shown: what is selected, in order.
+        keys: the columns of GROUP BY.
+        parts: rows that are meant; no row by two of the first `base` ones, which make up those on
+            which WHERE holds.
+        base: how many parts these are.
+        calculated: columns that the questions name beside published ones.
+        having: which rows of the answer are wanted, about formulas.
+        order: how they are ordered.
+        limit: how many are wanted; None for all.
+        offset: how many are left out before.
+    """
+
+    shown: tuple[GroupColumn | Measure, ...]
+    keys: tuple[KeyColumn, ...]
+    parts: tuple[InquiredPart, ...]
+    base: int
+    calculated: tuple[Calculated, ...]
+    having: Having | None
+    order: tuple[OrderKey, ...]
+    limit: int | None = None
+    offset: int = 0
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """All that is calculated in each row of the answer."""
+        shown = [item.formula for item in self.shown if isinstance(item, Measure)]
+        compared = self.having.aggregates if self.having else []
+        ordered = [key.by for key in self.order if not isinstance(key.by, int)]
+        return tuple(dict.fromkeys([*shown, *compared, *ordered]))
+
+    @property
+    def helped_by(self) -> tuple[str, ...]:
+        """The sensitive columns whose help tables are needed."""
+        asked = (part.question(()).helped_by for part in self.parts)
+        calculated = {one.name for one in self.calculated}
+        names = (name for of_part in asked for name in of_part if name not in calculated)
+        return tuple(dict.fromkeys(names))

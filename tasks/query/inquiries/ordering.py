@@ -1,0 +1,135 @@
+"""ORDER BY and LIMIT on rows whose numbers have bounds.
+
+What has bounds is ordered by its estimate, or by the middle of the bounds, and that is said. LIMIT
+keeps rows only where no other order of them, and no row that may not be there, would keep others.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.inquiries.formulas import Formula, number
+from sfumato.tasks.query.inquiries.inquiry import Inquiry, OrderKey
+from sfumato.tasks.query.question.question import Key
+from sfumato.tasks.sql.parse import quote_name
+
+
+@dataclass(frozen=True)
+class AnsweredRow:
+    """A row of an answer.
+
+    Attributes:
+        key: the values of the group columns.
+        bounds: of every formula.
+        certain: whether it is surely in the answer.
+    """
+
+    key: Key
+    bounds: Mapping[Formula, Bounds]
+    certain: bool
+
+
+@dataclass(frozen=True)
+class OrderedRows:
+    """Rows in the order that was asked for; `by_estimate` where that is not known exactly."""
+
+    rows: tuple[AnsweredRow, ...]
+    by_estimate: bool
+
+
+def order_rows(inquiry: Inquiry, rows: Sequence[AnsweredRow]) -> OrderedRows:
+    """The rows in order, as many as are wanted.
+
+    Raises:
+        QueryError: where it is not certain which rows are wanted.
+    """
+    ordered = sorted(rows, key=lambda row: _place(row.key))
+    for by in reversed(inquiry.order):
+        ordered = _sorted(ordered, by)
+    by_estimate = any(_is_open(row, by) for by in inquiry.order for row in rows)
+    first, last = inquiry.offset, len(ordered)
+    if inquiry.limit is not None:
+        last = min(last, first + inquiry.limit)
+    if first or last < len(ordered):
+        _require_certain(inquiry, ordered, first, last)
+    return OrderedRows(tuple(ordered[first:last]), by_estimate)
+
+
+def _place(key: Key) -> list[tuple[int, Any]]:
+    """Ascending, then what is no number, then nulls."""
+    return [(2, 0) if v is None else (1, 0) if v != v else (0, v) for v in key]
+
+
+def _sorted(rows: list[AnsweredRow], by: OrderKey) -> list[AnsweredRow]:
+    """The rows by one key, in their order where it is the same; nulls where they are wanted."""
+    known = [(row, _guess(row, by)) for row in rows]
+    nulls = [row for row, value in known if value is None]
+    others = [pair for pair in known if pair[1] is not None]
+    others.sort(key=lambda pair: (pair[1] != pair[1], pair[1]), reverse=by.descending)
+    told = [row for row, _ in others]
+    return [*nulls, *told] if by.nulls_first else [*told, *nulls]
+
+
+def _guess(row: AnsweredRow, by: OrderKey) -> Any:
+    """The value of a key, or what is expected of it."""
+    if isinstance(by.by, int):
+        return row.key[by.by]
+    bounds = row.bounds[by.by]
+    if bounds.lower is None or bounds.lower == bounds.upper:
+        return bounds.lower
+    if bounds.estimate is not None:
+        return bounds.estimate
+    if isinstance(bounds.lower, str) or not hasattr(bounds.lower, "__truediv__"):
+        return bounds.lower
+    return (number(bounds.lower) + number(bounds.upper)) / 2
+
+
+def _is_open(row: AnsweredRow, by: OrderKey) -> bool:
+    if isinstance(by.by, int):
+        return False
+    bounds = row.bounds[by.by]
+    return bounds.lower != bounds.upper or bounds.may_be_empty or bounds.unbounded
+
+
+def _require_certain(inquiry: Inquiry, ordered: list[AnsweredRow], first: int, last: int) -> None:
+    """Make sure that the rows that are wanted are the same whatever is within the bounds.
+
+    Raises:
+        QueryError: where they are not.
+    """
+    exact = ", ".join(quote_name(key.name) for key in inquiry.keys if key.name.isprintable())
+    hint = f": order by {exact}" if exact else ""
+    if not all(row.certain for row in ordered):
+        raise QueryError(
+            "LIMIT: it is not certain that every row is in the answer, so that it is not certain "
+            "which ones are left: ask without LIMIT"
+        )
+    groups = [ordered[:first], ordered[first:last], ordered[last:]]
+    for before, after in pairwise(groups):
+        if not _surely_before(inquiry.order, before, after):
+            raise QueryError(
+                f"LIMIT: the bounds leave open which rows come first{hint}, or ask without LIMIT"
+            )
+
+
+def _surely_before(
+    order: Sequence[OrderKey], before: Sequence[AnsweredRow], after: Sequence[AnsweredRow]
+) -> bool:
+    """Decide whether all of some rows come before all of others, in any case."""
+    rows = (*before, *after)
+    if not before or not after or not any(_is_open(row, by) for by in order for row in rows):
+        return True
+    by = order[0]
+    if isinstance(by.by, int) or any(_may_be_null(row.bounds[by.by]) for row in rows):
+        return False
+    first, last = (after, before) if by.descending else (before, after)
+    ends: list[Any] = [row.bounds[by.by].upper for row in first]
+    starts: list[Any] = [row.bounds[by.by].lower for row in last]
+    return bool(max(ends) < min(starts))
+
+
+def _may_be_null(bounds: Bounds) -> bool:
+    return bounds.lower is None or bounds.may_be_empty

@@ -1,0 +1,197 @@
+"""The clauses of one SELECT over the microdata, with every name and position looked up.
+
+GROUP BY, HAVING and ORDER BY may name what is selected, by its alias or by its position.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.language.names import name_among
+from sfumato.tasks.query.language.sources import Source, joined, read_source
+from sfumato.tasks.sql.parse import construct, parse
+
+_CLAUSES = frozenset(
+    {"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"}
+)
+_CALLED = {"joins": "a join", "locks": "FOR UPDATE"}
+_MOST_ROWS = 10**9
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Something that is selected, and its name in the answer, if it was given one."""
+
+    expression: exp.Expr
+    alias: str | None
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Something that rows are ordered by."""
+
+    expression: exp.Expr
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """One SELECT over the microdata; columns stand for those that are published, by exact names."""
+
+    items: tuple[Selected, ...]
+    where: exp.Expr | None
+    group_by: tuple[exp.Expr, ...]
+    having: exp.Expr | None
+    order: tuple[Ordered, ...]
+    limit: int | None
+    offset: int
+
+
+def read_clauses(sql: str, columns: Sequence[str]) -> Clauses:
+    """The clauses of a SELECT.
+
+    Args:
+        sql: in DuckDB's dialect.
+        columns: of the microdata.
+
+    Raises:
+        QueryError: naming what is not allowed.
+    """
+    select = parse(sql, exp.Select)
+    if not isinstance(select, exp.Select):
+        raise QueryError(f"not allowed: {construct(select)}")
+    for key, value in select.args.items():
+        if value and key not in _CLAUSES:
+            raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}")
+    try:
+        return _Reader(select, read_source(select, columns)).clauses()
+    except RecursionError:
+        raise QueryError("nested too deep") from None
+
+
+class _Reader:
+    """Reads clauses that may refer to what is selected."""
+
+    def __init__(self, select: exp.Select, source: Source) -> None:
+        self._select, self._source = select, source
+        self._items = tuple(self._item(node) for node in select.expressions)
+
+    def clauses(self) -> Clauses:
+        select = self._select
+        where, having = select.args.get("where"), select.args.get("having")
+        conditions = [*self._source.where]
+        conditions += [self._source.put(where.this)] if where is not None else []
+        return Clauses(
+            self._items,
+            joined(conditions) if len(conditions) > 1 else next(iter(conditions), None),
+            self._group_by(),
+            None if having is None else self._referring(having.this, before_columns=False),
+            self._order(),
+            _whole(select.args.get("limit"), "LIMIT"),
+            _whole(select.args.get("offset"), "OFFSET") or 0,
+        )
+
+    def _item(self, node: exp.Expr) -> Selected:
+        inner = node.unalias()
+        if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and inner.is_star):
+            raise QueryError("not allowed: SELECT *: rows stand in the published tables; aggregate")
+        own = inner.name if isinstance(inner, exp.Column) else None
+        put = self._source.put(inner)
+        alias = node.alias if isinstance(node, exp.Alias) else None
+        is_own = isinstance(put, exp.Column) and own and own.casefold() == put.name.casefold()
+        return Selected(put, alias or (None if is_own else own))
+
+    def _group_by(self) -> tuple[exp.Expr, ...]:
+        group = self._select.args.get("group")
+        if group is None:
+            return ()
+        if group.args.get("all") is True:
+            return tuple(_distinct([i.expression for i in self._items if not _aggregates(i)]))
+        for key, value in group.args.items():
+            if value and key != "expressions":
+                raise QueryError(f"not allowed: GROUP BY {key.strip('_').upper()}")
+        return tuple(_distinct([self._named(node, "GROUP BY") for node in group.expressions]))
+
+    def _named(self, node: exp.Expr, clause: str) -> exp.Expr:
+        """What GROUP BY or ORDER BY names: a position, a column, or an alias."""
+        if isinstance(node, exp.Literal) and not node.is_string:
+            return self._at(node, clause)
+        return self._referring(node, before_columns=clause == "ORDER BY")
+
+    def _at(self, node: exp.Literal, clause: str) -> exp.Expr:
+        if not node.name.isdecimal() or not 1 <= int(node.name) <= len(self._items):
+            raise QueryError(f"{clause} {node.name}: {len(self._items)} columns are selected")
+        return self._items[int(node.name) - 1].expression.copy()
+
+    def _referring(self, node: exp.Expr, *, before_columns: bool) -> exp.Expr:
+        """An expression in which aliases of what is selected stand for it."""
+        root = exp.Paren(this=node.copy())
+        aliases = {item.alias: item.expression for item in self._items if item.alias}
+        for column in list(root.find_all(exp.Column)):
+            if column.table or column.find_ancestor(exp.AggFunc):
+                continue
+            is_column = name_among(column.name, self._source.columns) is not None
+            if is_column and not before_columns:
+                continue
+            alias = name_among(column.name, aliases)
+            if alias is not None:
+                column.replace(_Put(this=aliases[alias].copy()))
+        found = self._source_of(root.this)
+        found.pop()
+        return found
+
+    def _source_of(self, node: exp.Expr) -> exp.Expr:
+        """The same with columns looked up, but in what aliases stand for, which has them."""
+        placed = {id(column) for put in node.find_all(_Put) for column in put.find_all(exp.Column)}
+        root = exp.Paren(this=node.copy()) if node.parent is None else node.parent
+        for column in [c for c in root.find_all(exp.Column) if id(c) not in placed]:
+            column.replace(self._source.put(column))
+        for put in list(root.find_all(_Put)):
+            inner = put.this
+            alone = isinstance(inner, exp.Column | exp.AggFunc) or put.parent is root
+            put.replace(inner if alone else exp.Paren(this=inner))
+        found: exp.Expr = root.this
+        return found
+
+    def _order(self) -> tuple[Ordered, ...]:
+        order = self._select.args.get("order")
+        if order is None:
+            return ()
+        found = []
+        for node in order.expressions:
+            for key, value in node.args.items():
+                if value and key not in ("this", "desc", "nulls_first"):
+                    raise QueryError(f"not allowed: ORDER BY with {key.strip('_').upper()}")
+            by = self._named(node.this, "ORDER BY")
+            nulls_first = bool(node.args.get("nulls_first"))
+            found.append(Ordered(by, bool(node.args.get("desc")), nulls_first))
+        return tuple(found)
+
+
+class _Put(exp.Expression):
+    """What an alias stands for, which is looked up already."""
+
+
+def _aggregates(item: Selected) -> bool:
+    return item.expression.find(exp.AggFunc) is not None
+
+
+def _distinct(nodes: Sequence[exp.Expr]) -> list[exp.Expr]:
+    found: list[exp.Expr] = []
+    for node in nodes:
+        bare = node.unnest()
+        if bare not in found:
+            found.append(bare)
+    return found
+
+
+def _whole(node: exp.Expr | None, clause: str) -> int | None:
+    if node is None:
+        return None
+    value = node.args.get("expression")
+    if not isinstance(value, exp.Literal) or value.is_string or not value.name.isdecimal():
+        raise QueryError(f"{clause} takes a whole number")
+    return min(int(value.name), _MOST_ROWS)

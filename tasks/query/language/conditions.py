@@ -1,0 +1,156 @@
+"""Conditions as analysts write them, brought down to conjunctions that engines answer.
+
+What the allow-list of predicates lacks becomes a calculated column of truth values. A disjunction
+of conditions on columns that are published apart from each other is taken apart into conditions
+that no row keeps two of: A OR B is A, and B where A is not true.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.inquiries.derived import Calculations
+from sfumato.tasks.query.question.conditions import bundles, conjuncts
+from sfumato.tasks.sql.predicate import check_predicate
+
+_MOST = 16
+
+
+def checked_condition(condition: exp.Expr, calculations: Calculations) -> exp.Expr:
+    """A condition of the allow-list, with calculated columns for what that lacks.
+
+    Raises:
+        QueryError: naming what is not allowed.
+    """
+    root = exp.Paren(this=condition.copy())
+    waiting: list[exp.Expr] = [root.this]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.And | exp.Or):
+            waiting += [node.this, node.args["expression"]]
+        elif isinstance(node, exp.Not | exp.Paren):
+            waiting.append(node.this)
+        elif not isinstance(node, exp.Column) and not _is_allowed(node, calculations):
+            node.replace(calculations.column(node, condition=True))
+    found: exp.Expr = root.this
+    found.pop()
+    return _checked(found, calculations)
+
+
+def _checked(node: exp.Expr, calculations: Calculations) -> exp.Expr:
+    types = {name: column.type for name, column in calculations.terms.columns.items()}
+    return check_predicate(node, types)
+
+
+def _is_allowed(node: exp.Expr, calculations: Calculations) -> bool:
+    """Decide whether the allow-list has it; what no calculation mends is refused by the list."""
+    try:
+        _checked(node, calculations)
+    except QueryError as error:
+        if any(isinstance(part, exp.Column) for part in node.walk()) and _calculates(node):
+            return False
+        raise error
+    return True
+
+
+def _calculates(node: exp.Expr) -> bool:
+    """Whether there is a function in it, or another calculation that the list lacks."""
+    return any(isinstance(part, exp.Func | exp.IntDiv | exp.DPipe) for part in node.walk()) or (
+        isinstance(node, exp.Is) and not isinstance(node.expression, exp.Null)
+    )
+
+
+def disjoint_conditions(condition: exp.Expr, declared: Terms) -> list[exp.Expr]:
+    """Conditions no two of which hold on a row, and one of which does where the condition does.
+
+    Each joins by AND parts about columns that are published together.
+
+    Raises:
+        QueryError: where they are too many, or a comparison is of columns that are not.
+    """
+    if all(_is_pure(part, declared) for part in conjuncts(condition)):
+        return [condition]
+    found: list[exp.Expr] = []
+    waiting = [_pushed_down(condition, declared, negated=False)]
+    while waiting:
+        node = waiting.pop()
+        parts = conjuncts(node)
+        mixed = next((part for part in parts if _is_mixed(part, declared)), None)
+        if mixed is None:
+            found.append(node)
+            continue
+        if len(found) + len(waiting) >= _MOST:
+            raise QueryError(f"a condition that OR joins of more than {_MOST} parts of its own")
+        rest = [part for part in parts if part is not mixed]
+        first, second = _by_columns(mixed.unnest(), declared)
+        waiting.append(_and([*rest, _untrue(first), second]))
+        waiting.append(_and([*rest, first]))
+    return found
+
+
+def _is_mixed(part: exp.Expr, declared: Terms) -> bool:
+    """Whether OR joins conditions on columns that are published apart from each other."""
+    return isinstance(part.unnest(), exp.Or) and not _is_pure(part, declared)
+
+
+def _is_pure(node: exp.Expr, declared: Terms) -> bool:
+    """Whether a condition is about columns that are published together alone."""
+    known = bundles(declared)
+    return len({known.get(column.name) for column in node.find_all(exp.Column)}) <= 1
+
+
+def _by_columns(node: exp.Expr, declared: Terms) -> tuple[exp.Expr, exp.Expr]:
+    """The operands of a disjunction: those about the same columns together, and all others."""
+    operands = _operands(node)
+    known = bundles(declared)
+
+    def about(operand: exp.Expr) -> frozenset[tuple[str, ...] | None]:
+        return frozenset(known.get(column.name) for column in operand.find_all(exp.Column))
+
+    chosen = min((about(operand) for operand in operands), key=lambda of: (len(of), None not in of))
+    together = [operand for operand in operands if about(operand) == chosen]
+    if len(together) == len(operands):
+        return operands[0], _or(operands[1:])
+    others = [operand for operand in operands if about(operand) != chosen]
+    return _or(together), _or(others)
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    inner = node.unnest() if isinstance(node, exp.Paren) else node
+    if not isinstance(inner, exp.Or):
+        return [node]
+    return [*_operands(inner.this), *_operands(inner.args["expression"])]
+
+
+def _pushed_down(node: exp.Expr, declared: Terms, *, negated: bool) -> exp.Expr:
+    """The same condition, with no negation of what is about several kinds of columns."""
+    if _is_pure(node, declared):
+        return exp.Not(this=exp.paren(node.copy())) if negated else node.copy()
+    inner = node.unnest() if isinstance(node, exp.Paren) else node
+    if isinstance(inner, exp.Not):
+        return _pushed_down(inner.this, declared, negated=not negated)
+    if isinstance(inner, exp.And | exp.Or):
+        both = (inner.this, inner.args["expression"])
+        parts = [_pushed_down(part, declared, negated=negated) for part in both]
+        return _and(parts) if isinstance(inner, exp.And) != negated else _or(parts)
+    return exp.Not(this=exp.paren(inner.copy())) if negated else inner.copy()
+
+
+def _untrue(node: exp.Expr) -> exp.Expr:
+    """The condition that another is false, or null."""
+    inner = node.unnest() if isinstance(node, exp.Paren) else node
+    if isinstance(inner, exp.And | exp.Or):
+        parts = [_untrue(inner.this), _untrue(inner.args["expression"])]
+        return _or(parts) if isinstance(inner, exp.And) else _and(parts)
+    return exp.Not(this=exp.func("COALESCE", inner.copy(), exp.false()))
+
+
+def _and(parts: Sequence[exp.Expr]) -> exp.Expr:
+    return reduce(lambda a, b: exp.And(this=exp.paren(a), expression=exp.paren(b)), parts)
+
+
+def _or(parts: Sequence[exp.Expr]) -> exp.Expr:
+    return reduce(lambda a, b: exp.Or(this=exp.paren(a), expression=exp.paren(b)), parts)

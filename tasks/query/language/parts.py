@@ -1,0 +1,81 @@
+"""The rows that an inquiry means, as conditions that engines answer, and what is asked of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.inquiries.derived import Calculations
+from sfumato.tasks.query.inquiries.formulas import Asked
+from sfumato.tasks.query.inquiries.inquiry import InquiredPart
+from sfumato.tasks.query.language.conditions import checked_condition, disjoint_conditions
+from sfumato.tasks.query.language.sources import joined
+from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
+from sfumato.tasks.query.question.conditions import split_where
+
+_MOST = 200
+
+
+@dataclass
+class _Part:
+    """Rows that are meant, and what was asked of them so far."""
+
+    condition: exp.Expr | None
+    aggregates: list[Aggregate] = field(default_factory=list)
+    exact: list[Aggregate] = field(default_factory=list)
+
+
+class PartList:
+    """The parts of an inquiry; each condition is taken apart once."""
+
+    def __init__(self, where: Sequence[exp.Expr], calculations: Calculations) -> None:
+        """Begin with the rows on which all conditions of `where` hold."""
+        self._where, self._calculations = list(where), calculations
+        self._parts: list[_Part] = []
+        self._known: dict[str, tuple[int, ...]] = {}
+        self.base = self.over(None)
+        for number in self.base:
+            self.ask(number, ROWS)
+
+    def over(self, extra: exp.Expr | None) -> tuple[int, ...]:
+        """The parts that make up the rows on which a further condition holds, no row by two.
+
+        Raises:
+            QueryError: naming what is not allowed.
+        """
+        known = "" if extra is None else extra.sql("duckdb")
+        if known not in self._known:
+            self._known[known] = tuple(self._added(extra))
+        return self._known[known]
+
+    def _added(self, extra: exp.Expr | None) -> list[int]:
+        conditions = [*self._where, *([] if extra is None else [extra])]
+        whole = conditions[0] if len(conditions) == 1 else joined(conditions)
+        if whole is None:
+            return [self._add(None)]
+        checked = checked_condition(whole, self._calculations)
+        return list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
+
+    def _add(self, condition: exp.Expr | None) -> int:
+        if len(self._parts) == _MOST:
+            raise QueryError(f"a query asks about at most {_MOST} sets of rows")
+        self._parts.append(_Part(condition))
+        return len(self._parts) - 1
+
+    def ask(self, number: int, aggregate: Aggregate, *, exact: bool = False) -> Asked:
+        """An aggregate over the rows of a part."""
+        part = self._parts[number]
+        asked = part.exact if exact else part.aggregates
+        if aggregate not in asked:
+            asked.append(aggregate)
+        return Asked(number, aggregate)
+
+    def finished(self) -> tuple[InquiredPart, ...]:
+        """All parts, with all that is asked of them."""
+        return tuple(map(self._finished, self._parts))
+
+    def _finished(self, part: _Part) -> InquiredPart:
+        condition, matching = split_where(part.condition, self._calculations.terms)
+        aggregates = tuple(part.aggregates or [ROWS])
+        return InquiredPart(condition, matching, aggregates, tuple(part.exact))

@@ -1,0 +1,191 @@
+"""From SQL to an inquiry: what its clauses ask of the rows, and what they make of the answers."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.inquiries.derived import Calculations
+from sfumato.tasks.query.inquiries.formulas import Formula
+from sfumato.tasks.query.inquiries.functions import require_calculation
+from sfumato.tasks.query.inquiries.inquiry import Inquiry, KeyColumn, Measure, OrderKey
+from sfumato.tasks.query.language.clauses import Clauses, Selected, read_clauses
+from sfumato.tasks.query.language.measures import Measures
+from sfumato.tasks.query.language.parts import PartList
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.question.conditions import conjuncts
+from sfumato.tasks.query.question.having import Having, on_groups, read_having
+from sfumato.tasks.query.question.question import GroupColumn
+from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.sql.parse import construct, quote_name
+
+_MOST_KEYS = 20
+
+
+def read_inquiry(sql: str, declared: Terms) -> Inquiry:
+    """What a SELECT asks.
+
+    Raises:
+        QueryError: naming what is not allowed, or the form that has no bounds.
+    """
+    clauses = read_clauses(sql, list(declared.columns))
+    try:
+        return _Reader(clauses, declared).inquiry()
+    except RecursionError:
+        raise QueryError("nested too deep") from None
+
+
+class _Reader:
+    """Reads clauses into questions."""
+
+    def __init__(self, clauses: Clauses, declared: Terms) -> None:
+        self._clauses, self._declared = clauses, declared
+        self._calculations = Calculations(declared)
+        self._keys = tuple(map(self._key, clauses.group_by))
+        self._having, on_rows = _split_having(clauses.having)
+        self._require_grouped(on_rows)
+        where = [clauses.where] if clauses.where is not None else []
+        self._parts = PartList([*where, *on_rows], self._calculations)
+        self._measures = Measures(self._parts, self._calculations)
+
+    def inquiry(self) -> Inquiry:
+        """The whole inquiry."""
+        if len(self._keys) > _MOST_KEYS:
+            raise QueryError(f"GROUP BY takes at most {_MOST_KEYS} columns")
+        shown = tuple(self._shown(item) for item in self._clauses.items)
+        _require_distinct(shown, WAYS[self._declared.form.shows].sides)
+        having = None if self._having is None else self._read_having(self._having)
+        if having is not None and self._keys:
+            having = on_groups(having)
+        order = tuple(
+            OrderKey(self._ordered(one.expression), one.descending, one.nulls_first)
+            for one in self._clauses.order
+        )
+        found = Inquiry(
+            shown,
+            self._keys,
+            self._parts.finished(),
+            len(self._parts.base),
+            self._calculations.columns,
+            having,
+            order,
+            self._clauses.limit,
+            self._clauses.offset,
+        )
+        if not found.formulas:
+            raise QueryError(f"no aggregate is selected: {_any_of(list(AGGREGATES))}")
+        return found
+
+    def _key(self, node: exp.Expr) -> KeyColumn:
+        if node.find(exp.AggFunc) is not None:
+            raise QueryError("GROUP BY takes columns, not an aggregate")
+        if not node.find(exp.Column):
+            raise QueryError(f"GROUP BY takes columns, not {construct(node)}")
+        name = self._calculations.column(node).name
+        way = WAYS[self._declared.form.shows]
+        apart = self._calculations.terms.columns[name].role == "sensitive"
+        return KeyColumn(name, banded=apart and not way.groups_by_sensitive)
+
+    def _require_grouped(self, conditions: Sequence[exp.Expr]) -> None:
+        """Hold conditions of HAVING on rows to what is the same in all rows of a group."""
+        for condition in conditions:
+            for column in condition.find_all(exp.Column):
+                above: exp.Expr | None = column
+                while above is not None and above not in self._clauses.group_by:
+                    above = above.parent
+                if above is None:
+                    raise QueryError(
+                        f"HAVING: column {quote_name(column.name)} is neither grouped by nor "
+                        "aggregated"
+                    )
+
+    def _place_of_key(self, node: exp.Expr) -> int | None:
+        """The place of an expression among those of GROUP BY."""
+        bare = node.unnest()
+        return next((n for n, key in enumerate(self._clauses.group_by) if key == bare), None)
+
+    def _shown(self, item: Selected) -> GroupColumn | Measure:
+        node = item.expression
+        place = self._place_of_key(node)
+        if place is not None:
+            bare = node.unnest()
+            own = bare.name if isinstance(bare, exp.Column) else bare.sql("duckdb")
+            return GroupColumn(self._keys[place].name, item.alias or own)
+        if node.find(exp.AggFunc) is None:
+            raise self._not_grouped(node)
+        formula = self._measures.formula(node)
+        return Measure(formula, item.alias or _label(node))
+
+    def _not_grouped(self, node: exp.Expr) -> QueryError:
+        require_calculation(node)
+        column = node.find(exp.Column)
+        if column is None:
+            return QueryError(f"not allowed: {construct(node)}")
+        name = quote_name(column.name)
+        if self._declared.columns[column.name].role == "sensitive":
+            return QueryError(
+                f"column {name} is sensitive: SELECT shows it where it is grouped by, or aggregated"
+            )
+        return QueryError(f"column {name} is selected but not grouped by")
+
+    def _read_having(self, node: exp.Expr) -> Having:
+        having = read_having(exp.Having(this=node), self._compared)
+        if having is None:
+            raise TypeError(node)
+        self._measures.require_comparable(having)
+        return having
+
+    def _compared(self, node: exp.Expr) -> Formula:
+        return self._measures.formula(node)
+
+    def _ordered(self, node: exp.Expr) -> int | Formula:
+        place = self._place_of_key(node)
+        if place is not None:
+            return place
+        if node.find(exp.AggFunc) is None:
+            raise QueryError("ORDER BY takes columns of GROUP BY, and aggregates")
+        return self._measures.formula(node)
+
+
+def _split_having(having: exp.Expr | None) -> tuple[exp.Expr | None, list[exp.Expr]]:
+    """The part of HAVING that is about aggregates, and the conditions on rows in it."""
+    if having is None:
+        return None, []
+    about: list[exp.Expr] = []
+    on_rows: list[exp.Expr] = []
+    for part in conjuncts(having):
+        (on_rows if part.find(exp.AggFunc) is None else about).append(part)
+    if any(not part.find(exp.Column) for part in on_rows):
+        raise QueryError("HAVING compares an aggregate with a constant")
+    return (exp.and_(*about, copy=False) if about else None), on_rows
+
+
+def _label(node: exp.Expr) -> str:
+    """The name of what is selected without one: `sum(loss)`, or the expression itself."""
+    bare = node.unnest()
+    of = bare.this
+    kind = next((k for k in AGGREGATES.values() if isinstance(bare, k.parsed)), None)
+    if kind is not None and isinstance(of, exp.Star | exp.Column) and kind.of_share is None:
+        return f"{kind.name}({'*' if isinstance(of, exp.Star) else of.name})"
+    return node.sql("duckdb")
+
+
+def _any_of(names: Sequence[str]) -> str:
+    *others, last = (name.upper() for name in names)
+    return f"{', '.join(others)} or {last}"
+
+
+def _require_distinct(shown: Sequence[GroupColumn | Measure], sides: Sequence[str]) -> None:
+    """Names of what is shown, in the answer, and in a table that has bounds as columns."""
+    labels = [item.label for item in shown]
+    written: list[str] = []
+    for item in shown:
+        is_key = isinstance(item, GroupColumn)
+        written += [item.label] if is_key else [f"{item.label}_{side}" for side in sides]
+    for names in (labels, written):
+        counted = Counter(name.casefold() for name in names)
+        for name in names:
+            if counted[name.casefold()] > 1:
+                raise QueryError(f"two columns of the answer are called {quote_name(name)}: use AS")

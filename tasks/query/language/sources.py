@@ -1,0 +1,169 @@
+"""A SELECT over the published microdata, whatever it is read through: aliases, CTEs, subqueries.
+
+A query in FROM that picks columns, calculates some, and leaves rows out is put into the one that
+reads it, so that what is left is one SELECT over the microdata.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.language.names import name_among, unknown_column
+from sfumato.tasks.query.question.question import TABLE
+from sfumato.tasks.sql.parse import construct, quote_name
+
+_INNER = frozenset({"expressions", "from_", "where", "with_"})
+_NESTED = 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a SELECT reads.
+
+    Attributes:
+        columns: by their names what stands for them over the microdata.
+        where: the conditions on rows that were left out before.
+        called: the name that its columns may be qualified with.
+    """
+
+    columns: Mapping[str, exp.Expr]
+    where: tuple[exp.Expr, ...]
+    called: str | None
+
+    def put(self, node: exp.Expr) -> exp.Expr:
+        """An expression with what stands for its columns in their place.
+
+        Raises:
+            QueryError: where there is no such column.
+        """
+        found: exp.Expr = node.copy()
+        root = exp.Paren(this=found)
+        for column in list(root.find_all(exp.Column)):
+            column.replace(self._meant(column))
+        inner: exp.Expr = root.this
+        inner.pop()
+        return inner
+
+    def _meant(self, column: exp.Column) -> exp.Expr:
+        if isinstance(column.this, exp.Star):
+            return column
+        self._require_own(column)
+        name = name_among(column.name, self.columns)
+        if name is None:
+            raise unknown_column(column, self.columns)
+        found = self.columns[name].copy()
+        return found if isinstance(found, exp.Column) else exp.Paren(this=found)
+
+    def _require_own(self, column: exp.Column) -> None:
+        table = column.table
+        if not table:
+            return
+        if column.args.get("db") or table.casefold() != (self.called or "").casefold():
+            raise QueryError(f"column {quote_name(column.name)}: unknown table {quote_name(table)}")
+
+
+def read_source(
+    select: exp.Select, columns: Sequence[str], within: Mapping[str, exp.Select] | None = None
+) -> Source:
+    """What a SELECT reads: the microdata, or what another SELECT makes of it.
+
+    Args:
+        select: of which FROM and WITH are looked at.
+        columns: of the microdata.
+        within: the named queries that it may read.
+
+    Raises:
+        QueryError: where it reads anything else.
+    """
+    named = {**(within or {}), **_named_queries(select)}
+    if len(named) > _NESTED:
+        raise QueryError(f"WITH takes at most {_NESTED} queries")
+    from_ = select.args.get("from_")
+    table = from_.this if from_ else None
+    if isinstance(table, exp.Subquery):
+        _require_plain(table, frozenset({"this", "alias"}), "a query in FROM with ")
+        return _of_query(table.this, columns, named, table.alias or None)
+    if isinstance(table, exp.Table) and not isinstance(table.this, exp.Identifier):
+        raise QueryError(f"the table is {TABLE}, and no other")
+    if not isinstance(table, exp.Table):
+        what = f", not {construct(table)}" if table is not None else ": FROM is missing"
+        raise QueryError(f"the table is {TABLE}{what}")
+    _require_plain(table, frozenset({"this", "alias"}), f"{table.name} with ")
+    if table.args.get("alias") and table.args["alias"].args.get("columns"):
+        raise QueryError("not allowed: names of columns beside an alias")
+    called = table.alias or table.name
+    inner = next((q for name, q in named.items() if name.casefold() == table.name.casefold()), None)
+    if inner is not None:
+        before = dict(list(named.items())[: list(named.values()).index(inner)])
+        return _of_query(inner, columns, before, called)
+    if table.name.casefold() != TABLE:
+        raise QueryError(f"the table is {TABLE}, and no other")
+    return Source({name: exp.column(name, quoted=True) for name in columns}, (), called)
+
+
+def _named_queries(select: exp.Select) -> dict[str, exp.Select]:
+    with_ = select.args.get("with_")
+    if with_ is None:
+        return {}
+    _require_plain(with_, frozenset({"expressions"}), "WITH ")
+    found: dict[str, exp.Select] = {}
+    for query in with_.expressions:
+        _require_plain(query, frozenset({"this", "alias"}), "WITH … ")
+        if query.args["alias"].args.get("columns"):
+            raise QueryError("not allowed: WITH that names columns")
+        found[query.alias] = query.this
+    return found
+
+
+def _of_query(
+    select: exp.Expr,
+    columns: Sequence[str],
+    named: Mapping[str, exp.Select],
+    called: str | None,
+) -> Source:
+    """What a query in FROM makes of the microdata."""
+    if not isinstance(select, exp.Select):
+        raise QueryError(f"not allowed in FROM: {construct(select)}")
+    _require_plain(select, _INNER, "a query in FROM with ", "ask one question of the microdata")
+    if any(item.find(exp.AggFunc) for item in select.expressions):
+        raise QueryError(
+            "a query in FROM cannot aggregate: its answer has bounds, and what is calculated of "
+            "them row by row has none; ask for both in one SELECT"
+        )
+    inner = read_source(select, columns, named)
+    shown: dict[str, exp.Expr] = {}
+    for item in select.expressions:
+        shown |= _shown(item, inner)
+    where = select.args.get("where")
+    conditions = (*inner.where, inner.put(where.this)) if where is not None else inner.where
+    return Source(shown, conditions, called)
+
+
+def _shown(item: exp.Expr, inner: Source) -> dict[str, exp.Expr]:
+    star = item.this if isinstance(item, exp.Column) else item
+    if isinstance(star, exp.Star):
+        _require_plain(star, frozenset(), "* ")
+        return dict(inner.columns)
+    name = item.alias_or_name
+    if not name:
+        raise QueryError(f"a query in FROM names what it calculates: use AS for {construct(item)}")
+    return {name: inner.put(item.unalias())}
+
+
+def _require_plain(node: exp.Expr, allowed: frozenset[str], within: str, hint: str = "") -> None:
+    for key, value in node.args.items():
+        if value and key not in allowed:
+            more = f": {hint}" if hint else ""
+            raise QueryError(f"not allowed: {within}{key.strip('_').upper()}{more}")
+
+
+def joined(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
+    """Conditions that all must hold, None without any."""
+    return reduce(_and, conditions) if conditions else None
+
+
+def _and(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.And(this=exp.Paren(this=left), expression=exp.Paren(this=right))
