@@ -20,11 +20,11 @@ from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
 from sfumato.tasks.query.engines.engine import Engine, Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.build import help_names
-from sfumato.tasks.query.inquiries.answering import Published, answer_inquiry
-from sfumato.tasks.query.inquiries.inquiry import Inquiry
+from sfumato.tasks.query.inquiries.answering import OpenTables, answer_inquiry
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow
 from sfumato.tasks.query.language.read import read_inquiry
 from sfumato.tasks.query.language.single import inquiry_of
+from sfumato.tasks.query.question.inquiry import Inquiry
 from sfumato.tasks.query.question.question import GroupColumn, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.sql.parted import TableInParts
@@ -84,15 +84,15 @@ def answers(
     """
     inquiries = [read_inquiry(sql, release.declared) for sql in queries]
     helped = dict.fromkeys(name for inquiry in inquiries for name in inquiry.helped_by)
-    with asking(release, list(helped), estimator) as published:
+    with open_release(release, list(helped), estimator) as published:
         for inquiry in inquiries:
             yield _of_files(release, ask_inquiry(published, inquiry))
 
 
 @contextmanager
-def asking(
+def open_release(
     release: Release, sensitive: Sequence[str], estimator: Estimator = "weighted"
-) -> Iterator[Published]:
+) -> Iterator[OpenTables]:
     """A release's files, opened for questions on these sensitive columns.
 
     Raises:
@@ -100,17 +100,17 @@ def asking(
     """
     tables = files_of_tables(release, sensitive)
     with engine(tables, release.declared, estimator) as opened:
-        yield published(tables, release.declared, opened, estimator)
+        yield open_tables(tables, release.declared, opened, estimator)
 
 
-def published(
+def open_tables(
     tables: Files, declared: Declared, opened: Engine, estimator: Estimator = "weighted"
-) -> Published:
+) -> OpenTables:
     """Tables that an engine has open, and a way to open them with calculated columns."""
-    return Published(tables, declared, opened, partial(engine, estimator=estimator))
+    return OpenTables(tables, declared, opened, partial(engine, estimator=estimator))
 
 
-def answer_with(asked: Published, release: Release, sql: str) -> Answer:
+def answer_with(asked: OpenTables, release: Release, sql: str) -> Answer:
     """Answer a query with an engine that has the files of a release open.
 
     Raises:
@@ -135,7 +135,7 @@ def answer_on(
     """
     inquiry = read_inquiry(sql, declared)
     with engine(tables, declared, estimator) as opened:
-        return ask_inquiry(published(tables, declared, opened, estimator), inquiry)
+        return ask_inquiry(open_tables(tables, declared, opened, estimator), inquiry)
 
 
 def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Source]:
@@ -171,10 +171,10 @@ def _with_intervals(opened: Engine, declared: Declared) -> Engine:
 
 def ask(asked: Engine, declared: Declared, question: Question, estimates: bool = True) -> Answer:
     """Answer a question with an engine that knows the published tables."""
-    return ask_inquiry(published({}, declared, asked), inquiry_of(question), estimates=estimates)
+    return ask_inquiry(open_tables({}, declared, asked), inquiry_of(question), estimates=estimates)
 
 
-def ask_inquiry(asked: Published, inquiry: Inquiry, *, estimates: bool = True) -> Answer:
+def ask_inquiry(asked: OpenTables, inquiry: Inquiry, *, estimates: bool = True) -> Answer:
     """Answer an inquiry from published tables.
 
     Raises:

@@ -5,8 +5,8 @@ from types import TracebackType
 from typing import Self
 
 from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.query.ask import Answer, answer_with, asking
-from sfumato.tasks.query.inquiries.answering import Published
+from sfumato.tasks.query.ask import Answer, answer_with, open_release
+from sfumato.tasks.query.inquiries.answering import OpenTables
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 
 _QUESTIONS = 1_000  # an engine remembers parts of conditions: after as many it is opened anew
@@ -18,7 +18,7 @@ class Conversation:
     def __init__(self, release: Release) -> None:
         """Open nothing yet."""
         self._release, self._asked = release, 0
-        self._open: dict[Estimator, Published] = {}
+        self._open: dict[Estimator, OpenTables] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -45,6 +45,6 @@ class Conversation:
         self._asked += 1
         if estimator not in self._open:
             sensitive = self._release.declared.named("sensitive")
-            opened = asking(self._release, sensitive, estimator)
+            opened = open_release(self._release, sensitive, estimator)
             self._open[estimator] = self._stack.enter_context(opened)
         return answer_with(self._open[estimator], self._release, sql)

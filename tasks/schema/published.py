@@ -48,6 +48,15 @@ class DeclaredColumn(CodedColumn):
         return _TYPES[self.type]
 
 
+class DerivedColumn(DeclaredColumn):
+    """A column of what published ones come to; one of sensitive columns keeps their association.
+
+    `of` has the columns that it is calculated of.
+    """
+
+    of: tuple[str, ...]
+
+
 Schema = Mapping[str, DeclaredColumn]
 
 

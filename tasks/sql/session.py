@@ -1,6 +1,6 @@
 """DuckDB for one use: its own database in memory, the given tables, and nothing else."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.sql.parted import TableInParts, union_of_parts
 
 _Rows = TypeVar("_Rows")
+_CALCULATED_OF = "published"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -77,6 +78,17 @@ def fetch_table(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> 
         QueryError: where DuckDB cannot evaluate the query.
     """
     return _fetched(lambda: connection.sql(tree.sql("duckdb")).to_arrow_table())
+
+
+def calculate(table: pa.Table, expressions: Iterable[exp.Expr]) -> pa.Table:
+    """What expressions come to in each row of a table: a column each, in order.
+
+    Raises:
+        QueryError: where DuckDB cannot evaluate one.
+    """
+    shown = [exp.alias_(one.copy(), f"c{n}") for n, one in enumerate(expressions)]
+    with session({_CALCULATED_OF: table}) as connection:
+        return fetch_table(connection, exp.select(*shown).from_(_CALCULATED_OF))
 
 
 def _fetched(query: Callable[[], _Rows]) -> _Rows:

@@ -1,4 +1,4 @@
-"""A toy aggregate: the median, between the least and the greatest value."""
+"""A toy aggregate: the mode, between the least and the greatest one."""
 
 from statistics import median
 
@@ -25,9 +25,9 @@ def middle(values):
     return median(values) if values else None
 
 
-MEDIAN = AggregateKind(
-    name="median",
-    parsed=(exp.Median,),
+MODE = AggregateKind(
+    name="mode",
+    parsed=(exp.Mode,),
     takes=_LOW.takes,
     returns=_LOW.returns,
     of_cells=_of_cells,

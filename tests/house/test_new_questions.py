@@ -12,24 +12,24 @@ from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
-from tests.house.middle import MEDIAN, middle
+from tests.house.middle import MODE, middle
 from tests.house.pond import POND
 from tests.query.aggregate_laws import ORACLES, AggregateLaws
 from tests.query.dialect_laws import DialectLaws
 from tests.release.small import people
 
-QUERY = "SELECT MEDIAN(wage) AS x FROM microdata WHERE age >= 30"
+QUERY = "SELECT MODE(wage) AS x FROM microdata WHERE age >= 30"
 
 
 @pytest.fixture(autouse=True)
 def entered(monkeypatch):
     """The registries with the toys, and what the toy aggregate is."""
-    monkeypatch.setitem(AGGREGATES, "median", MEDIAN)
+    monkeypatch.setitem(AGGREGATES, "mode", MODE)
     monkeypatch.setitem(DIALECTS, "pond", POND)
-    monkeypatch.setitem(ORACLES, "median", middle)
+    monkeypatch.setitem(ORACLES, "mode", middle)
 
 
-@pytest.mark.parametrize("name", ["median"])
+@pytest.mark.parametrize("name", ["mode"])
 class TestAggregate(AggregateLaws):
     """The toy aggregate."""
 
@@ -38,9 +38,9 @@ class TestBoundsOfSubdomains:
     """An aggregate need not have them."""
 
     def test_one_without_is_refused_there(self, monkeypatch):
-        monkeypatch.setitem(AGGREGATES, "median", replace(MEDIAN, of_cells=None))
+        monkeypatch.setitem(AGGREGATES, "mode", replace(MODE, of_cells=None))
         AggregateLaws.test_the_truth_is_within_the_bounds_where_subdomains_stand_for_values(
-            self, "median"
+            self, "mode"
         )
 
 
@@ -80,9 +80,7 @@ def test_a_database_in_the_dialect_gives_the_same_bounds(release, capsys, tmp_pa
     with target(url) as database:
         (found,) = database.execute(text)
         assert tuple(map(float, found)) == pytest.approx(answered)
-        (found,) = database.execute(
-            "SELECT median_lower, median_upper FROM bounds_wage('age >= 30')"
-        )
+        (found,) = database.execute("SELECT mode_lower, mode_upper FROM bounds_wage('age >= 30')")
         assert tuple(map(float, found)) == pytest.approx(answered)
 
 
@@ -97,8 +95,8 @@ def test_the_help_lists_the_dialect_and_the_page_is_made(release, capsys):
 @pytest.mark.parametrize("known", [True, False])
 def test_workloads_ask_an_aggregate_whose_exact_answer_is_known(monkeypatch, known):
     truth = (lambda _numbers, _codes: None) if known else None
-    monkeypatch.setitem(AGGREGATES, "median", replace(MEDIAN, truth=truth))
-    asked = {"kind": "arbitrary", "aggregate": "median", "selected": [5]}
+    monkeypatch.setitem(AGGREGATES, "mode", replace(MODE, truth=truth))
+    asked = {"kind": "arbitrary", "aggregate": "mode", "selected": [5]}
     if known:
         assert Evaluation.model_validate({"workloads": [asked]}).workloads[0].levels == (5,)
     else:

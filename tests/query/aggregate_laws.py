@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from fractions import Fraction
+from math import ceil, floor
 
 import numpy as np
 import pytest
@@ -29,8 +30,45 @@ def _of(function):
 
 
 ORACLES = {name: _of(name) for name in ("count", "sum", "avg", "min", "max")}
-ORACLES["stddev"] = squared_deviation
+ORACLES["stddev"] = ORACLES["var_samp"] = squared_deviation
+
+
+def squared_deviation_of_all(values):
+    """The variance of a population, None of no values."""
+    mean = Fraction(sum(values), len(values)) if values else 0
+    return sum((value - mean) ** 2 for value in values) / len(values) if values else None
+
+
+ORACLES["stddev_pop"] = ORACLES["var_pop"] = squared_deviation_of_all
 """What an aggregate is of some values; of STDDEV its square, which is rational."""
+
+SHARE = Fraction(3, 10)
+
+
+def quantile_between(values):
+    """The value at a share of the way from the least to the greatest, None of no values."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    place = SHARE * (len(ordered) - 1)
+    first, second = ordered[floor(place)], ordered[ceil(place)]
+    return first + (place - floor(place)) * (second - first)
+
+
+def quantile_among(values):
+    """The least value that a share of all is not above, None of no values."""
+    return sorted(values)[max(ceil(SHARE * len(values)), 1) - 1] if values else None
+
+
+ORACLES["percentile_cont"] = quantile_between
+ORACLES["percentile_disc"] = quantile_among
+
+
+def call(name):
+    """The aggregate of losses in SQL."""
+    if AGGREGATES[name].of_share is None:
+        return f"{name}(loss)"
+    return f"{name}({float(SHARE)}) WITHIN GROUP (ORDER BY loss)"
 
 
 def within(name, bounds, truths):
@@ -39,7 +77,7 @@ def within(name, bounds, truths):
     assert bounds.may_be_empty or None not in truths or bounds.lower is None
     if not known:
         return None
-    squared = name == "stddev"
+    squared = name.startswith("stddev")
     low, high = (end**2 if squared else end for end in (bounds.lower, bounds.upper))
     assert low <= min(known), (name, bounds, min(known))
     assert max(known) <= high, (name, bounds, max(known))
@@ -66,7 +104,7 @@ class AggregateLaws:
     @pytest.mark.parametrize("form", ["permuted", "split"])
     def test_the_truth_of_every_world_is_within_the_bounds(self, name, form):
         declared, generator = declare(form), np.random.default_rng(5)
-        queries = [f"SELECT {name}(loss) AS x FROM microdata WHERE {of}" for of, _ in CONDITIONS]
+        queries = [f"SELECT {call(name)} AS x FROM microdata WHERE {of}" for of, _ in CONDITIONS]
         for _ in range(6):
             table = random_rows(generator, generator.integers(1, 4, 2))
             every_world = list(worlds(table, together=False))
@@ -80,7 +118,7 @@ class AggregateLaws:
 
     def test_the_truth_is_within_the_bounds_where_subdomains_stand_for_values(self, name):
         checked = Counter()
-        queries = [f"SELECT {name}(loss) AS x FROM microdata{where}" for where in OF_SUBDOMAINS]
+        queries = [f"SELECT {call(name)} AS x FROM microdata{where}" for where in OF_SUBDOMAINS]
         if AGGREGATES[name].of_cells is None:
             with pytest.raises(QueryError, match=f"{name.upper()} has no bounds where ranges"):
                 answers_on(small(0)[0], SMALL, queries)
@@ -100,7 +138,7 @@ class AggregateLaws:
         generator, checked = np.random.default_rng(3), 0
         for where, holds in TIGHT:
             table, hidden = random_table(generator, 5)
-            query = f"SELECT {name}(loss) AS x FROM microdata WHERE {where}"
+            query = f"SELECT {call(name)} AS x FROM microdata WHERE {where}"
             (row,) = answer_on({"microdata": table}, PETS, query).rows
             statuses = [sorted({bool(holds(row)) for row in rows}) for rows in hidden]
             losses = [rows[0][4] for rows in hidden]

@@ -14,8 +14,8 @@ import pytest
 from sfumato.expectations.errors import InputError, QueryError
 from sfumato.tasks.query.ask import answer, answer_on, document
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.inquiries.inquiry import Inquiry
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, order_rows
+from sfumato.tasks.query.question.inquiry import Inquiry
 from tests.query.releases import write
 from tests.query.worlds import CENSUS, aggregate, column, declare, with_help
 

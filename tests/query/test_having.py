@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sfumato.tasks.query.ask import answer_on, document
 from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.having import Comparison, Joined
-from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.session import fetch, session
 from tests.query.test_matched import FORMS, declare, in_form, random_rows

@@ -4,7 +4,7 @@ Source: Zhang, Koudas, Srivastava, Yu, Aggregate query answering on anonymized t
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -47,12 +47,28 @@ class RowsEngine:
             QueryError: where the query cannot be evaluated.
         """
         chosen = [a for a in question.aggregates if a.kind.of_choices is not None]
-        rest = question.with_aggregates(a for a in question.aggregates if a not in chosen)
-        found = self._counted(rest, estimates) if rest.matching else self._helped(rest, estimates)
+        others = [a for a in question.aggregates if a not in chosen]
+        if question.matching:
+            found = self._counted(question.with_aggregates(others), estimates)
+        else:
+            found = self._helped_and_counted(question, others, estimates)
         for aggregate in chosen:
             choices = self._choices(question, str(aggregate.sensitive))
             for key, bounds in found.items():
                 bounds[aggregate] = aggregate.bounds_of(choices.get(key, NO_CHOICES))
+        return found
+
+    def _helped_and_counted(
+        self, question: Question, aggregates: Sequence[Aggregate], estimates: bool
+    ) -> _Found:
+        """The bounds from help tables, and of values where these do not have them."""
+        helped = [a for a in aggregates if a.kind.counts_rows or a.kind.help is not None]
+        found = self._helped(question.with_aggregates(helped), estimates)
+        rest = [a for a in aggregates if a not in helped]
+        if rest:
+            counted = self._counted(question.with_aggregates(rest), estimates)
+            for key, bounds in found.items():
+                bounds.update(counted[key])
         return found
 
     def _helped(self, question: Question, estimates: bool) -> _Found:

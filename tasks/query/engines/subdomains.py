@@ -78,7 +78,7 @@ class SubdomainsEngine:
         rows = relations(self.declared).rows
         if question.matching:
             return self._counted(question, SubdomainQueries(question, rows), estimates)
-        chosen = [a for a in question.aggregates if a.kind.of_choices is not None]
+        chosen = [a for a in question.aggregates if not (a.kind.counts_rows or a.kind.help)]
         rest = question.with_aggregates(a for a in question.aggregates if a not in chosen)
         found = self._helped(rest, rows, estimates)
         if chosen:

@@ -18,17 +18,15 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
-from sfumato.tasks.query.inquiries.derived import extended, with_calculated
-from sfumato.tasks.query.inquiries.exact_columns import exact_bounds
-from sfumato.tasks.query.inquiries.formulas import NULL, Asked, number
-from sfumato.tasks.query.inquiries.inquiry import InquiredPart, Inquiry
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
-from sfumato.tasks.query.language.sources import joined
+from sfumato.tasks.query.language.sources import all_of
 from sfumato.tasks.query.question.aggregate import ROWS
+from sfumato.tasks.query.question.calculated import extend_terms
 from sfumato.tasks.query.question.conditions import split_condition
-from sfumato.tasks.query.question.question import Key
+from sfumato.tasks.query.question.formulas import NULL, AskedOfPart, number
+from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry
+from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.sql.parse import literal
-from sfumato.tasks.sql.session import session
 
 _MOST_CELLS = 500
 _NO_ROWS = Bounds(0, 0, 0)
@@ -38,7 +36,7 @@ Opening = Callable[[Files, Declared], AbstractContextManager[Engine]]
 
 
 @dataclass(frozen=True)
-class Published:
+class OpenTables:
     """A release's tables, and an engine that has them open.
 
     Attributes:
@@ -55,7 +53,7 @@ class Published:
 
 
 def answer_inquiry(
-    published: Published, inquiry: Inquiry, *, estimates: bool = True
+    published: OpenTables, inquiry: Inquiry, *, estimates: bool = True
 ) -> OrderedRows:
     """The rows of an answer, in order.
 
@@ -68,13 +66,15 @@ def answer_inquiry(
 
 
 @contextmanager
-def _with_calculated(published: Published, inquiry: Inquiry) -> Iterator[Published]:
+def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTables]:
     """The same tables with calculated columns, where there are any."""
     if not inquiry.calculated:
         yield published
         return
-    tables = with_calculated(published.tables, inquiry.calculated)
-    declared = extended(published.declared, inquiry.calculated)
+    from sfumato.tasks.query.inquiries.calculating import add_calculated
+
+    tables = add_calculated(published.tables, inquiry.calculated)
+    declared = extend_terms(published.declared, inquiry.calculated)
     with published.opening(tables, declared) as engine:
         yield replace(published, tables=tables, declared=declared, engine=engine)
 
@@ -82,7 +82,7 @@ def _with_calculated(published: Published, inquiry: Inquiry) -> Iterator[Publish
 class _Cells:
     """The cells of an inquiry, asked about part by part."""
 
-    def __init__(self, published: Published, inquiry: Inquiry, estimates: bool) -> None:
+    def __init__(self, published: OpenTables, inquiry: Inquiry, estimates: bool) -> None:
         self._published, self._inquiry, self._estimates = published, inquiry, estimates
         self._banded = [key.name for key in inquiry.keys if key.banded]
         self._exact = tuple(key.name for key in inquiry.keys if not key.banded)
@@ -103,10 +103,10 @@ class _Cells:
         known = {**dict(zip(self._exact, exact, strict=True)), **bands}
         return tuple(known[key.name] for key in self._inquiry.keys)
 
-    def _row(self, key: Key, found: Mapping[Asked, Bounds]) -> AnsweredRow | None:
+    def _row(self, key: Key, found: Mapping[AskedOfPart, Bounds]) -> AnsweredRow | None:
         """A row, None where it is surely not in the answer."""
         inquiry = self._inquiry
-        base = [found.get(Asked(part, ROWS), _NO_ROWS) for part in range(inquiry.base)]
+        base = [found.get(AskedOfPart(part, ROWS), _NO_ROWS) for part in range(inquiry.base)]
         if inquiry.keys and not any(number(rows.upper) for rows in base):
             return None
         known = {formula: formula.bounds(_WithNone(found)) for formula in inquiry.formulas}
@@ -118,13 +118,13 @@ class _Cells:
             return None
         return AnsweredRow(key, known, exists and having.holds(known, "certain"))
 
-    def _found(self, bands: Mapping[str, Any]) -> dict[Key, dict[Asked, Bounds]]:
+    def _found(self, bands: Mapping[str, Any]) -> dict[Key, dict[AskedOfPart, Bounds]]:
         """By the values of the exact columns all that was asked of the parts."""
-        cells: dict[Key, dict[Asked, Bounds]] = {}
+        cells: dict[Key, dict[AskedOfPart, Bounds]] = {}
         for place, part in enumerate(self._inquiry.parts):
             for key, bounds in self._of_part(self._narrowed(part, bands)).items():
                 cell = cells.setdefault(key, {})
-                cell.update({Asked(place, one): of for one, of in bounds.items()})
+                cell.update({AskedOfPart(place, one): of for one, of in bounds.items()})
         return cells
 
     def _of_part(self, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
@@ -132,12 +132,17 @@ class _Cells:
         asked = self._published.engine.ask(question, self._estimates)
         found = {key: dict(bounds) for key, bounds in asked.items()}
         if part.exact:
-            declared = self._published.declared
-            with session(self._published.tables) as connection:
-                exact = exact_bounds(connection, declared, question, part.exact)
-            for key, bounds in exact.items():
+            for key, bounds in self._exactly(question, part).items():
                 found.setdefault(key, {}).update(bounds)
         return found
+
+    def _exactly(self, question: Question, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
+        """What is asked of columns that are published as they are."""
+        from sfumato.tasks.query.inquiries.exact_columns import exact_bounds
+        from sfumato.tasks.sql.session import session
+
+        with session(self._published.tables) as connection:
+            return exact_bounds(connection, self._published.declared, question, part.exact)
 
     def _narrowed(self, part: InquiredPart, bands: Mapping[str, Any]) -> InquiredPart:
         """The part in which sensitive columns have some values."""
@@ -145,7 +150,7 @@ class _Cells:
             return part
         conditions = [of.condition for of in part.matching]
         conditions += [] if part.condition is None else [part.condition]
-        whole = joined([one.copy() for one in conditions] + _equal(bands))
+        whole = all_of([one.copy() for one in conditions] + _equal(bands))
         if whole is None:
             raise TypeError(bands)
         condition, matching = split_condition(whole, self._published.declared)
@@ -173,8 +178,8 @@ def _equal(bands: Mapping[str, Any]) -> list[exp.Expr]:
     ]
 
 
-class _WithNone(dict[Asked, Bounds]):
+class _WithNone(dict[AskedOfPart, Bounds]):
     """What was found in a cell; of a part that has no row there, nothing."""
 
-    def __missing__(self, asked: Asked) -> Bounds:
+    def __missing__(self, asked: AskedOfPart) -> Bounds:
         return _NO_ROWS if asked.aggregate.kind.counts_rows else NULL

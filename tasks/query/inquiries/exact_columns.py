@@ -68,7 +68,7 @@ def exact_bounds(
     return found
 
 
-class _Rows:
+class _RowsOfCell:
     """The values of a column in the rows of one cell, by group; parallel int64 arrays.
 
     `code` is the place of the value among all, `times` how many of the group's rows have it, and
@@ -98,7 +98,7 @@ class _Rows:
         from_below, from_above = (self._counting(ascending=up) for up in (True, False))
         expected = from_below.sure.astype(np.float64) if self.all_count else None
         return CountedValues(
-            values=_Values(self.values),
+            values=_ValuesByPlace(self.values),
             exact=partial(exact, self.values, "aggregated"),
             low=from_below,
             high=from_above,
@@ -127,7 +127,7 @@ def _summed(code: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
     return total
 
 
-class _Values:
+class _ValuesByPlace:
     """Values, each made when it is looked up."""
 
     def __init__(self, values: pa.Array) -> None:
@@ -137,7 +137,7 @@ class _Values:
         return self._values[position].as_py()
 
 
-def _of_kind(aggregate: Aggregate, rows: _Rows) -> Bounds:
+def _of_kind(aggregate: Aggregate, rows: _RowsOfCell) -> Bounds:
     least, most = rows.limits()
     fewest = aggregate.kind.fewest
     if most < fewest:
@@ -151,7 +151,7 @@ def _of_kind(aggregate: Aggregate, rows: _Rows) -> Bounds:
     return Bounds(bounds.lower, bounds.upper, bounds.estimate, may_be_empty=least < fewest)
 
 
-def _of_distinct(_: Aggregate, rows: _Rows) -> Bounds:
+def _of_distinct(_: Aggregate, rows: _RowsOfCell) -> Bounds:
     """How many different values there are, bounded where it is open which rows count."""
     number = len(np.unique(rows.code[rows.most > 0]))
     if rows.all_count:
@@ -160,12 +160,12 @@ def _of_distinct(_: Aggregate, rows: _Rows) -> Bounds:
     return Bounds(min(least, 1), min(number, most), attained=False)
 
 
-_BOUNDS: Mapping[str, Callable[[Aggregate, _Rows], Bounds]] = {"count": _of_distinct}
+_BOUNDS: Mapping[str, Callable[[Aggregate, _RowsOfCell], Bounds]] = {"count": _of_distinct}
 
 
 def _rows_by_cell(
     connection: duckdb.DuckDBPyConnection, declared: Declared, question: Question, name: str
-) -> dict[Key, _Rows]:
+) -> dict[Key, _RowsOfCell]:
     """The rows of each cell that are meant, by the values of a column in each group."""
     table = fetch_table(connection, _histogram(declared, question, name))
     width = len(question.group_by)
@@ -179,7 +179,7 @@ def _rows_by_cell(
     for place, key in enumerate(keys or [()] * table.num_rows):
         places.setdefault(key, []).append(place)
     return {
-        key: _Rows(values, {end: part[at] for end, part in parts.items()})
+        key: _RowsOfCell(values, {end: part[at] for end, part in parts.items()})
         for key, at in places.items()
     }
 

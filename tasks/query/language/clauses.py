@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.names import name_among
-from sfumato.tasks.query.language.sources import Source, joined, read_source
+from sfumato.tasks.query.language.sources import RowSource, all_of, read_source
 from sfumato.tasks.sql.parse import construct, parse
 
 _CLAUSES = frozenset(
@@ -21,7 +21,7 @@ _MOST_ROWS = 10**9
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectItem:
     """Something that is selected, and its name in the answer, if it was given one."""
 
     expression: exp.Expr
@@ -29,7 +29,7 @@ class Selected:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class OrderItem:
     """Something that rows are ordered by."""
 
     expression: exp.Expr
@@ -41,11 +41,11 @@ class Ordered:
 class Clauses:
     """One SELECT over the microdata; columns stand for those that are published, by exact names."""
 
-    items: tuple[Selected, ...]
+    items: tuple[SelectItem, ...]
     where: exp.Expr | None
     group_by: tuple[exp.Expr, ...]
     having: exp.Expr | None
-    order: tuple[Ordered, ...]
+    order: tuple[OrderItem, ...]
     limit: int | None
     offset: int
 
@@ -67,15 +67,15 @@ def read_clauses(sql: str, columns: Sequence[str]) -> Clauses:
         if value and key not in _CLAUSES:
             raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}")
     try:
-        return _Reader(select, read_source(select, columns)).clauses()
+        return _ClauseReader(select, read_source(select, columns)).clauses()
     except RecursionError:
         raise QueryError("nested too deep") from None
 
 
-class _Reader:
+class _ClauseReader:
     """Reads clauses that may refer to what is selected."""
 
-    def __init__(self, select: exp.Select, source: Source) -> None:
+    def __init__(self, select: exp.Select, source: RowSource) -> None:
         self._select, self._source = select, source
         self._items = tuple(self._item(node) for node in select.expressions)
 
@@ -86,7 +86,7 @@ class _Reader:
         conditions += [self._source.put(where.this)] if where is not None else []
         return Clauses(
             self._items,
-            joined(conditions) if len(conditions) > 1 else next(iter(conditions), None),
+            all_of(conditions),
             self._group_by(),
             None if having is None else self._referring(having.this, before_columns=False),
             self._order(),
@@ -94,7 +94,7 @@ class _Reader:
             _whole(select.args.get("offset"), "OFFSET") or 0,
         )
 
-    def _item(self, node: exp.Expr) -> Selected:
+    def _item(self, node: exp.Expr) -> SelectItem:
         inner = node.unalias()
         if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and inner.is_star):
             raise QueryError("not allowed: SELECT *: rows stand in the published tables; aggregate")
@@ -102,7 +102,7 @@ class _Reader:
         put = self._source.put(inner)
         alias = node.alias if isinstance(node, exp.Alias) else None
         is_own = isinstance(put, exp.Column) and own and own.casefold() == put.name.casefold()
-        return Selected(put, alias or (None if is_own else own))
+        return SelectItem(put, alias or (None if is_own else own))
 
     def _group_by(self) -> tuple[exp.Expr, ...]:
         group = self._select.args.get("group")
@@ -156,7 +156,7 @@ class _Reader:
         found: exp.Expr = root.this
         return found
 
-    def _order(self) -> tuple[Ordered, ...]:
+    def _order(self) -> tuple[OrderItem, ...]:
         order = self._select.args.get("order")
         if order is None:
             return ()
@@ -167,7 +167,7 @@ class _Reader:
                     raise QueryError(f"not allowed: ORDER BY with {key.strip('_').upper()}")
             by = self._named(node.this, "ORDER BY")
             nulls_first = bool(node.args.get("nulls_first"))
-            found.append(Ordered(by, bool(node.args.get("desc")), nulls_first))
+            found.append(OrderItem(by, bool(node.args.get("desc")), nulls_first))
         return tuple(found)
 
 
@@ -175,7 +175,7 @@ class _Put(exp.Expression):
     """What an alias stands for, which is looked up already."""
 
 
-def _aggregates(item: Selected) -> bool:
+def _aggregates(item: SelectItem) -> bool:
     return item.expression.find(exp.AggFunc) is not None
 
 

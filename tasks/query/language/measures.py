@@ -8,16 +8,6 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.inquiries import formulas
-from sfumato.tasks.query.inquiries.derived import Calculations
-from sfumato.tasks.query.inquiries.formulas import (
-    Calculation,
-    Constant,
-    Existing,
-    Formula,
-    Plain,
-    pool,
-)
 from sfumato.tasks.query.language.aggregates import (
     Call,
     Narrowed,
@@ -25,9 +15,19 @@ from sfumato.tasks.query.language.aggregates import (
     read_call,
     without_case,
 )
+from sfumato.tasks.query.language.calculations import Calculations
 from sfumato.tasks.query.language.parts import PartList
+from sfumato.tasks.query.question import formulas
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.question.formulas import (
+    Calculation,
+    Constant,
+    Existing,
+    Formula,
+    Plain,
+    pool,
+)
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.schema.columns import ColumnType
@@ -96,7 +96,7 @@ class Measures:
             return Calculation(formulas.null_if, self._with_constant(node, node.expression))
         if isinstance(node, exp.Round):
             return Calculation(
-                formulas.rounded, self._with_constant(node, node.args.get("decimals"))
+                formulas.round_off, self._with_constant(node, node.args.get("decimals"))
             )
         if isinstance(node, exp.Cast) and node.to.this in exp.DataType.FLOAT_TYPES:
             return self._number(node.this)
@@ -180,7 +180,7 @@ class Measures:
         counts = tuple(self._parts.ask(part, ROWS) for part in parts)
         return pool(call.kind.name, values, counts)
 
-    def _asked(self, part: int, call: Call, name: str | None) -> formulas.Asked:
+    def _asked(self, part: int, call: Call, name: str | None) -> formulas.AskedOfPart:
         """The aggregate over a part: bounds, or exact values where those stand in rows."""
         if name is None:
             return self._parts.ask(part, ROWS)
@@ -196,10 +196,6 @@ class Measures:
             )
         if not exact:
             way.aggregated(call.kind, name, terms)
-            if way.by_cells and call.kind.of_cells is None:
-                raise QueryError(
-                    f"a release in form {terms.form.method} does not answer {call.kind.called}"
-                )
         return self._parts.ask(part, aggregate, exact=exact)
 
     def _of_case(self, call: Call, narrowed: Narrowed) -> Formula:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.inquiries.derived import Calculations
-from sfumato.tasks.query.inquiries.formulas import Asked
-from sfumato.tasks.query.inquiries.inquiry import InquiredPart
+from sfumato.tasks.query.language.calculations import Calculations
 from sfumato.tasks.query.language.conditions import checked_condition, disjoint_conditions
-from sfumato.tasks.query.language.sources import joined
+from sfumato.tasks.query.language.sources import all_of
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.conditions import split_where
+from sfumato.tasks.query.question.formulas import AskedOfPart
+from sfumato.tasks.query.question.inquiry import InquiredPart
 
 _MOST = 200
 
@@ -51,7 +51,7 @@ class PartList:
 
     def _added(self, extra: exp.Expr | None) -> list[int]:
         conditions = [*self._where, *([] if extra is None else [extra])]
-        whole = conditions[0] if len(conditions) == 1 else joined(conditions)
+        whole = all_of(conditions)
         if whole is None:
             return [self._add(None)]
         checked = checked_condition(whole, self._calculations)
@@ -63,13 +63,13 @@ class PartList:
         self._parts.append(_Part(condition))
         return len(self._parts) - 1
 
-    def ask(self, number: int, aggregate: Aggregate, *, exact: bool = False) -> Asked:
+    def ask(self, number: int, aggregate: Aggregate, *, exact: bool = False) -> AskedOfPart:
         """An aggregate over the rows of a part."""
         part = self._parts[number]
         asked = part.exact if exact else part.aggregates
         if aggregate not in asked:
             asked.append(aggregate)
-        return Asked(number, aggregate)
+        return AskedOfPart(number, aggregate)
 
     def finished(self) -> tuple[InquiredPart, ...]:
         """All parts, with all that is asked of them."""

@@ -7,16 +7,16 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.inquiries.derived import Calculations
-from sfumato.tasks.query.inquiries.formulas import Formula
-from sfumato.tasks.query.inquiries.functions import require_calculation
-from sfumato.tasks.query.inquiries.inquiry import Inquiry, KeyColumn, Measure, OrderKey
-from sfumato.tasks.query.language.clauses import Clauses, Selected, read_clauses
+from sfumato.tasks.query.language.calculations import Calculations
+from sfumato.tasks.query.language.clauses import Clauses, SelectItem, read_clauses
+from sfumato.tasks.query.language.functions import require_calculation
 from sfumato.tasks.query.language.measures import Measures
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.conditions import conjuncts
+from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.having import Having, on_groups, read_having
+from sfumato.tasks.query.question.inquiry import Inquiry, KeyColumn, Measure, OrderKey
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.sql.parse import construct, quote_name
@@ -32,12 +32,12 @@ def read_inquiry(sql: str, declared: Terms) -> Inquiry:
     """
     clauses = read_clauses(sql, list(declared.columns))
     try:
-        return _Reader(clauses, declared).inquiry()
+        return _InquiryReader(clauses, declared).inquiry()
     except RecursionError:
         raise QueryError("nested too deep") from None
 
 
-class _Reader:
+class _InquiryReader:
     """Reads clauses into questions."""
 
     def __init__(self, clauses: Clauses, declared: Terms) -> None:
@@ -106,8 +106,10 @@ class _Reader:
         bare = node.unnest()
         return next((n for n, key in enumerate(self._clauses.group_by) if key == bare), None)
 
-    def _shown(self, item: Selected) -> GroupColumn | Measure:
+    def _shown(self, item: SelectItem) -> GroupColumn | Measure:
         node = item.expression
+        if node.find(exp.Window) is not None:
+            raise QueryError("not allowed: WINDOW")
         place = self._place_of_key(node)
         if place is not None:
             bare = node.unnest()

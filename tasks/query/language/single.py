@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.inquiries.formulas import Asked, Plain
-from sfumato.tasks.query.inquiries.inquiry import InquiredPart, Inquiry, KeyColumn, Measure
 from sfumato.tasks.query.language.read import read_inquiry
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
+from sfumato.tasks.query.question.formulas import AskedOfPart, Plain
 from sfumato.tasks.query.question.having import Having, Joined
+from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry, KeyColumn, Measure
 from sfumato.tasks.query.question.question import GroupColumn, Question
 
 
@@ -62,7 +62,7 @@ def inquiry_of(question: Question) -> Inquiry:
     """A question as an inquiry of one part."""
     keys = tuple(KeyColumn(name, banded=False) for name in question.group_by)
     shown = tuple(
-        item if isinstance(item, GroupColumn) else Measure(Plain(Asked(0, item)), item.label)
+        item if isinstance(item, GroupColumn) else Measure(Plain(AskedOfPart(0, item)), item.label)
         for item in question.shown
     )
     aggregates = tuple(dict.fromkeys([*question.aggregates, ROWS]))
@@ -74,4 +74,4 @@ def inquiry_of(question: Question) -> Inquiry:
 def _of_formulas(having: Having) -> Having:
     if isinstance(having, Joined):
         return replace(having, parts=tuple(map(_of_formulas, having.parts)))
-    return replace(having, aggregate=Plain(Asked(0, having.aggregate)))
+    return replace(having, aggregate=Plain(AskedOfPart(0, having.aggregate)))

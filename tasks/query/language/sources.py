@@ -20,7 +20,7 @@ _NESTED = 20
 
 
 @dataclass(frozen=True)
-class Source:
+class RowSource:
     """What a SELECT reads.
 
     Attributes:
@@ -67,7 +67,7 @@ class Source:
 
 def read_source(
     select: exp.Select, columns: Sequence[str], within: Mapping[str, exp.Select] | None = None
-) -> Source:
+) -> RowSource:
     """What a SELECT reads: the microdata, or what another SELECT makes of it.
 
     Args:
@@ -101,7 +101,7 @@ def read_source(
         return _of_query(inner, columns, before, called)
     if table.name.casefold() != TABLE:
         raise QueryError(f"the table is {TABLE}, and no other")
-    return Source({name: exp.column(name, quoted=True) for name in columns}, (), called)
+    return RowSource({name: exp.column(name, quoted=True) for name in columns}, (), called)
 
 
 def _named_queries(select: exp.Select) -> dict[str, exp.Select]:
@@ -123,7 +123,7 @@ def _of_query(
     columns: Sequence[str],
     named: Mapping[str, exp.Select],
     called: str | None,
-) -> Source:
+) -> RowSource:
     """What a query in FROM makes of the microdata."""
     if not isinstance(select, exp.Select):
         raise QueryError(f"not allowed in FROM: {construct(select)}")
@@ -139,10 +139,10 @@ def _of_query(
         shown |= _shown(item, inner)
     where = select.args.get("where")
     conditions = (*inner.where, inner.put(where.this)) if where is not None else inner.where
-    return Source(shown, conditions, called)
+    return RowSource(shown, conditions, called)
 
 
-def _shown(item: exp.Expr, inner: Source) -> dict[str, exp.Expr]:
+def _shown(item: exp.Expr, inner: RowSource) -> dict[str, exp.Expr]:
     star = item.this if isinstance(item, exp.Column) else item
     if isinstance(star, exp.Star):
         _require_plain(star, frozenset(), "* ")
@@ -160,9 +160,11 @@ def _require_plain(node: exp.Expr, allowed: frozenset[str], within: str, hint: s
             raise QueryError(f"not allowed: {within}{key.strip('_').upper()}{more}")
 
 
-def joined(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
+def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
     """Conditions that all must hold, None without any."""
-    return reduce(_and, conditions) if conditions else None
+    if len(conditions) < 2:
+        return next(iter(conditions), None)
+    return reduce(_and, conditions)
 
 
 def _and(left: exp.Expr, right: exp.Expr) -> exp.Expr:

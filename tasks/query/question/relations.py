@@ -6,7 +6,7 @@ from functools import cached_property
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.counts_table import names_of_tables
-from sfumato.tasks.schema.derived import DerivedColumn
+from sfumato.tasks.schema.published import DerivedColumn
 
 GROUP_ID = "group_id"
 GROUP_VALUES = "group_values"  # a query that pools the values of tables; no table has its name

@@ -7,6 +7,5 @@ subdomains = Way(
     aggregated=of_sensitive,
     scores_estimates=True,
     shows_rows=True,
-    by_cells=True,
     calculable=("quasi-identifier", "insensitive"),
 )

@@ -26,7 +26,6 @@ class Way:
         scores_estimates: whether estimates without a guarantee are measured, too.
         calculable: the roles of columns whose values are published, to be calculated with.
         shows_rows: whether columns that are not sensitive stand in rows as they are.
-        by_cells: whether subdomains stand for values, of which some aggregates know nothing.
     """
 
     bundles: Callable[[Terms], Bundles]
@@ -37,7 +36,6 @@ class Way:
     scores_estimates: bool = False
     calculable: tuple[str, ...] = ("quasi-identifier", "insensitive", "sensitive")
     shows_rows: bool = False
-    by_cells: bool = False
 
 
 def sensitive_bundles(declared: Terms) -> dict[str, tuple[str, ...]]:

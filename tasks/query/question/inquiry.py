@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from sfumato.tasks.query.inquiries.derived import Calculated
-from sfumato.tasks.query.inquiries.formulas import Formula
 from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.calculated import Calculated
+from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.query.question.question import GroupColumn, Matching, Question
 

@@ -21,7 +21,7 @@ NULL = Bounds(None, None, None)
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedOfPart:
     """An aggregate over the rows that one of the questions means.
 
     Attributes:
@@ -33,7 +33,7 @@ class Asked:
     aggregate: Aggregate
 
 
-Found = Mapping[Asked, Bounds]
+Found = Mapping[AskedOfPart, Bounds]
 """The bounds of aggregates in one cell."""
 
 
@@ -41,7 +41,7 @@ class Formula(Protocol):
     """Something that comes to a number, or to another value, in each row of an answer."""
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[AskedOfPart, ...]:
         """The aggregates that it is calculated of."""
         ...
 
@@ -54,7 +54,7 @@ class Formula(Protocol):
 class Plain:
     """An aggregate by itself."""
 
-    of: Asked
+    of: AskedOfPart
 
     @property
     def counts_all_rows(self) -> bool:
@@ -62,7 +62,7 @@ class Plain:
         return not self.of.part and self.of.aggregate.counts_all_rows
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[AskedOfPart, ...]:
         """The aggregate."""
         return (self.of,)
 
@@ -78,7 +78,7 @@ class Constant:
     value: Fraction
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[AskedOfPart, ...]:
         """Nothing."""
         return ()
 
@@ -98,11 +98,11 @@ class Pooled:
     """
 
     name: str
-    values: tuple[Asked, ...]
-    counts: tuple[Asked, ...]
+    values: tuple[AskedOfPart, ...]
+    counts: tuple[AskedOfPart, ...]
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[AskedOfPart, ...]:
         """The aggregates, and the counts."""
         return (*self.values, *self.counts)
 
@@ -123,7 +123,7 @@ class Calculation:
     operands: tuple[Formula, ...]
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[AskedOfPart, ...]:
         """All that the operands are calculated of."""
         return tuple(dict.fromkeys(one for operand in self.operands for one in operand.asked))
 
@@ -146,7 +146,7 @@ class Existing:
     rows: Formula
 
     @property
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[AskedOfPart, ...]:
         """All that both are calculated of."""
         return tuple(dict.fromkeys((*self.value.asked, *self.rows.asked)))
 
@@ -241,7 +241,7 @@ _POOLED: Mapping[str, Callable[[Sequence[Pair]], Bounds]] = {
 }
 
 
-def pool(name: str, values: tuple[Asked, ...], counts: tuple[Asked, ...]) -> Formula:
+def pool(name: str, values: tuple[AskedOfPart, ...], counts: tuple[AskedOfPart, ...]) -> Formula:
     """An aggregate over the rows of several questions.
 
     Raises:
@@ -360,7 +360,7 @@ def absolute(operand: Bounds) -> Bounds:
     return Bounds(whole(low), whole(max(ends)), guess, may_be_empty=empty, attained=attained)
 
 
-def rounded(operand: Bounds, decimals: Bounds) -> Bounds:
+def round_off(operand: Bounds, decimals: Bounds) -> Bounds:
     """The operand rounded to decimals, halves away from 0, which keeps the order of numbers."""
     if operand.lower is None:
         return NULL

@@ -1,0 +1,87 @@
+"""The extremes of a quantile over values of which some surely count and others possibly do.
+
+Of the values that may count, those that bring a quantile down furthest are the lowest ones: for
+each number of them the quantile is looked up, and the least counts. The greatest one is the
+opposite of the least of the opposites. Exact, in integers.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.tasks.query.bounds.extremes import Counting
+
+_WORD = 62  # bits of an int64 that products may use
+
+
+def quantiles(
+    units: np.ndarray, low: Counting, high: Counting, share: Fraction, *, between: bool
+) -> tuple[Fraction, Fraction]:
+    """The least and the greatest quantile of at least one value.
+
+    Args:
+        units: the values, ascending (int64 or Python integers).
+        low: how many copies count, as far as lower bounds go.
+        high: the same for upper bounds.
+        share: of the values that are below the quantile, from 0 to 1.
+        between: whether it is interpolated between two values, as PERCENTILE_CONT is, or is one of
+            them, as PERCENTILE_DISC is.
+    """
+    if between:
+        from_above = Counting(high.sure[::-1], high.maybe[::-1])
+        return _least(units, low, share), -_least(-units[::-1], from_above, 1 - share)
+    return _least_value(units, low, share), _greatest_value(units, high, share)
+
+
+def _least(units: np.ndarray, counting: Counting, share: Fraction) -> Fraction:
+    """The least interpolated quantile."""
+    added, number = _numbers(counting)
+    over, under = share.numerator, share.denominator
+    place = over * (number - 1) // under
+    rest = over * (number - 1) - place * under
+    first = units[_at(counting, place, added)]
+    second = units[_at(counting, np.minimum(place + 1, number - 1), added)]
+    largest = max(abs(int(units[0])), abs(int(units[-1])), 1)
+    if largest.bit_length() + under.bit_length() + 1 > _WORD:
+        first, second, rest = (of.astype(object) for of in (first, second, rest))
+    return Fraction(int((first * under + rest * (second - first)).min()), under)
+
+
+def _least_value(units: np.ndarray, counting: Counting, share: Fraction) -> Fraction:
+    """The least quantile that is one of the values."""
+    added, number = _numbers(counting)
+    return Fraction(int(units[_at(counting, _place(number, share), added)].min()))
+
+
+def _greatest_value(units: np.ndarray, counting: Counting, share: Fraction) -> Fraction:
+    """The greatest quantile that is one of the values: counted from above, by the values left."""
+    turned = Counting(counting.sure[::-1], counting.maybe[::-1])
+    added, number = _numbers(turned)
+    place = number - 1 - _place(number, share)
+    return Fraction(int(units[::-1][_at(turned, place, added)].max()))
+
+
+def _place(number: np.ndarray, share: Fraction) -> np.ndarray:
+    """The place of the value below which, itself included, the share of so many values is."""
+    over, under = share.numerator, share.denominator
+    place: np.ndarray = np.maximum(-(-over * number // under), 1) - 1
+    return place
+
+
+def _numbers(counting: Counting) -> tuple[np.ndarray, np.ndarray]:
+    """How many possible values count besides the sure ones, and how many do in all (int64)."""
+    sure = int(counting.sure.sum())
+    added = np.arange(0 if sure else 1, int(counting.maybe.sum()) + 1)
+    return added, added + sure
+
+
+def _at(counting: Counting, place: np.ndarray, added: np.ndarray) -> np.ndarray:
+    """The position of the value at a place, where so many of the first possible values count."""
+    sure, maybe = np.cumsum(counting.sure), np.cumsum(counting.maybe)
+    low = np.zeros(len(place), dtype=np.int64)
+    high = np.full(len(place), len(sure) - 1)
+    while bool((low < high).any()):
+        middle = (low + high) // 2
+        enough = sure[middle] + np.minimum(added, maybe[middle]) > place
+        low, high = np.where(enough, low, middle + 1), np.where(enough, middle, high)
+    return low

@@ -1,0 +1,62 @@
+"""Columns that a query calculates of published ones, beside which they stand.
+
+What is calculated of columns that are published as they are is known of every row. What is
+calculated of sensitive values is known of each value, and shuffled with it: the values of a group
+are those that its own values come to. So the questions that bounds answer may be about either.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlglot import exp
+
+from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.schema.published import DerivedColumn
+
+
+@dataclass(frozen=True)
+class Calculated:
+    """A column that is calculated.
+
+    Attributes:
+        name: that no published column can have.
+        expression: over published columns.
+        of: the columns that it is calculated of.
+        type: of its values.
+        scale: decimals of a decimal column.
+        nulls: whether some of its values may be null.
+        sensitive: whether it is calculated of sensitive values.
+    """
+
+    name: str
+    expression: exp.Expr
+    of: tuple[str, ...]
+    type: ColumnType
+    scale: int | None
+    nulls: bool
+    sensitive: bool
+
+    @property
+    def declared(self) -> DerivedColumn:
+        """Its declaration beside those of published columns."""
+        return DerivedColumn(
+            role="sensitive" if self.sensitive else "insensitive",
+            type=self.type,
+            scale=self.scale,
+            nulls=self.nulls,
+            of=self.of,
+        )
+
+
+_Terms = TypeVar("_Terms", bound=Terms)
+
+
+def extend_terms(terms: _Terms, calculated: Iterable[Calculated]) -> _Terms:
+    """The terms of a release with calculated columns in them, and without calibrated intervals."""
+    more = {one.name: one.declared for one in calculated}
+    update: dict[str, Any] = {"columns": {**terms.columns, **more}}
+    if more and isinstance(terms, Declared):
+        update["intervals"] = None
+    return terms.model_copy(update=update)

@@ -1,0 +1,126 @@
+"""SQL as analysts write it: DuckDB answers the same text in every world, and bounds hold it.
+
+Whatever an answer says of a group is held against worlds in which it may be empty: a row that is
+certain is in the answer of every world, and what is attained is the extreme over all of them.
+"""
+
+import math
+import re
+from collections import defaultdict
+
+import duckdb
+import numpy as np
+import pytest
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.bounds.bounds import Bounds
+from tests.query.fifty import ANSWERED, ORDERED, REFUSED
+from tests.query.test_matched import FORMS, declare, in_form, random_rows, worlds
+
+SIZES = {"together": [3, 2, 3], "independent": [2, 3]}
+CLOSE = 1e-9
+SPREAD = re.compile("VAR|STDDEV")  # of which bounds are close, and not attained
+
+
+class AllWorlds:
+    """A release, and DuckDB with the microdata of every world."""
+
+    def __init__(self, form, sensitive, seed):
+        self.declared = declare(form, sensitive)
+        self.table = random_rows(np.random.default_rng(seed), SIZES[sensitive])
+        self.tables = in_form(self.table, self.declared)
+        self.connection = duckdb.connect()
+        self.number = 0
+        for world in worlds(self.table, sensitive == "together"):
+            columns = {name: [row[name] for row in world] for name in self.table.column_names}
+            known = self.table.schema.empty_table().from_pydict(columns, self.table.schema)
+            self.connection.register(f"w{self.number}", known)
+            self.number += 1
+
+    def answers(self, query):
+        """The rows of each world's answer."""
+        for number in range(self.number):
+            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW microdata AS FROM w{number}")
+            yield self.connection.execute(query).fetchall()
+
+
+@pytest.fixture(
+    scope="module", params=[(*form, seed) for form in FORMS for seed in (1, 2)], ids=str
+)
+def all_worlds(request):
+    return AllWorlds(*request.param)
+
+
+@pytest.mark.parametrize(("keys", "query"), ANSWERED, ids=range(len(ANSWERED)))
+def test_answers_hold_those_of_every_world(all_worlds, keys, query):
+    answer = answer_on(all_worlds.tables, all_worlds.declared, query)
+    rows = {tuple(row.values())[:keys]: tuple(row.values())[keys:] for row in answer.rows}
+    certain = dict(zip(rows, answer.certain, strict=True))
+    seen, present = defaultdict(list), defaultdict(int)
+    for found in all_worlds.answers(query):
+        for row in found:
+            present[row[:keys]] += 1
+            seen[row[:keys]].append(row[keys:])
+    assert set(seen) <= set(rows)
+    for key, sure in certain.items():
+        assert not sure or present[key] == all_worlds.number, key
+    outside = [
+        (key, values, bounds)
+        for key, bounds in rows.items()
+        for values in seen[key]
+        if not all(map(holds, bounds, values))
+    ]
+    assert outside == []
+    for key, bounds in rows.items():
+        always = present[key] == all_worlds.number
+        for place, of in enumerate(bounds):
+            if of.attained and "HAVING" not in query and not SPREAD.search(query):
+                assert ends(of, always) == pytest.approx(extremes(of, seen[key], place, always))
+
+
+def holds(bounds: Bounds, value):
+    if value is None:
+        return bounds.lower is None or bounds.may_be_empty
+    if bounds.unbounded:
+        return True
+    if isinstance(value, str):
+        return bounds.lower <= value <= bounds.upper
+    return float(bounds.lower) - CLOSE <= value <= float(bounds.upper) + CLOSE
+
+
+def ends(bounds, always):
+    """Both ends as numbers; of a count the lower one where its group is always there."""
+    if bounds.lower is None or isinstance(bounds.lower, str):
+        return []
+    low, high = float(bounds.lower), float(bounds.upper)
+    return [low, high] if always or low else [high]
+
+
+def extremes(bounds, seen, place, always):
+    values = [float(row[place]) for row in seen if isinstance(row[place], int | float)]
+    if bounds.lower is None or isinstance(bounds.lower, str):
+        return []
+    low, high = min(values, default=math.nan), max(values, default=math.nan)
+    return [low, high] if always or float(bounds.lower) else [high]
+
+
+@pytest.mark.parametrize(("query", "by"), ORDERED)
+def test_rows_are_in_the_order_that_is_asked_for(all_worlds, query, by):
+    answer = answer_on(all_worlds.tables, all_worlds.declared, query)
+    assert answer.by_estimate == (by == "estimate" and is_open(answer))
+    (*_, last) = (list(row.values())[-1] for row in answer.rows)
+    values = [list(row.values())[-1].estimate for row in answer.rows]
+    assert by is None or values == sorted(values), last
+
+
+def is_open(answer):
+    bounds = [list(row.values())[-1] for row in answer.rows]
+    return any(of.lower != of.upper for of in bounds)
+
+
+@pytest.mark.parametrize(("query", "why"), REFUSED)
+def test_what_has_no_answer_is_refused_with_the_reason(query, why):
+    known = AllWorlds("permuted", "independent", 1)
+    with pytest.raises(QueryError, match=why):
+        answer_on(known.tables, known.declared, query)
