@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.tables import schemas
@@ -70,23 +71,46 @@ def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Ans
         InputError: where a file of the release is missing.
     """
     (found,) = answers(release, [sql], estimator)
+    if isinstance(found, QueryError):
+        raise found
     return found
 
 
 def answers(
     release: Release, queries: Sequence[str], estimator: Estimator = "weighted"
-) -> Iterator[Answer]:
+) -> Iterator[Answer | QueryError]:
     """Answer several queries one after the other, from files that are opened once.
 
+    In the place of the answer to a query that is not allowed, or cannot be evaluated, is the
+    reason; the others are answered.
+
     Raises:
-        QueryError: where a query is not allowed, before any is answered, or cannot be evaluated.
         InputError: where a file of the release is missing.
     """
-    inquiries = [read_inquiry(sql, release.declared) for sql in queries]
-    helped = dict.fromkeys(name for inquiry in inquiries for name in inquiry.helped_by)
-    with open_release(release, list(helped), estimator) as published:
+    inquiries = [_read(sql, release) for sql in queries]
+    allowed = [inquiry for inquiry in inquiries if isinstance(inquiry, Inquiry)]
+    helped = dict.fromkeys(name for inquiry in allowed for name in inquiry.helped_by)
+    with open_release(release, list(helped), estimator) as opened:
         for inquiry in inquiries:
-            yield _of_files(release, ask_inquiry(published, inquiry))
+            yield _answered(opened, release, inquiry)
+
+
+def _read(sql: str, release: Release) -> Inquiry | QueryError:
+    try:
+        return read_inquiry(sql, release.declared)
+    except QueryError as error:
+        return error
+
+
+def _answered(
+    opened: OpenTables, release: Release, inquiry: Inquiry | QueryError
+) -> Answer | QueryError:
+    if isinstance(inquiry, QueryError):
+        return inquiry
+    try:
+        return _of_files(release, ask_inquiry(opened, inquiry))
+    except QueryError as error:
+        return error
 
 
 @contextmanager

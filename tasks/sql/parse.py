@@ -1,5 +1,6 @@
 """Text to a tree: one expression without comments, and messages that repeat none of the text."""
 
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -14,8 +15,13 @@ _PLACES = 400  # a double has as many
 _DUCKDB = Dialect.get_or_raise("duckdb")
 
 
-def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
+def parse(text: str, kind: type[exp.Expr], *, commented: bool = False) -> exp.Expression:
     """The one expression of a kind that `text` holds, in DuckDB's dialect.
+
+    Args:
+        text: of the expression.
+        kind: of expression that it has to be.
+        commented: whether comments are passed over, and not refused.
 
     Raises:
         QueryError: where there is another number of expressions, a comment, or what is no SQL.
@@ -25,8 +31,7 @@ def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
     try:
         text.encode("utf-8")
         tokens = _DUCKDB.tokenize(text)
-        if any(token.comments for token in tokens):
-            raise QueryError("comments are not allowed")
+        _drop_comments(tokens, commented=commented)
         trees = _DUCKDB.parser().parse_into(kind, tokens, text)
     except UnicodeEncodeError:
         raise QueryError("not UTF-8 text") from None
@@ -41,6 +46,13 @@ def parse(text: str, kind: type[exp.Expr]) -> exp.Expression:
     _require_small_numbers(trees[0])
     drop_places(trees[0])
     return trees[0]
+
+
+def _drop_comments(tokens: list[Any], *, commented: bool) -> None:
+    if any(token.comments for token in tokens) and not commented:
+        raise QueryError("comments are not allowed")
+    for token in tokens:
+        token.comments = []
 
 
 def _require_small_numbers(tree: exp.Expr | None) -> None:
@@ -77,8 +89,19 @@ def _place(error: SqlglotError) -> str:
     return f" at line {found['line']}, column {found['col']}"
 
 
-def statements(text: str) -> list[str]:
-    """The statements of a text, each ended by a semicolon; the last may do without.
+@dataclass(frozen=True)
+class Statement:
+    """A statement of a text, and the line on which it begins, from 1."""
+
+    text: str
+    line: int
+
+
+def statements(text: str) -> list[Statement]:
+    r"""The statements of a text, each ended by a semicolon; the last may do without.
+
+    >>> statements("SELECT 1; -- then\n\nSELECT 2")
+    [Statement(text='SELECT 1', line=1), Statement(text='SELECT 2', line=3)]
 
     Raises:
         QueryError: where the text cannot be read.
@@ -87,10 +110,17 @@ def statements(text: str) -> list[str]:
         tokens = _DUCKDB.tokenize(text)
     except SqlglotError as error:
         raise QueryError(f"cannot be parsed{_place(error)}") from None
-    ends = [token.end for token in tokens if token.token_type == TokenType.SEMICOLON]
-    starts = [0, *(end + 1 for end in ends)]
-    parts = (text[a:b] for a, b in zip(starts, [*ends, len(text)], strict=True))
-    return [part.strip() for part in parts if part.strip()]
+    found: list[Statement] = []
+    waiting: list[Any] = []
+    for token in [*tokens, None]:
+        if token is not None and token.token_type != TokenType.SEMICOLON:
+            waiting.append(token)
+        elif waiting:
+            first, last = waiting[0], waiting[-1]
+            line = text.count("\n", 0, first.start) + 1
+            found.append(Statement(text[first.start : last.end + 1], line))
+            waiting = []
+    return found
 
 
 def literal(value: Any) -> exp.Expression:

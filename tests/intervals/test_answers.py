@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from sfumato.flows.cli.show import answer_as
+from sfumato.flows.cli.answers import answer_as
 from sfumato.tasks.query.ask import document
 from sfumato.tasks.query.intervals.answering import EXACT, NOTHING, OUTSIDE, SMALL
 from tests.intervals.releases import DECLARED, published, wages, with_factors

@@ -66,10 +66,26 @@ def test_many_queries_of_a_file(ask, file):
     assert row["sum(wage)"]["lower"] <= row["sum(wage)"]["upper"]
 
 
-def test_a_wrong_query_among_many_answers_none(ask, file):
-    code, out, err = ask("--file", file(f"{BY_TOWN}; SELECT town FROM microdata;"))
-    assert (code, out) == (2, "")
-    assert len(err.splitlines()) == 1
+WRONG_SECOND = f"{BY_TOWN};\n\n-- one without\nSELECT town FROM microdata;\n{MATCHED}"
+
+
+def test_a_wrong_query_among_many_is_told_and_the_others_are_answered(ask, file):
+    code, out, err = ask("--file", file(WRONG_SECOND), "--format", "json")
+    assert code == 2
+    first, refused, third = map(json.loads, out.splitlines())
+    assert first["rows"]
+    assert third["rows"]
+    reason = "column 'town' is selected but not grouped by"
+    assert refused == {"query": 2, "line": 4, "error": reason}
+    assert "1 of 3 queries were refused" in err
+
+
+@pytest.mark.parametrize("how", [[], ["--rewrite", "duckdb"]])
+def test_a_wrong_query_among_many_is_a_line_for_whoever_watches(ask, file, how):
+    code, out, err = ask("--file", file(WRONG_SECOND), *how)
+    assert code == 2
+    assert "query 2, line 4: column 'town' is selected but not grouped by" in err
+    assert out
 
 
 @pytest.mark.parametrize(

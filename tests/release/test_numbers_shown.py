@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError, SpecError
+from sfumato.flows.cli.answers import number
 from sfumato.flows.cli.main import run
-from sfumato.flows.cli.show import number
 from sfumato.flows.spec import read_promise
 from sfumato.tasks.sql.parse import parse
 from tests.release.forge import edit

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.expectations.errors import SpecError
-from sfumato.flows.cli import show
+from sfumato.expectations.errors import QueryError, SpecError
 from sfumato.flows.cli.analyst.way_in import tell, with_way_in
+from sfumato.flows.cli.answers import Refused, answer_as, refusal_as
 from sfumato.flows.cli.terminal import echo
 
 if TYPE_CHECKING:
+    from sfumato.tasks.declaration.opened import Release
+    from sfumato.tasks.sql.parse import Statement
     from sfumato.tasks.verification.way_in import WayIn
 
 
@@ -86,6 +88,9 @@ def query(
     That is so of files that are verified: by a check (--check, or one that they passed here
     before) or an announced --digest. Others are answered from, too, and said to be unverified.
 
+    Of a file every query is answered that can be: of the others the number, the line and the reason
+    are told, and the exit code is 2.
+
     With --format json a file of queries gives one document for each, a line each. So does --serve
     for each line of stdin, with its `id`, until stdin ends; what is wrong is an `error` with the
     exit code that it would have, and the next line is read.
@@ -95,20 +100,53 @@ def query(
             raise click.UsageError("--serve takes queries from stdin, and answers in JSON")
         _serve(directory, way_in, estimator)
         return
-    from sfumato.tasks.query.ask import answers
-
     asked = _queries(sql, file)
     opened = way_in.open(directory)
     if dialect is None:
-        for found in answers(opened, asked, estimator):
-            show.answer_as(found, format_)
+        refused = _answer(opened, asked, estimator, format_, alone=file is None)
     else:
-        from sfumato.tasks.query.sql.rewrite import rewrite
-
-        for one in asked:
-            rewritten = rewrite(one, opened.declared, reading, estimator)
-            echo(rewritten.sql(dialect) + ";" * (file is not None))
+        refused = _rewrite(opened, asked, dialect, (reading, estimator), alone=file is None)
     tell(opened)
+    if refused:
+        raise QueryError(f"{refused} of {len(asked)} queries were refused, as was said")
+
+
+def _answer(
+    opened: "Release", asked: "list[Statement]", estimator: Any, format_: str, *, alone: bool
+) -> int:
+    """Show the answer to each query, or why there is none; returns how many have none."""
+    from sfumato.tasks.query.ask import answers
+
+    refused = 0
+    found = answers(opened, [one.text for one in asked], estimator)
+    for number, (one, answer) in enumerate(zip(asked, found, strict=True), start=1):
+        if not isinstance(answer, QueryError):
+            answer_as(answer, format_)
+            continue
+        if alone:
+            raise answer
+        refused += 1
+        refusal_as(Refused(number, one.line, str(answer)), format_)
+    return refused
+
+
+def _rewrite(
+    opened: "Release", asked: "list[Statement]", dialect: Any, how: tuple[Any, Any], *, alone: bool
+) -> int:
+    """Print the SQL of each query, or why there is none; returns how many have none."""
+    from sfumato.tasks.query.sql.rewrite import rewrite
+
+    refused = 0
+    for number, one in enumerate(asked, start=1):
+        try:
+            text = rewrite(one.text, opened.declared, *how).sql(dialect)
+            echo(text + ";" * (not alone))
+        except QueryError as error:
+            if alone:
+                raise
+            refused += 1
+            refusal_as(Refused(number, one.line, str(error)), "text")
+    return refused
 
 
 def _serve(directory: Path, way_in: "WayIn", estimator: Any) -> None:
@@ -126,14 +164,14 @@ def _serve(directory: Path, way_in: "WayIn", estimator: Any) -> None:
         serve(Served(directory, standing, conversation, estimator))
 
 
-def _queries(sql: str | None, file: Path | None) -> list[str]:
+def _queries(sql: str | None, file: Path | None) -> "list[Statement]":
     """The one query, or those of a file."""
-    from sfumato.tasks.sql.parse import statements
+    from sfumato.tasks.sql.parse import Statement, statements
 
     if (sql is None) == (file is None):
         raise click.UsageError("give a query, or a --file of queries")
     if file is None:
-        return [str(sql)]
+        return [Statement(str(sql), 1)]
     try:
         return statements(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

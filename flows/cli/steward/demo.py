@@ -7,6 +7,7 @@ import click
 
 from sfumato.flows.cli import show
 from sfumato.flows.cli.analyst.way_in import way_in_by
+from sfumato.flows.cli.answers import answer_as
 from sfumato.flows.cli.options import overrides
 from sfumato.flows.cli.steward.release import publish_version
 from sfumato.flows.cli.terminal import echo
@@ -30,6 +31,6 @@ def demo() -> None:
     opened = way_in_by(check=check).open(Path(published))
     for question in _QUESTIONS:
         echo(f"\n{question}\n")
-        show.answer(answer(opened, question))
+        answer_as(answer(opened, question), "text")
     show.say(f"open {Path(published) / 'index.html'} to read the release's page")
     echo(published)

@@ -60,7 +60,7 @@ def read_clauses(sql: str, columns: Sequence[str]) -> Clauses:
     Raises:
         QueryError: naming what is not allowed.
     """
-    select = parse(sql, exp.Select)
+    select = parse(sql, exp.Select, commented=True)
     if not isinstance(select, exp.Select):
         raise QueryError(f"not allowed: {construct(select)}")
     for key, value in select.args.items():

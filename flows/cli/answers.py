@@ -1,0 +1,169 @@
+"""Answers on the command line: tables, JSON, CSV, and why there is none."""
+
+import csv
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, isfinite
+from typing import TYPE_CHECKING, Any
+
+from sfumato.flows.cli.show import document, failure
+from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
+
+if TYPE_CHECKING:
+    from sfumato.tasks.query.ask import Answer
+
+_SIX_DIGITS = 100_000
+_DECIMALS = 20
+
+
+def answer_as(found: "Answer", format_: str) -> None:
+    """An answer as a table, as JSON, or as CSV with its bounds in columns of their own."""
+    from sfumato.tasks.query.ask import document as as_document
+
+    if format_ == "json":
+        document(as_document(found), "json")
+    elif format_ == "csv":
+        _as_csv(as_document(found))
+    else:
+        answer(found)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A query of a file that has no answer: its number, the line on which it begins, and why."""
+
+    query: int
+    line: int
+    error: str
+
+
+def refusal_as(refused: Refused, format_: str) -> None:
+    """Why a query has no answer: a document among answers, or a line for whoever watches."""
+    told = one_line(refused.error)
+    if format_ == "json":
+        echo_json({"query": refused.query, "line": refused.line, "error": told})
+    else:
+        failure(f"query {refused.query}, line {refused.line}: {told}")
+
+
+def _as_csv(answer: Mapping[str, Any]) -> None:
+    """A header even where there are no rows; sides of bounds are called `x_lower` and so on."""
+    rows = [dict(_sides(row)) for row in answer["rows"]]
+    header = list(rows[0]) if rows else answer["columns"]
+    shown = visible if sys.stdout.isatty() else str  # a file gets the values as they are
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(map(shown, header))
+    for row in rows:
+        writer.writerow(["" if row[name] is None else shown(str(row[name])) for name in header])
+
+
+def _sides(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            for side in ("lower", "upper", "estimate"):
+                yield f"{name}_{side}", value[side]
+            if "interval_95" in value:
+                low, high = value["interval_95"] or (None, None)
+                yield from ((f"{name}_likely_lower", low), (f"{name}_likely_upper", high))
+        else:
+            yield name, value
+
+
+def answer(found: "Answer") -> None:
+    """An answer as a table."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for column in found.columns:
+        table.add_column(Text(one_line(column)))
+    for row in found.rows:
+        table.add_row(*(Text(visible(_cell(value))) for value in row.values()))
+    Console().print(table)
+    rows = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
+    if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
+        echo("≈ is an estimate, without guarantee")
+    _tell_of_rows(found, rows)
+    _tell_of_likely([bounds.likely for bounds in rows if bounds.likely is not None])
+    if found.coded:
+        echo(one_line(f"about coded values: {_codings(found.coded)}"))
+    left_out = ", ".join(f"{n} ({why})" for why, n in found.not_represented.items() if n)
+    echo(f"{_standing(found)}{f'; rows not represented: {left_out}' if left_out else ''}")
+
+
+def _tell_of_rows(found: "Answer", bounds: Sequence[Any]) -> None:
+    """Say what is not certain of rows, and of how they were found."""
+    maybe = len(found.certain) - sum(found.certain)
+    if maybe:
+        echo(f"rows that may not be in the answer: {maybe} of {len(found.rows)}")
+    if found.by_estimate:
+        echo("ordered by estimates")
+    if not all(one.attained for one in bounds):
+        echo("some bounds are calculated of others, and may be wider than need be")
+
+
+def _tell_of_likely(found: Sequence[Any]) -> None:
+    if any(likely.interval for likely in found):
+        echo("likely: 95 % of queries like this one meet such an interval, without guarantee")
+    for reason in dict.fromkeys(likely.reason for likely in found if likely.interval is None):
+        echo(f"no likely interval: {reason}")
+
+
+def _codings(coded: Mapping[str, Sequence[str]]) -> str:
+    return ", ".join(f"{name} ({', '.join(keys)})" for name, keys in sorted(coded.items()))
+
+
+def _standing(found: "Answer") -> str:
+    if found.guaranteed:
+        return "guaranteed bounds over the represented rows"
+    if not found.verified:
+        return "bounds over the represented rows, without guarantee: the files are not verified"
+    return "estimates over the represented rows, without guarantee"
+
+
+def _cell(value: Any) -> str:
+    if not hasattr(value, "lower") or isinstance(value, str):
+        return "null" if value is None else str(value)
+    if value.unbounded:
+        return "anything or null"
+    if value.lower is None:
+        return "none selected"
+    empty = " or null" if value.may_be_empty else ""
+    lower, upper = number(value.lower, floor), number(value.upper, ceil)
+    if lower == upper:
+        return f"{lower}{empty}"
+    if value.estimate is None:
+        return f"{lower} … {upper}{empty}"
+    return f"{lower} … {upper} (≈ {number(value.estimate, round)}{_likely(value)}){empty}"
+
+
+def _likely(bounds: Any) -> str:
+    if bounds.likely is None or bounds.likely.interval is None:
+        return ""
+    low, high = bounds.likely.interval
+    return f", likely {number(low, floor)} … {number(high, ceil)}"
+
+
+def number(value: Any, rounded: Callable[[Fraction], int]) -> str:
+    """A number to be read: two decimals, or as many as give six digits; `rounded` says which way.
+
+    Bounds are rounded outwards, so that they still contain the truth.
+
+    >>> number(Fraction(1, 3), floor), number(Fraction(20_001, 10), ceil)
+    ('0.333333', '2,000.10')
+    """
+    finite = not isinstance(value, float) or isfinite(value)
+    if isinstance(value, int) or not hasattr(value, "__float__") or not finite:
+        return str(value)
+    exact = Fraction(value)
+    digits = 2
+    while exact and digits < _DECIMALS and abs(exact) * 10**digits < _SIX_DIGITS:
+        digits += 1
+    whole, part = divmod(abs(scaled := rounded(exact * 10**digits)), 10**digits)
+    decimals = f"{part:0{digits}d}"
+    while len(decimals) > 2 and decimals.endswith("0"):
+        decimals = decimals[:-1]
+    return f"{'-' if scaled < 0 else ''}{whole:,}.{decimals}"
