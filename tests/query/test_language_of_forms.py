@@ -1,0 +1,160 @@
+"""SQL as analysts write it, on forms that show other things than rows: DuckDB in every world."""
+
+import itertools
+from collections import defaultdict
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.ask import answer_on
+from tests.query.test_apart import published
+from tests.query.test_language_of_worlds import holds
+from tests.query.test_recoded import PETS, random_table
+from tests.query.test_subdomains import SMALL, small
+from tests.query.worlds import column, declare
+
+TWO = declare(
+    "ambiguous",
+    age=column("quasi-identifier", "integer"),
+    sex=column("quasi-identifier", "string"),
+    loss=column("sensitive", "integer"),
+)
+
+
+def of_labels(seed):
+    """A generalized table, and the rows of each world."""
+    table, hidden = random_table(np.random.default_rng(seed), 4)
+    return {"microdata": table}, PETS, itertools.product(*hidden)
+
+
+def of_marginals(seed):
+    """An ambiguous release of one group, and the rows of each world."""
+    generator = np.random.default_rng(seed)
+    rows = 3
+    columns = {
+        "age": generator.integers(0, 3, rows).tolist(),
+        "sex": generator.choice(["f", "m"], rows).tolist(),
+        "loss": generator.integers(0, 3, rows).tolist(),
+    }
+    tables = published(TWO, columns, [0] * rows)
+    ways = [_onto(set(columns[name]), rows) for name in ("age", "sex")]
+    worlds = itertools.product(*ways, set(itertools.permutations(columns["loss"])))
+    return tables, TWO, (list(zip(*world, strict=True)) for world in worlds)
+
+
+def _onto(values, rows):
+    """Every way in which rows have values so that each value occurs."""
+    return [way for way in itertools.product(values, repeat=rows) if set(way) == values]
+
+
+def of_subdomains(seed):
+    """A redistributed release, and the rows of each world."""
+    tables, _, copies = small(seed)
+    rows = tables["qit"].to_pylist()
+    members = defaultdict(list)
+    for place, row in enumerate(rows):
+        members[row["group_id"]].append(place)
+    ways = [
+        {
+            tuple(zip(places, world, strict=True))
+            for chosen in itertools.permutations(copies[group], len(places))
+            for world in itertools.product(*chosen)
+        }
+        for group, places in members.items()
+    ]
+    return tables, SMALL, (_rows(rows, world) for world in itertools.product(*ways))
+
+
+def _rows(rows, world):
+    losses = dict(itertools.chain(*world))
+    return [(row["age"], row["sex"], losses[place]) for place, row in enumerate(rows)]
+
+
+QUERIES = (
+    (0, "SELECT COUNT(*), COUNT(1) FROM microdata WHERE age = 1 OR sex = 'f'"),
+    (0, "SELECT COUNT(*) FROM microdata WHERE age = 1 OR loss > 0"),
+    (0, "SELECT COUNT(*) FROM microdata WHERE NOT (age = 1 OR (loss > 0 AND sex = 'm'))"),
+    (0, "SELECT COUNT(*) FILTER (WHERE loss > 0), COUNT(*) FROM microdata WHERE age >= 1"),
+    (0, "SELECT 100 * COUNT(*) FILTER (WHERE loss > 0) / COUNT(*) FROM microdata"),
+    (
+        0,
+        "SELECT COUNT(*) FILTER (WHERE sex = 'f') - COUNT(*) FILTER (WHERE age = 0) FROM microdata",
+    ),
+    (1, "SELECT sex, COUNT(*) AS n FROM microdata GROUP BY 1 ORDER BY 1"),
+    (1, "SELECT m.age, COUNT(*) FROM (SELECT * FROM microdata WHERE loss >= 0) m GROUP BY m.age"),
+    (1, "SELECT sex, COUNT(*) FILTER (WHERE age > 0) FROM microdata GROUP BY sex HAVING sex = 'f'"),
+    (0, "SELECT SUM(CASE WHEN sex = 'f' THEN 1 ELSE 0 END) FROM microdata"),
+)
+OF_VALUES = (
+    (0, "SELECT SUM(loss), AVG(loss), MAX(loss) - MIN(loss) FROM microdata WHERE age > 0"),
+    (0, "SELECT SUM(loss) / COUNT(*), SUM(loss) * 2 FROM microdata WHERE sex = 'f'"),
+    (0, "SELECT SUM(loss) FILTER (WHERE sex = 'f'), SUM(loss) FROM microdata"),
+    (1, "SELECT sex, VARIANCE(loss), VAR_POP(loss) FROM microdata WHERE age < 2 GROUP BY sex"),
+)
+OF_ROWS_WITH_LABELS = (
+    (0, "SELECT MEDIAN(loss), SUM(loss * 2 + 1) FROM microdata WHERE age > 0"),
+    (1, "SELECT loss > 0 AS gained, COUNT(*), COUNT(vip) FROM microdata WHERE age < 2 GROUP BY 1"),
+    (1, "SELECT vip, AVG(ABS(loss)) FROM microdata WHERE sex = 'f' OR loss > 0 GROUP BY vip"),
+    (0, "SELECT COUNT(*) FROM microdata WHERE UPPER(CAST(vip AS VARCHAR)) = 'TRUE' AND age = 1"),
+)
+MOST = 300  # worlds that are gone through
+OF_ROWS = ((0, "SELECT AVG(age), COUNT(DISTINCT age), SUM(loss) FROM microdata"),)
+FORMS = {
+    "labels": (of_labels, (*QUERIES, *OF_VALUES, *OF_ROWS_WITH_LABELS)),
+    "marginals": (of_marginals, QUERIES),
+    "subdomains": (of_subdomains, (*QUERIES, *OF_VALUES, *OF_ROWS)),
+}
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("form", FORMS)
+def test_answers_hold_those_of_every_world(form, seed):
+    make, queries = FORMS[form]
+    tables, declared, worlds = make(seed)
+    answers = [answer_on(tables, declared, query) for _, query in queries]
+    seen = [defaultdict(list) for _ in queries]
+    number = 0
+    with duckdb.connect() as connection:
+        for world in itertools.islice(worlds, MOST):
+            number += 1
+            connection.register("microdata", in_columns(world, declared))
+            for found, (keys, query) in zip(seen, queries, strict=True):
+                for row in connection.execute(query).fetchall():
+                    found[row[:keys]].append(row[keys:])
+    assert number > 1
+    for answer, found, (keys, query) in zip(answers, seen, queries, strict=True):
+        assert outside(answer, found, keys, number) == [], query
+
+
+def outside(answer, found, keys, number):
+    """What some world comes to and the answer excludes."""
+    rows = {tuple(row.values())[:keys]: tuple(row.values())[keys:] for row in answer.rows}
+    missing = [key for key in found if key not in rows]
+    wrong = [
+        (key, values, bounds)
+        for key, bounds in rows.items()
+        for values in found[key]
+        if not all(map(holds, bounds, values))
+    ]
+    doubtful = [
+        key
+        for key, sure in zip(rows, answer.certain, strict=True)
+        if sure and len(found[key]) < number
+    ]
+    return [*missing, *wrong, *doubtful]
+
+
+def in_columns(world, declared):
+    types = {name: of.arrow_type for name, of in declared.columns.items()}
+    columns = zip(types, zip(*world, strict=True), strict=True)
+    return pa.table({name: pa.array(list(values), types[name]) for name, values in columns})
+
+
+@pytest.mark.parametrize("form", ["labels", "marginals"])
+def test_nothing_is_calculated_of_values_that_are_not_published(form):
+    tables, declared, _ = FORMS[form][0](0)
+    with pytest.raises(QueryError, match="its values are not published as they are"):
+        answer_on(tables, declared, "SELECT COUNT(*) FROM microdata WHERE ABS(age) = 1")
