@@ -26,6 +26,7 @@ from sfumato.tasks.query.inquiries.ordering import AnsweredRow
 from sfumato.tasks.query.language.read import read_inquiry
 from sfumato.tasks.query.language.single import inquiry_of
 from sfumato.tasks.query.question.inquiry import Inquiry
+from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import GroupColumn, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.sql.parted import TableInParts
@@ -61,23 +62,32 @@ class Answer:
     by_estimate: bool = False
 
 
-def answer(release: Release, sql: str, estimator: Estimator = "weighted") -> Answer:
+def answer(
+    release: Release,
+    sql: str,
+    estimator: Estimator = "weighted",
+    own: OwnTables | None = None,
+) -> Answer:
     """Answer a query from the files of a release.
 
-    The estimator is that of counts where every quasi-identifier stands by itself.
+    The estimator is that of counts where every quasi-identifier stands by itself; `own` are tables
+    that the query may join.
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
         InputError: where a file of the release is missing.
     """
-    (found,) = answers(release, [sql], estimator)
+    (found,) = answers(release, [sql], estimator, own)
     if isinstance(found, QueryError):
         raise found
     return found
 
 
 def answers(
-    release: Release, queries: Sequence[str], estimator: Estimator = "weighted"
+    release: Release,
+    queries: Sequence[str],
+    estimator: Estimator = "weighted",
+    own: OwnTables | None = None,
 ) -> Iterator[Answer | QueryError]:
     """Answer several queries one after the other, from files that are opened once.
 
@@ -87,7 +97,7 @@ def answers(
     Raises:
         InputError: where a file of the release is missing.
     """
-    inquiries = [_read(sql, release) for sql in queries]
+    inquiries = [_read(sql, release, own) for sql in queries]
     allowed = [inquiry for inquiry in inquiries if isinstance(inquiry, Inquiry)]
     helped = dict.fromkeys(name for inquiry in allowed for name in inquiry.helped_by)
     with open_release(release, list(helped), estimator) as opened:
@@ -95,9 +105,9 @@ def answers(
             yield _answered(opened, release, inquiry)
 
 
-def _read(sql: str, release: Release) -> Inquiry | QueryError:
+def _read(sql: str, release: Release, own: OwnTables | None) -> Inquiry | QueryError:
     try:
-        return read_inquiry(sql, release.declared)
+        return read_inquiry(sql, release.declared, own)
     except QueryError as error:
         return error
 
@@ -150,14 +160,18 @@ def _of_files(release: Release, found: Answer) -> Answer:
 
 
 def answer_on(
-    tables: Files, declared: Declared, sql: str, estimator: Estimator = "weighted"
+    tables: Files,
+    declared: Declared,
+    sql: str,
+    estimator: Estimator = "weighted",
+    own: OwnTables | None = None,
 ) -> Answer:
     """Answer a query from tables by their names, in memory or in files.
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
     """
-    inquiry = read_inquiry(sql, declared)
+    inquiry = read_inquiry(sql, declared, own)
     with engine(tables, declared, estimator) as opened:
         return ask_inquiry(open_tables(tables, declared, opened, estimator), inquiry)
 

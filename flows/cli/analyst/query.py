@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.expectations.errors import QueryError, SpecError
+from sfumato.flows.cli.analyst.own_tables import own_tables
 from sfumato.flows.cli.analyst.way_in import tell, with_way_in
 from sfumato.flows.cli.answers import Refused, answer_as, refusal_as
 from sfumato.flows.cli.terminal import echo
@@ -46,6 +47,13 @@ def _dialects() -> list[str]:
     help="a file of queries, each ended by a semicolon, to be answered in turn",
 )
 @click.option(
+    "--table",
+    "own",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="a table of yours (CSV or Parquet) that queries may JOIN by columns published as they are",
+)
+@click.option(
     "--rewrite",
     "dialect",
     type=DialectName(),
@@ -76,6 +84,7 @@ def query(
     directory: Path,
     sql: str | None,
     file: Path | None,
+    own: tuple[str, ...],
     dialect: Any,
     reading: Any,
     estimator: Any,
@@ -96,14 +105,14 @@ def query(
     exit code that it would have, and the next line is read.
     """
     if serves:
-        if sql or file or dialect or format_ == "csv":
+        if sql or file or own or dialect or format_ == "csv":
             raise click.UsageError("--serve takes queries from stdin, and answers in JSON")
         _serve(directory, way_in, estimator)
         return
     asked = _queries(sql, file)
     opened = way_in.open(directory)
     if dialect is None:
-        refused = _answer(opened, asked, estimator, format_, alone=file is None)
+        refused = _answer(opened, asked, (estimator, own_tables(own)), format_, alone=file is None)
     else:
         refused = _rewrite(opened, asked, dialect, (reading, estimator), alone=file is None)
     tell(opened)
@@ -112,13 +121,13 @@ def query(
 
 
 def _answer(
-    opened: "Release", asked: "list[Statement]", estimator: Any, format_: str, *, alone: bool
+    opened: "Release", asked: "list[Statement]", how: tuple[Any, Any], format_: str, *, alone: bool
 ) -> int:
     """Show the answer to each query, or why there is none; returns how many have none."""
     from sfumato.tasks.query.ask import answers
 
     refused = 0
-    found = answers(opened, [one.text for one in asked], estimator)
+    found = answers(opened, [one.text for one in asked], *how)
     for number, (one, answer) in enumerate(zip(asked, found, strict=True), start=1):
         if not isinstance(answer, QueryError):
             answer_as(answer, format_)

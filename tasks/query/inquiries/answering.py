@@ -68,13 +68,13 @@ def answer_inquiry(
 @contextmanager
 def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTables]:
     """The same tables with calculated columns, where there are any."""
-    if not inquiry.calculated:
+    if not inquiry.calculated and not inquiry.joins:
         yield published
         return
-    from sfumato.tasks.query.inquiries.calculating import add_calculated
+    from sfumato.tasks.query.inquiries.calculating import add_calculated, add_joined
 
-    tables = add_calculated(published.tables, inquiry.calculated)
-    declared = extend_terms(published.declared, inquiry.calculated)
+    tables = add_calculated(add_joined(published.tables, inquiry.joins), inquiry.calculated)
+    declared = extend_terms(published.declared, [*inquiry.joins, *inquiry.calculated])
     with published.opening(tables, declared) as engine:
         yield replace(published, tables=tables, declared=declared, engine=engine)
 

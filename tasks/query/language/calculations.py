@@ -94,10 +94,10 @@ class Calculations:
         from sfumato.tasks.sql.session import calculate
 
         schema = pa.schema([(name, self._terms.columns[name].arrow_type) for name in of])
-        return _column_type(calculate(schema.empty_table(), [expression]).schema.types[0])
+        return column_type(calculate(schema.empty_table(), [expression]).schema.types[0])
 
 
-def _column_type(type_: pa.DataType) -> tuple[ColumnType, int | None]:
+def column_type(type_: pa.DataType) -> tuple[ColumnType, int | None]:
     """The type of a column by that of its values in Arrow."""
     if pa.types.is_decimal(type_):
         return "decimal", int(type_.scale)

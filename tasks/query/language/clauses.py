@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.language.joins import join_tables
 from sfumato.tasks.query.language.names import name_among
 from sfumato.tasks.query.language.sources import RowSource, all_of, read_source
+from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
+from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.sql.parse import construct, parse
 
 _CLAUSES = frozenset(
-    {"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"}
+    {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
+    | {"with_"}
 )
-_CALLED = {"joins": "a join", "locks": "FOR UPDATE"}
+_CALLED = {"locks": "FOR UPDATE"}
 _MOST_ROWS = 10**9
 
 
@@ -48,14 +52,16 @@ class Clauses:
     order: tuple[OrderItem, ...]
     limit: int | None
     offset: int
+    joins: tuple[JoinedTable, ...]
 
 
-def read_clauses(sql: str, columns: Sequence[str]) -> Clauses:
+def read_clauses(sql: str, schema: Schema, own: OwnTables) -> Clauses:
     """The clauses of a SELECT.
 
     Args:
         sql: in DuckDB's dialect.
-        columns: of the microdata.
+        schema: of the microdata.
+        own: tables of the analyst's, which it may be joined with.
 
     Raises:
         QueryError: naming what is not allowed.
@@ -67,7 +73,9 @@ def read_clauses(sql: str, columns: Sequence[str]) -> Clauses:
         if value and key not in _CLAUSES:
             raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}")
     try:
-        return _ClauseReader(select, read_source(select, columns)).clauses()
+        source = read_source(select, list(schema))
+        joins = select.args.get("joins") or ()
+        return _ClauseReader(select, join_tables(source, joins, schema, own)).clauses()
     except RecursionError:
         raise QueryError("nested too deep") from None
 
@@ -92,6 +100,7 @@ class _ClauseReader:
             self._order(),
             _whole(select.args.get("limit"), "LIMIT"),
             _whole(select.args.get("offset"), "OFFSET") or 0,
+            self._source.joins,
         )
 
     def _item(self, node: exp.Expr) -> SelectItem:

@@ -13,10 +13,12 @@ from sfumato.tasks.query.language.functions import require_calculation
 from sfumato.tasks.query.language.measures import Measures
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.question.calculated import extend_terms
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.having import Having, on_groups, read_having
 from sfumato.tasks.query.question.inquiry import Inquiry, KeyColumn, Measure, OrderKey
+from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.sql.parse import construct, quote_name
@@ -24,15 +26,20 @@ from sfumato.tasks.sql.parse import construct, quote_name
 _MOST_KEYS = 20
 
 
-def read_inquiry(sql: str, declared: Terms) -> Inquiry:
+def read_inquiry(sql: str, declared: Terms, own: OwnTables | None = None) -> Inquiry:
     """What a SELECT asks.
+
+    Args:
+        sql: in DuckDB's dialect.
+        declared: the terms of the release.
+        own: tables of the analyst's, which the microdata may be joined with.
 
     Raises:
         QueryError: naming what is not allowed, or the form that has no bounds.
     """
-    clauses = read_clauses(sql, list(declared.columns))
+    clauses = read_clauses(sql, declared.columns, own or {})
     try:
-        return _InquiryReader(clauses, declared).inquiry()
+        return _InquiryReader(clauses, extend_terms(declared, clauses.joins)).inquiry()
     except RecursionError:
         raise QueryError("nested too deep") from None
 
@@ -73,6 +80,7 @@ class _InquiryReader:
             order,
             self._clauses.limit,
             self._clauses.offset,
+            self._clauses.joins,
         )
         if not found.formulas:
             raise QueryError(f"no aggregate is selected: {_any_of(list(AGGREGATES))}")

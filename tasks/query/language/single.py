@@ -32,6 +32,7 @@ def read_question(sql: str, declared: Terms) -> Question:
 def _more_than_one(inquiry: Inquiry) -> str | None:
     """What makes an inquiry more than one question."""
     reasons = {
+        "a join with a table of your own": bool(inquiry.joins),
         "a calculation with columns": bool(inquiry.calculated),
         "GROUP BY of a sensitive column": any(key.banded for key in inquiry.keys),
         "ORDER BY or LIMIT": bool(inquiry.order) or inquiry.limit is not None or inquiry.offset > 0,

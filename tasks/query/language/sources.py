@@ -5,13 +5,14 @@ reads it, so that what is left is one SELECT over the microdata.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.names import name_among, unknown_column
+from sfumato.tasks.query.question.joined import JoinedTable
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.sql.parse import construct, quote_name
 
@@ -27,11 +28,17 @@ class RowSource:
         columns: by their names what stands for them over the microdata.
         where: the conditions on rows that were left out before.
         called: the name that its columns may be qualified with.
+        others: the columns of joined tables, by the names that they may be qualified with.
+        ambiguous: the names that columns of several tables have.
+        joins: the tables that are joined.
     """
 
     columns: Mapping[str, exp.Expr]
     where: tuple[exp.Expr, ...]
     called: str | None
+    others: Mapping[str, Mapping[str, exp.Expr]] = field(default_factory=dict)
+    ambiguous: frozenset[str] = frozenset()
+    joins: tuple[JoinedTable, ...] = ()
 
     def put(self, node: exp.Expr) -> exp.Expr:
         """An expression with what stands for its columns in their place.
@@ -50,19 +57,28 @@ class RowSource:
     def _meant(self, column: exp.Column) -> exp.Expr:
         if isinstance(column.this, exp.Star):
             return column
-        self._require_own(column)
-        name = name_among(column.name, self.columns)
+        columns = self._columns_of(column)
+        name = name_among(column.name, columns)
         if name is None:
-            raise unknown_column(column, self.columns)
-        found = self.columns[name].copy()
+            raise unknown_column(column, columns)
+        if not column.table and name in self.ambiguous:
+            raise QueryError(f"ambiguous column {quote_name(name)}: name its table")
+        found = columns[name].copy()
         return found if isinstance(found, exp.Column) else exp.Paren(this=found)
 
-    def _require_own(self, column: exp.Column) -> None:
-        table = column.table
-        if not table:
-            return
-        if column.args.get("db") or table.casefold() != (self.called or "").casefold():
-            raise QueryError(f"column {quote_name(column.name)}: unknown table {quote_name(table)}")
+    def _columns_of(self, column: exp.Column) -> Mapping[str, exp.Expr]:
+        """The columns among which one is named."""
+        table = column.table.casefold()
+        if column.args.get("db"):
+            raise QueryError(f"column {quote_name(column.name)}: not allowed with a schema")
+        if not table or table == (self.called or "").casefold():
+            return self.columns
+        found = next((of for called, of in self.others.items() if called.casefold() == table), None)
+        if found is None:
+            raise QueryError(
+                f"column {quote_name(column.name)}: unknown table {quote_name(column.table)}"
+            )
+        return found
 
 
 def read_source(
@@ -139,7 +155,7 @@ def _of_query(
         shown |= _shown(item, inner)
     where = select.args.get("where")
     conditions = (*inner.where, inner.put(where.this)) if where is not None else inner.where
-    return RowSource(shown, conditions, called)
+    return RowSource(shown, conditions, called, joins=inner.joins)
 
 
 def _shown(item: exp.Expr, inner: RowSource) -> dict[str, exp.Expr]:

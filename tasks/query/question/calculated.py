@@ -5,13 +5,14 @@ calculated of sensitive values is known of each value, and shuffled with it: the
 are those that its own values come to. So the questions that bounds answer may be about either.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.question.joined import JoinedTable
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.published import DerivedColumn
 
@@ -39,24 +40,22 @@ class Calculated:
     sensitive: bool
 
     @property
-    def declared(self) -> DerivedColumn:
+    def columns(self) -> Mapping[str, DerivedColumn]:
         """Its declaration beside those of published columns."""
-        return DerivedColumn(
-            role="sensitive" if self.sensitive else "insensitive",
-            type=self.type,
-            scale=self.scale,
-            nulls=self.nulls,
-            of=self.of,
+        role: Literal["sensitive", "insensitive"] = "sensitive" if self.sensitive else "insensitive"
+        found = DerivedColumn(
+            role=role, type=self.type, scale=self.scale, nulls=self.nulls, of=self.of
         )
+        return {self.name: found}
 
 
 _Terms = TypeVar("_Terms", bound=Terms)
 
 
-def extend_terms(terms: _Terms, calculated: Iterable[Calculated]) -> _Terms:
-    """The terms of a release with calculated columns in them, and without calibrated intervals."""
-    more = {one.name: one.declared for one in calculated}
-    update: dict[str, Any] = {"columns": {**terms.columns, **more}}
-    if more and isinstance(terms, Declared):
+def extend_terms(terms: _Terms, more: Iterable[Calculated | JoinedTable]) -> _Terms:
+    """The terms of a release with further columns in them, and without calibrated intervals."""
+    columns = {name: column for one in more for name, column in one.columns.items()}
+    update: dict[str, Any] = {"columns": {**terms.columns, **columns}}
+    if columns and isinstance(terms, Declared):
         update["intervals"] = None
     return terms.model_copy(update=update)

@@ -8,6 +8,7 @@ from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.calculated import Calculated
 from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.having import Having
+from sfumato.tasks.query.question.joined import JoinedTable
 from sfumato.tasks.query.question.question import GroupColumn, Matching, Question
 
 
@@ -78,6 +79,7 @@ class Inquiry:
         order: how they are ordered.
         limit: how many are wanted; None for all.
         offset: how many are left out before.
+        joins: tables of the analyst's that the microdata is joined with.
     """
 
     shown: tuple[GroupColumn | Measure, ...]
@@ -89,6 +91,7 @@ class Inquiry:
     order: tuple[OrderKey, ...]
     limit: int | None = None
     offset: int = 0
+    joins: tuple[JoinedTable, ...] = ()
 
     @property
     def formulas(self) -> tuple[Formula, ...]:

@@ -1,0 +1,158 @@
+"""JOIN of the microdata with an analyst's own tables, by columns that are published as they are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.language.calculations import column_type
+from sfumato.tasks.query.language.names import name_among
+from sfumato.tasks.query.language.sources import RowSource
+from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
+from sfumato.tasks.schema.published import DerivedColumn, Schema
+from sfumato.tasks.sql.parse import quote_name
+
+_ALLOWED = frozenset({"this", "kind", "side", "on", "using"})
+_KINDS = frozenset({("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")})
+
+
+def join_tables(
+    source: RowSource, joins: Sequence[exp.Join], schema: Schema, own: OwnTables
+) -> RowSource:
+    """What a SELECT reads, with the columns of tables that it joins.
+
+    Args:
+        source: what stands before the joins.
+        joins: of the SELECT.
+        schema: of the published columns.
+        own: the analyst's tables.
+
+    Raises:
+        QueryError: where a table is not there, a join is of another kind, or a table is not unique
+            on its key.
+    """
+    for join in joins:
+        source = _joined(source, join, schema, own)
+    return source
+
+
+def _joined(source: RowSource, join: exp.Join, schema: Schema, own: OwnTables) -> RowSource:
+    for key, value in join.args.items():
+        if value and key not in _ALLOWED:
+            raise QueryError(f"not allowed: a join with {key.strip('_').upper()}")
+    kind, side = join.kind.upper(), join.side.upper()
+    if (side, kind) not in _KINDS:
+        raise QueryError(f"not allowed: {side or kind} JOIN; JOIN and LEFT JOIN are")
+    called, table = _own_table(join.this, own)
+    keys = _keys(source, join, called, table)
+    number = len(source.joins)
+    names = {name: f"\x03{number}.{name}" for name in table.column_names}
+    matched = f"\x03{number}"
+    joined = _prepared(table, keys, names, matched, schema)
+    _require_unique(joined, called)
+    columns = {name: exp.column(names[name], quoted=True) for name in table.column_names}
+    shared = set(keys.values())
+    inner = (*source.where, exp.column(matched, quoted=True)) if not side else source.where
+    return replace(
+        source,
+        columns={**{n: c for n, c in columns.items() if n not in shared}, **source.columns},
+        others={**source.others, called: columns},
+        ambiguous=source.ambiguous | (set(columns) - shared) & set(source.columns),
+        where=inner,
+        joins=(*source.joins, joined),
+    )
+
+
+def _own_table(node: exp.Expr, own: OwnTables) -> tuple[str, pa.Table]:
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise QueryError("JOIN takes a table of your own, by its name")
+    name = name_among(node.name, own)
+    if name is None:
+        known = f": {', '.join(map(quote_name, own))}" if own else ": --table NAME=FILE gives one"
+        raise QueryError(f"JOIN: no table of your own is called {quote_name(node.name)}{known}")
+    return node.alias or node.name, own[name]
+
+
+def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> dict[str, str]:
+    """By published columns those of the table that they have to agree with."""
+    using = join.args.get("using")
+    pairs = [(one.name, one.name) for one in using or ()]
+    if not using:
+        pairs = [_pair(part, called) for part in _conjuncts(join.args.get("on"))]
+    if not pairs:
+        raise QueryError("JOIN needs USING (columns), or ON with columns that are equal")
+    found: dict[str, str] = {}
+    for outer, inner in pairs:
+        meant = source.put(exp.column(outer, quoted=True))
+        name = name_among(inner, table.column_names)
+        if name is None:
+            raise QueryError(f"JOIN: table {quote_name(called)} has no column {quote_name(inner)}")
+        if not isinstance(meant, exp.Column) or meant.name.startswith("\x03"):
+            raise QueryError(f"JOIN: {quote_name(outer)} is no published column")
+        found[meant.name] = name
+    return found
+
+
+def _conjuncts(on: exp.Expr | None) -> list[exp.Expr]:
+    if on is None:
+        return []
+    bare = on.unnest()
+    if isinstance(bare, exp.And):
+        return [*_conjuncts(bare.this), *_conjuncts(bare.expression)]
+    return [bare]
+
+
+def _pair(part: exp.Expr, called: str) -> tuple[str, str]:
+    """The column of the microdata, and that of the table, that ON says are equal."""
+    first, second = (part.this, part.expression) if isinstance(part, exp.EQ) else (None, None)
+    if not isinstance(first, exp.Column) or not isinstance(second, exp.Column):
+        raise QueryError("JOIN … ON takes equal columns: m.town = t.town")
+    if first.table.casefold() == called.casefold():
+        first, second = second, first
+    if second.table.casefold() != called.casefold():
+        raise QueryError(f"JOIN … ON: no column of {quote_name(called)}")
+    return first.name, second.name
+
+
+def _prepared(
+    table: pa.Table, keys: Mapping[str, str], names: Mapping[str, str], matched: str, schema: Schema
+) -> JoinedTable:
+    """The table with its key under published names and types, all columns under their own."""
+    columns: dict[str, pa.ChunkedArray] = {}
+    declared: dict[str, DerivedColumn] = {}
+    for outer, inner in keys.items():
+        _require_exact(outer, schema)
+        try:
+            columns[outer] = table[inner].cast(schema[outer].arrow_type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise QueryError(
+                f"JOIN: column {quote_name(inner)} is not of type {schema[outer].type}, which the "
+                "published one is"
+            ) from None
+    for name, stands in names.items():
+        type_, scale = column_type(table.schema.field(name).type)
+        declared[stands] = DerivedColumn(
+            role="insensitive", type=type_, scale=scale, nulls=True, of=tuple(keys)
+        )
+        columns[stands] = table[name].cast(declared[stands].arrow_type)
+    declared[matched] = DerivedColumn(role="insensitive", type="boolean", of=tuple(keys))
+    return JoinedTable(pa.table(columns), tuple(keys), declared, matched)
+
+
+def _require_exact(name: str, schema: Schema) -> None:
+    if schema[name].role == "sensitive":
+        raise QueryError(
+            f"JOIN: column {quote_name(name)} is sensitive: tables are joined by columns that are "
+            "published as they are"
+        )
+
+
+def _require_unique(joined: JoinedTable, called: str) -> None:
+    keys = joined.table.select(list(joined.keys)).drop_null()
+    if keys.group_by(list(joined.keys)).aggregate([]).num_rows != keys.num_rows:
+        raise QueryError(
+            f"JOIN: table {quote_name(called)} has several rows for a key, so that rows would be "
+            "counted more than once: aggregate it first"
+        )

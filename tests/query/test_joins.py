@@ -1,0 +1,101 @@
+"""Joins with an analyst's own tables: as a database would have them, in every world."""
+
+import pyarrow as pa
+import pytest
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.sql.rewrite import rewrite
+from tests.query.test_language_of_worlds import AllWorlds, holds
+from tests.query.test_matched import FORMS
+
+OWN = {
+    "rates": pa.table({"age": [0, 1, 5], "rate": [0.5, 2.0, 9.0], "area": ["n", "s", "n"]}),
+    "words": pa.table({"sex": ["f", "m"], "word": ["woman", "man"], "years": [1, 2]}),
+}
+JOINS = (
+    (0, "SELECT COUNT(*), SUM(loss), AVG(rate) FROM microdata JOIN rates USING (age)"),
+    (
+        1,
+        "SELECT area, COUNT(*), AVG(loss) FROM microdata LEFT JOIN rates USING (age) GROUP BY area",
+    ),
+    (
+        1,
+        "SELECT t.area, SUM(m.loss) FROM microdata m JOIN rates t ON t.age = m.age "
+        "WHERE m.loss > 0 GROUP BY t.area",
+    ),
+    (
+        0,
+        "SELECT COUNT(*) FROM microdata JOIN rates USING (age) JOIN words USING (sex) "
+        "WHERE rate > 1 OR loss > 0",
+    ),
+    (
+        0,
+        "SELECT COUNT(*) FILTER (WHERE word = 'man') FROM microdata m LEFT JOIN words w "
+        "ON w.sex = m.sex WHERE w.years > 1",
+    ),
+    (
+        1,
+        "WITH a AS (SELECT * FROM microdata WHERE loss >= 0) "
+        "SELECT rate * 2 AS r, COUNT(*) FROM a JOIN rates USING (age) GROUP BY r",
+    ),
+)
+
+
+@pytest.fixture(scope="module", params=FORMS, ids=str)
+def all_worlds(request):
+    known = AllWorlds(*request.param, 3)
+    for name, table in OWN.items():
+        known.connection.register(name, table)
+    return known
+
+
+@pytest.mark.parametrize(("keys", "query"), JOINS, ids=range(len(JOINS)))
+def test_joins_hold_those_of_every_world(all_worlds, keys, query):
+    answer = answer_on(all_worlds.tables, all_worlds.declared, query, own=OWN)
+    rows = {tuple(row.values())[:keys]: tuple(row.values())[keys:] for row in answer.rows}
+    outside = [
+        (found, rows.get(found[:keys]))
+        for world in all_worlds.answers(query)
+        for found in world
+        if found[:keys] not in rows or not all(map(holds, rows[found[:keys]], found[keys:]))
+    ]
+    assert rows
+    assert outside == []
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT COUNT(*) FROM microdata JOIN more USING (age)", "no table of your own is called"),
+        ("SELECT COUNT(*) FROM microdata RIGHT JOIN rates USING (age)", "RIGHT JOIN"),
+        ("SELECT COUNT(*) FROM microdata CROSS JOIN rates", "CROSS JOIN"),
+        ("SELECT COUNT(*) FROM microdata, rates", "USING"),
+        ("SELECT COUNT(*) FROM microdata JOIN twice USING (age)", "several rows for a key"),
+        ("SELECT COUNT(*) FROM microdata JOIN rates ON microdata.loss = rates.age", "is sensitive"),
+        (
+            "SELECT COUNT(*) FROM microdata JOIN words ON microdata.age = words.word",
+            "of type integer",
+        ),
+        ("SELECT COUNT(*) FROM microdata JOIN rates USING (town)", "unknown column 'town'"),
+        (
+            "SELECT COUNT(*) FROM microdata m JOIN clash t ON m.age = t.key WHERE sex = 'f'",
+            "ambiguous",
+        ),
+    ],
+)
+def test_what_cannot_be_joined_is_refused(query, why):
+    known = AllWorlds("permuted", "independent", 3)
+    own = {
+        **OWN,
+        "twice": pa.table({"age": [1, 1]}),
+        "clash": pa.table({"key": [1], "sex": ["x"]}),
+    }
+    with pytest.raises(QueryError, match=why):
+        answer_on(known.tables, known.declared, query, own=own)
+
+
+def test_joins_are_not_written_for_databases():
+    known = AllWorlds("permuted", "independent", 3)
+    with pytest.raises(QueryError, match="no table of your own"):
+        rewrite("SELECT COUNT(*) FROM microdata JOIN rates USING (age)", known.declared)
