@@ -31,7 +31,7 @@ def answer_as(found: "Answer", format_: str) -> None:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedQuery:
     """A query of a file that has no answer: its number, the line on which it begins, and why."""
 
     query: int
@@ -39,7 +39,7 @@ class Refused:
     error: str
 
 
-def refusal_as(refused: Refused, format_: str) -> None:
+def refusal_as(refused: RefusedQuery, format_: str) -> None:
     """Why a query has no answer: a document among answers, or a line for whoever watches."""
     told = one_line(refused.error)
     if format_ == "json":

@@ -8,7 +8,7 @@ import click
 from sfumato.expectations.errors import QueryError, SpecError
 from sfumato.flows.cli.analyst.own_tables import own_tables
 from sfumato.flows.cli.analyst.way_in import tell, with_way_in
-from sfumato.flows.cli.answers import Refused, answer_as, refusal_as
+from sfumato.flows.cli.answers import RefusedQuery, answer_as, refusal_as
 from sfumato.flows.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _answer(
         if alone:
             raise answer
         refused += 1
-        refusal_as(Refused(number, one.line, str(answer)), format_)
+        refusal_as(RefusedQuery(number, one.line, str(answer)), format_)
     return refused
 
 
@@ -154,7 +154,7 @@ def _rewrite(
             if alone:
                 raise
             refused += 1
-            refusal_as(Refused(number, one.line, str(error)), "text")
+            refusal_as(RefusedQuery(number, one.line, str(error)), "text")
     return refused
 
 
