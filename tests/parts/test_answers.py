@@ -30,6 +30,9 @@ QUERIES = [
     "SELECT town, AVG(cost) FROM microdata WHERE age < 50 GROUP BY town "
     "HAVING AVG(cost) > 48000 AND COUNT(*) > 60",
     "SELECT COUNT(*), AVG(cost) FROM microdata WHERE age > 200",
+    "SELECT SUM(cost * 2), COUNT(*) FILTER (WHERE cost > 50000) FROM microdata WHERE age > 30",
+    "SELECT MEDIAN(cost), SUM(ABS(cost)) / COUNT(*) FROM microdata WHERE age > 40",
+    "SELECT ward, COUNT(*) FROM microdata WHERE age > 70 GROUP BY ward ORDER BY ward",
 ]
 FORMS = {
     "permuted": {},

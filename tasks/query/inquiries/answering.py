@@ -11,7 +11,6 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
@@ -71,9 +70,10 @@ def _with_calculated(published: OpenTables, inquiry: Inquiry) -> Iterator[OpenTa
     if not inquiry.calculated and not inquiry.joins:
         yield published
         return
-    from sfumato.tasks.query.inquiries.calculating import add_calculated, add_joined
+    from sfumato.tasks.query.inquiries.calculating import add_calculated, add_joined, in_one
 
-    tables = add_calculated(add_joined(published.tables, inquiry.joins), inquiry.calculated)
+    tables = add_joined(in_one(published.tables), inquiry.joins)
+    tables = add_calculated(tables, inquiry.calculated)
     declared = extend_terms(published.declared, [*inquiry.joins, *inquiry.calculated])
     with published.opening(tables, declared) as engine:
         yield replace(published, tables=tables, declared=declared, engine=engine)
@@ -158,6 +158,8 @@ class _Cells:
 
     def _values(self, name: str) -> list[Any]:
         """The values of a sensitive column, or calculated of some, that are published."""
+        import pyarrow.compute as pc
+
         found: set[Any] = set()
         for source in self._published.tables.values():
             table = read_table(source)

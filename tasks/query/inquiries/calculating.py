@@ -9,9 +9,18 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.engines.engine import Files, Source, read_table
 from sfumato.tasks.query.question.calculated import Calculated
 from sfumato.tasks.query.question.joined import JoinedTable
+from sfumato.tasks.sql.parted import TableInParts
 from sfumato.tasks.sql.session import calculate, fetch_table, session
 
 _PUBLISHED, _OWN, _PLACE = "published", "own", "\x04place"
+
+
+def in_one(tables: Files) -> dict[str, Source]:
+    """The same tables, each of them whole where it is in parts."""
+    return {
+        name: read_table(source) if isinstance(source, TableInParts) else source
+        for name, source in tables.items()
+    }
 
 
 def add_calculated(tables: Files, calculated: Iterable[Calculated]) -> dict[str, Source]:
