@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from tests.fork_server import ROOT
 
-PAGE = ROOT / "deployments" / "guide" / "operations.md"
+PAGE = ROOT / "deployments" / "guide" / "pages" / "operations.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"\s+# exit (\d)$")
 

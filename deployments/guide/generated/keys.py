@@ -1,0 +1,138 @@
+"""The keys of a spec, from its JSON Schema: a section for each object that has keys."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sfumato.flows.spec import json_schema
+
+Schema = Mapping[str, Any]
+_LIMITS = {
+    "minimum": "≥",
+    "ge": "≥",
+    "exclusiveMinimum": ">",
+    "gt": ">",
+    "maximum": "≤",
+    "le": "≤",
+    "lt": "<",
+    "minItems": "items ≥",
+    "maxLength": "characters ≤",
+}
+
+
+def write_keys() -> str:
+    """Markdown of all keys: each object by the place where it stands in a spec."""
+    found: dict[str, tuple[Schema, list[str]]] = {}
+    root = json_schema()
+    _collect(root, "", root["$defs"], found)
+    names = {title: places[0] for title, (_, places) in found.items()}
+    return "\n".join(_section(schema, places, names) for schema, places in found.values())
+
+
+def _collect(
+    schema: Schema, place: str, defs: Schema, found: dict[str, tuple[Schema, list[str]]]
+) -> None:
+    """Every object with keys, breadth first enough: those of a key follow the keys beside it."""
+    if "$ref" in schema:
+        schema = defs[schema["$ref"].rpartition("/")[2]]
+    if "properties" not in schema:
+        for below, inner in _inside(schema, place):
+            _collect(inner, below, defs, found)
+        return
+    title, place = schema["title"], place + _kind(schema)
+    if title in found:
+        if place not in found[title][1]:
+            found[title][1].append(place)
+        return
+    found[title] = (schema, [place])
+    for key, inner in schema["properties"].items():
+        _collect(inner, f"{place}.{key}".lstrip("."), defs, found)
+
+
+def _inside(schema: Schema, place: str) -> Iterator[tuple[str, Schema]]:
+    """What stands inside a list, a mapping or a choice, each with its place."""
+    for choice in ("anyOf", "oneOf"):
+        for inner in schema.get(choice, ()):
+            yield place, inner
+    if isinstance(schema.get("items"), dict):
+        yield f"{place}[]", schema["items"]
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield f"{place}.<name>", schema["additionalProperties"]
+
+
+def _kind(schema: Schema) -> str:
+    """What tells an object from others at its place: `(model: l-diversity, variant: distinct)`."""
+    told = [
+        f"{key}: {schema['properties'][key]['const']}"
+        for key in ("model", "method", "kind", "variant")
+        if "const" in schema["properties"].get(key, {})
+    ]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _section(schema: Schema, places: list[str], names: Mapping[str, str]) -> str:
+    heading = f"`{places[0]}`" if places[0] else "The spec"
+    lines = [f"## {heading} {{ #{anchor(schema['title'])} }}", "", _words(schema), ""]
+    if len(places) > 1:
+        others = ", ".join(f"`{place}`" for place in places[1:])
+        lines += [f"The same keys stand in {others}.", ""]
+    lines += ["| key | value | default | what it is |", "|---|---|---|---|"]
+    required = schema.get("required", ())
+    for key, inner in schema["properties"].items():
+        default = "**required**" if key in required else _default(inner)
+        value = _value(inner, names).replace("|", "\\|")
+        lines.append(
+            f"| `{key}` | {value} | {default} | {_words(inner).replace('|', chr(92) + '|')} |"
+        )
+    return "\n".join((*lines, ""))
+
+
+def anchor(title: str) -> str:
+    """The anchor of an object's section."""
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in title).strip("-_")
+
+
+def _words(schema: Schema) -> str:
+    """Its description as one paragraph, without the examples that end it."""
+    text = schema.get("description", "").partition(">>>")[0]
+    return " ".join(text.split())
+
+
+def _default(schema: Schema) -> str:
+    default = schema.get("default")
+    return "" if default is None else f"`{json.dumps(default, ensure_ascii=False)}`"
+
+
+def _value(schema: Schema, names: Mapping[str, str]) -> str:
+    """What may stand there, in words, with links to the sections of objects."""
+    told = _alternatives(schema, names)
+    limits = [f"{sign} {schema[key]}" for key, sign in _LIMITS.items() if key in schema]
+    return " or ".join(told) + (f" ({', '.join(limits)})" if limits else "")
+
+
+def _alternatives(schema: Schema, names: Mapping[str, str]) -> list[str]:
+    if "$ref" in schema:
+        title = schema["$ref"].rpartition("/")[2]
+        return [f"[{title.lstrip('_')}](#{anchor(title)})"]
+    if "const" in schema:
+        return [f"`{schema['const']}`"]
+    if "enum" in schema:
+        return [f"`{json.dumps(one).strip(chr(34))}`" for one in schema["enum"]]
+    for choice in ("anyOf", "oneOf"):
+        if choice in schema:
+            told = [_value(one, names) for one in schema[choice] if one.get("type") != "null"]
+            return list(dict.fromkeys(told))
+    return _plain(schema, names)
+
+
+def _plain(schema: Schema, names: Mapping[str, str]) -> list[str]:
+    if schema.get("title") in names and "properties" in schema:
+        kind = _kind(schema).strip(" ()")
+        return [f"[{kind or schema['title']}](#{anchor(schema['title'])})"]
+    if schema.get("type") == "array":
+        inner = schema.get("items") or (schema.get("prefixItems") or [{}])[0]
+        return [f"list of {_value(inner, names) or 'values'}"]
+    if isinstance(schema.get("additionalProperties"), dict):
+        return [f"names, each with {_value(schema['additionalProperties'], names)}"]
+    kind = schema.get("type", "")
+    return [one for one in ([kind] if isinstance(kind, str) else kind) if one not in ("", "null")]
