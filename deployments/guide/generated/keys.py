@@ -25,14 +25,20 @@ def write_keys() -> str:
     found: dict[str, tuple[Schema, list[str]]] = {}
     root = json_schema()
     _collect(root, "", root["$defs"], found)
-    names = {title: places[0] for title, (_, places) in found.items()}
+    names = {title: _name(schema) for title, (schema, _) in found.items()}
     return "\n".join(_section(schema, places, names) for schema, places in found.values())
+
+
+def _name(schema: Schema) -> str:
+    """What an object is called in tables: `method: ke`, or the words of its title."""
+    apart = "".join(f" {c.lower()}" if c.isupper() else c for c in schema["title"].strip("_"))
+    return _kind(schema).strip(" ()") or apart.strip()
 
 
 def _collect(
     schema: Schema, place: str, defs: Schema, found: dict[str, tuple[Schema, list[str]]]
 ) -> None:
-    """Every object with keys, breadth first enough: those of a key follow the keys beside it."""
+    """Find every object with keys, and where it stands: each after the object that has it."""
     if "$ref" in schema:
         schema = defs[schema["$ref"].rpartition("/")[2]]
     if "properties" not in schema:
@@ -71,7 +77,7 @@ def _kind(schema: Schema) -> str:
 
 
 def _section(schema: Schema, places: list[str], names: Mapping[str, str]) -> str:
-    heading = f"`{places[0]}`" if places[0] else "The spec"
+    heading = f"`{places[0]}`" if places[0] else "All keys"
     lines = [f"## {heading} {{ #{anchor(schema['title'])} }}", "", _words(schema), ""]
     if len(places) > 1:
         others = ", ".join(f"`{place}`" for place in places[1:])
@@ -80,10 +86,8 @@ def _section(schema: Schema, places: list[str], names: Mapping[str, str]) -> str
     required = schema.get("required", ())
     for key, inner in schema["properties"].items():
         default = "**required**" if key in required else _default(inner)
-        value = _value(inner, names).replace("|", "\\|")
-        lines.append(
-            f"| `{key}` | {value} | {default} | {_words(inner).replace('|', chr(92) + '|')} |"
-        )
+        cells = (f"`{key}`", _value(inner, names), default, _words(inner))
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join((*lines, ""))
 
 
@@ -100,39 +104,50 @@ def _words(schema: Schema) -> str:
 
 def _default(schema: Schema) -> str:
     default = schema.get("default")
-    return "" if default is None else f"`{json.dumps(default, ensure_ascii=False)}`"
+    return (
+        ""
+        if default in (None, []) or isinstance(default, dict)
+        else f"`{json.dumps(default, ensure_ascii=False).strip(chr(34))}`"
+    )
 
 
 def _value(schema: Schema, names: Mapping[str, str]) -> str:
     """What may stand there, in words, with links to the sections of objects."""
-    told = _alternatives(schema, names)
+    told = dict.fromkeys(_alternatives(schema, names))
     limits = [f"{sign} {schema[key]}" for key, sign in _LIMITS.items() if key in schema]
     return " or ".join(told) + (f" ({', '.join(limits)})" if limits else "")
 
 
 def _alternatives(schema: Schema, names: Mapping[str, str]) -> list[str]:
-    if "$ref" in schema:
-        title = schema["$ref"].rpartition("/")[2]
-        return [f"[{title.lstrip('_')}](#{anchor(title)})"]
+    for told in (_choices, _objects, _lists):
+        if found := told(schema, names):
+            return found
+    kinds = schema.get("type", [])
+    return [one for one in ([kinds] if isinstance(kinds, str) else kinds) if one != "null"]
+
+
+def _choices(schema: Schema, names: Mapping[str, str]) -> list[str]:
     if "const" in schema:
         return [f"`{schema['const']}`"]
     if "enum" in schema:
         return [f"`{json.dumps(one).strip(chr(34))}`" for one in schema["enum"]]
-    for choice in ("anyOf", "oneOf"):
-        if choice in schema:
-            told = [_value(one, names) for one in schema[choice] if one.get("type") != "null"]
-            return list(dict.fromkeys(told))
-    return _plain(schema, names)
+    found = []
+    for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        flat = len(one) == 1 or "enum" in one
+        found += _alternatives(one, names) if flat else [_value(one, names)]
+    return [told for told in found if told]
 
 
-def _plain(schema: Schema, names: Mapping[str, str]) -> list[str]:
-    if schema.get("title") in names and "properties" in schema:
-        kind = _kind(schema).strip(" ()")
-        return [f"[{kind or schema['title']}](#{anchor(schema['title'])})"]
+def _objects(schema: Schema, names: Mapping[str, str]) -> list[str]:
+    title = schema["$ref"].rpartition("/")[2] if "$ref" in schema else schema.get("title", "")
+    there = title in names and ("$ref" in schema or "properties" in schema)
+    return [f"[{names[title]}](#{anchor(title)})"] if there else []
+
+
+def _lists(schema: Schema, names: Mapping[str, str]) -> list[str]:
     if schema.get("type") == "array":
         inner = schema.get("items") or (schema.get("prefixItems") or [{}])[0]
         return [f"list of {_value(inner, names) or 'values'}"]
     if isinstance(schema.get("additionalProperties"), dict):
         return [f"names, each with {_value(schema['additionalProperties'], names)}"]
-    kind = schema.get("type", "")
-    return [one for one in ([kind] if isinstance(kind, str) else kind) if one not in ("", "null")]
+    return []
