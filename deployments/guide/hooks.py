@@ -16,6 +16,13 @@ _CHAPTERS = {
 }
 
 
+# The theme's search has no name for who cannot see it.
+_MENDED = {
+    'data-md-component="search" role="dialog"': 'data-md-component="search" role="dialog" '
+    'aria-label="Search"'
+}
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Put each generated chapter below the words of its page."""
     write = _CHAPTERS.get(page.file.src_uri)
@@ -23,7 +30,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Append to each section of the navigation the pages of its folder that it does not name."""
+    """Append to each section of the navigation the pages of its folder that it does not name.
+
+    A page for addresses that are not there would need a server: there is none.
+    """
+    config.theme.static_templates.discard("404.html")
     named = {page for _, pages in _sections(config.nav) for page in pages}
     folder = Path(config.docs_dir)
     for _, pages in _sections(config.nav):
@@ -41,3 +52,16 @@ def _sections(nav: list[Any]) -> list[tuple[str, list[str]]]:
         for title, pages in section.items()
         if isinstance(pages, list)
     ]
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Mend what the theme leaves out, and fail where it says something else by now.
+
+    Raises:
+        ValueError: naming what is no longer in the theme's pages.
+    """
+    for left_out, mended in _MENDED.items():
+        if left_out not in output:
+            raise ValueError(f"the theme has no {left_out}: is it mended by itself?")
+        output = output.replace(left_out, mended)
+    return output

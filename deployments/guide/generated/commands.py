@@ -21,7 +21,6 @@ def commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command
 
 
 def _section(path: str, command: click.Command) -> str:
-    depth = "#" * path.count(" ")
     context = click.Context(command, info_name=path, terminal_width=90, max_content_width=90)
     text = command.get_help(context).rstrip()
-    return f"##{depth} `{path}`\n\n```text\n{text}\n```\n"
+    return f"#{'#' * path.count(' ')} `{path}`\n\n```text\n{text}\n```\n"
