@@ -135,31 +135,36 @@ def test_the_reference_has_every_object_once(site):
     assert len(headings) == len(set(headings)) > len(titles)
 
 
-def every_command(group: click.Group, path: str) -> Iterator[str]:
-    for name, command in group.commands.items():
-        yield f"{path} {name}"
+def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{path} {name}", command
         if isinstance(command, click.Group):
             yield from every_command(command, f"{path} {name}")
 
 
 def test_the_reference_has_every_command_and_option(site):
     page = site["reference/commands.html"]
-    found = list(every_command(cli, "sfumato"))
+    found = dict(every_command(cli, "sfumato"))
     assert len(found) > 35
     headings = re.findall(
         r"<h[23] id=[^>]*><code>([^<]+)</code>", page.path.read_text(encoding="utf-8")
     )
     assert set(headings) == set(found)
-    options = {name for path in found for name in options_of(path)}
+    params = (param for command in found.values() for param in command.params)
+    options = {one for param in params for one in param.opts if one.startswith("--")}
+    assert len(options) > 50
     assert [name for name in options if name not in page.text] == []
 
 
-def options_of(path: str) -> list[str]:
-    command: click.Command = cli
-    for name in path.split()[1:]:
-        assert isinstance(command, click.Group)
-        command = command.commands[name]
-    return [one for param in command.params if param.opts[0][:1] == "-" for one in param.opts]
+def test_the_reference_has_every_name_of_the_python_api(site):
+    import sfumato
+
+    text = site["reference/python.html"].path.read_text(encoding="utf-8")
+    names = getattr(sfumato, "__all__", ())
+    assert [name for name in names if f"<code>{name}</code>" not in text] == []
 
 
 def test_every_spec_that_is_shipped_is_shown_whole(site):

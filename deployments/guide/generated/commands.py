@@ -14,7 +14,11 @@ def write_commands() -> str:
 
 def commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
     """Every command below a group with what is typed to call it, in alphabetical order."""
-    for name, command in sorted(group.commands.items()):
+    context = click.Context(group, info_name=path)
+    for name in sorted(group.list_commands(context)):
+        command = group.get_command(context, name)
+        if command is None:
+            raise LookupError(f"{path} {name} is listed and not there")
         yield f"{path} {name}", command
         if isinstance(command, click.Group):
             yield from commands(command, f"{path} {name}")

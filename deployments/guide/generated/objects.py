@@ -1,20 +1,17 @@
-"""The Python API, from the docstrings of what `sfumato.flows.api` exports."""
+"""The Python API, from the docstrings of what `import sfumato` gives."""
 
 import importlib
-import importlib.util
 import inspect
+import re
 from collections.abc import Iterator
 from types import ModuleType
 
-_MODULE = "sfumato.flows.api"
-
 
 def write_objects() -> str:
-    """Markdown of every public function and class; empty where there is no such module yet."""
-    if importlib.util.find_spec(_MODULE) is None:
-        return ""
-    api = importlib.import_module(_MODULE)
-    return "\n".join(_section(api, name) for name in api.__all__)
+    """Markdown of every public function and class that `sfumato` lists."""
+    api = importlib.import_module("sfumato")
+    sections = [_section(api, name) for name in getattr(api, "__all__", ())]
+    return "\n".join(sections) or "This version lists no names."
 
 
 def _section(api: ModuleType, name: str) -> str:
@@ -47,7 +44,8 @@ def _members(thing: type) -> Iterator[str]:
 
 def _signature(thing: object) -> str:
     try:
-        return str(inspect.signature(thing)).replace("'", "")  # type: ignore[arg-type]
+        whole = str(inspect.signature(thing)).replace("'", "")  # type: ignore[arg-type]
+        return re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", whole)
     except (TypeError, ValueError):
         return "(…)"
 
