@@ -11,6 +11,7 @@ from tests.guide.site import build
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 WIDTHS = {"telephone": 390, "desk": 1400}
+LOOKED_AT = {"index.html", "forms.html", "ask.html", "python.html", "promises.html"}
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("width", "scheme"), [("telephone", "light"), ("desk", "dark")])
 def test_every_page_fits_and_is_accessible(browser, pages, width, scheme):
+    """By axe-core on the telephone; on the desk it looks at one page of each section."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     size = {"width": WIDTHS[width], "height": 900}
     context = browser.new_context(viewport=size, color_scheme=scheme, offline=True)
@@ -47,6 +49,8 @@ def test_every_page_fits_and_is_accessible(browser, pages, width, scheme):
         shown.goto(page.as_uri())
         if shown.evaluate("document.documentElement.scrollWidth") > WIDTHS[width]:
             wide.append(page.name)
+        if width == "desk" and page.name not in LOOKED_AT:
+            continue
         found = axe.run(shown, options={"preload": False}).response["violations"]
         violations += [(page.name, one["id"], one["nodes"][0]["html"]) for one in found]
     context.close()
