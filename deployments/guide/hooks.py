@@ -1,5 +1,6 @@
 """What the guide has beside its pages: generated chapters, and pages that nav does not name."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ _CHAPTERS = {
     "reference/python.md": write_objects,
     "reference/spec.md": write_keys,
 }
-
-
+_ROW = re.compile(r"^\|.*$", re.MULTILINE)
+_CODE = re.compile(r"`[^`]*`")
 # The theme's search has no name for who cannot see it.
 _MENDED = {
     'data-md-component="search" role="dialog"': 'data-md-component="search" role="dialog" '
@@ -24,9 +25,14 @@ _MENDED = {
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Put each generated chapter below the words of its page."""
+    """Put each generated chapter below the words of its page.
+
+    In code in tables an escaped bar becomes a bar: other readers of the sources need the
+    backslash, this one would show it.
+    """
     write = _CHAPTERS.get(page.file.src_uri)
-    return markdown if write is None else f"{markdown}\n\n{write()}"
+    whole = markdown if write is None else f"{markdown}\n\n{write()}"
+    return _ROW.sub(lambda row: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), whole)
 
 
 def on_config(config: Any) -> Any:

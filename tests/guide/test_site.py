@@ -154,6 +154,7 @@ def test_the_reference_has_every_command_and_option(site):
     )
     assert set(headings) == set(found)
     params = (param for command in found.values() for param in command.params)
+    assert "\\|" not in page.text
     options = {one for param in params for one in param.opts if one.startswith("--")}
     assert len(options) > 50
     assert [name for name in options if name not in page.text] == []

@@ -25,8 +25,8 @@ def write_keys() -> str:
     found: dict[str, tuple[Schema, list[str]]] = {}
     root = json_schema()
     _collect(root, "", root["$defs"], found)
-    names = {title: _name(schema) for title, (schema, _) in found.items()}
-    return "\n".join(_section(schema, places, names) for schema, places in found.values())
+    objects = {title: schema for title, (schema, _) in found.items()}
+    return "\n".join(_section(schema, places, objects) for schema, places in found.values())
 
 
 def _name(schema: Schema) -> str:
@@ -76,7 +76,7 @@ def _kind(schema: Schema) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def _section(schema: Schema, places: list[str], names: Mapping[str, str]) -> str:
+def _section(schema: Schema, places: list[str], objects: Mapping[str, Schema]) -> str:
     heading = f"`{places[0]}`" if places[0] else "All keys"
     lines = [f"## {heading} {{ #{anchor(schema['title'])} }}", "", _words(schema), ""]
     if len(places) > 1:
@@ -86,7 +86,8 @@ def _section(schema: Schema, places: list[str], names: Mapping[str, str]) -> str
     required = schema.get("required", ())
     for key, inner in schema["properties"].items():
         default = "**required**" if key in required else _default(inner)
-        cells = (f"`{key}`", _value(inner, names), default, _words(inner))
+        words = _words(inner) or _words(objects.get(_title(inner), {}))
+        cells = (f"`{key}`", _value(inner, objects), default, words)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join((*lines, ""))
 
@@ -111,22 +112,22 @@ def _default(schema: Schema) -> str:
     )
 
 
-def _value(schema: Schema, names: Mapping[str, str]) -> str:
+def _value(schema: Schema, objects: Mapping[str, Schema]) -> str:
     """What may stand there, in words, with links to the sections of objects."""
-    told = dict.fromkeys(_alternatives(schema, names))
+    told = dict.fromkeys(_alternatives(schema, objects))
     limits = [f"{sign} {schema[key]}" for key, sign in _LIMITS.items() if key in schema]
     return " or ".join(told) + (f" ({', '.join(limits)})" if limits else "")
 
 
-def _alternatives(schema: Schema, names: Mapping[str, str]) -> list[str]:
+def _alternatives(schema: Schema, objects: Mapping[str, Schema]) -> list[str]:
     for told in (_choices, _objects, _lists):
-        if found := told(schema, names):
+        if found := told(schema, objects):
             return found
     kinds = schema.get("type", [])
     return [one for one in ([kinds] if isinstance(kinds, str) else kinds) if one != "null"]
 
 
-def _choices(schema: Schema, names: Mapping[str, str]) -> list[str]:
+def _choices(schema: Schema, objects: Mapping[str, Schema]) -> list[str]:
     if "const" in schema:
         return [f"`{schema['const']}`"]
     if "enum" in schema:
@@ -134,20 +135,25 @@ def _choices(schema: Schema, names: Mapping[str, str]) -> list[str]:
     found = []
     for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         flat = len(one) == 1 or "enum" in one
-        found += _alternatives(one, names) if flat else [_value(one, names)]
+        found += _alternatives(one, objects) if flat else [_value(one, objects)]
     return [told for told in found if told]
 
 
-def _objects(schema: Schema, names: Mapping[str, str]) -> list[str]:
-    title = schema["$ref"].rpartition("/")[2] if "$ref" in schema else schema.get("title", "")
-    there = title in names and ("$ref" in schema or "properties" in schema)
-    return [f"[{names[title]}](#{anchor(title)})"] if there else []
+def _objects(schema: Schema, objects: Mapping[str, Schema]) -> list[str]:
+    title = _title(schema)
+    there = title in objects and ("$ref" in schema or "properties" in schema)
+    return [f"[{_name(objects[title])}](#{anchor(title)})"] if there else []
 
 
-def _lists(schema: Schema, names: Mapping[str, str]) -> list[str]:
+def _title(schema: Schema) -> str:
+    title: str = schema.get("$ref", "").rpartition("/")[2] or schema.get("title", "")
+    return title
+
+
+def _lists(schema: Schema, objects: Mapping[str, Schema]) -> list[str]:
     if schema.get("type") == "array":
         inner = schema.get("items") or (schema.get("prefixItems") or [{}])[0]
-        return [f"list of {_value(inner, names) or 'values'}"]
+        return [f"list of {_value(inner, objects) or 'values'}"]
     if isinstance(schema.get("additionalProperties"), dict):
-        return [f"names, each with {_value(schema['additionalProperties'], names)}"]
+        return [f"names, each with {_value(schema['additionalProperties'], objects)}"]
     return []
