@@ -86,7 +86,8 @@ def _section(schema: Schema, places: list[str], objects: Mapping[str, Schema]) -
     required = schema.get("required", ())
     for key, inner in schema["properties"].items():
         default = "**required**" if key in required else _default(inner)
-        words = _words(inner) or _words(objects.get(_title(inner), {}))
+        fixed = "tells which one it is" if "const" in inner else ""
+        words = _words(inner) or fixed or _words(objects.get(_title(inner), {}))
         cells = (f"`{key}`", _value(inner, objects), default, words)
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join((*lines, ""))
