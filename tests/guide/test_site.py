@@ -9,8 +9,11 @@ from urllib.parse import unquote, urlsplit
 import click
 import pytest
 
+from sfumato.expectations.models.promises import PROMISES
 from sfumato.flows.cli.main import cli
 from sfumato.flows.spec import json_schema
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from tests.fork_server import ROOT
 from tests.guide.page import PAGES
 from tests.guide.site import SitePage, build, copy_guide
@@ -173,6 +176,21 @@ def test_every_spec_that_is_shipped_is_shown_whole(site):
     for folder in ("releases", "examples"):
         for path in (ROOT / "deployments" / folder).glob("*.yaml"):
             assert " ".join(path.read_text(encoding="utf-8").split()) in shown, path
+
+
+KINDS = {
+    "concepts/promises.md": set(PROMISES),
+    "concepts/partitions.md": set(PARTITION_PARAMETERS),
+    "concepts/forms.md": set(FORM_PARAMETERS),
+    "reference/commands.md": {f"sfumato {name}" for name in cli.list_commands(click.Context(cli))},
+}
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_pages_that_list_all_of_a_kind_lack_none(page):
+    text = (PAGES / page).read_text(encoding="utf-8")
+    assert len(KINDS[page]) > 5
+    assert [name for name in sorted(KINDS[page]) if not re.search(rf"`{name}[`, ]", text)] == []
 
 
 def test_the_readme_is_one_screen_and_leads_into_the_guide():
