@@ -65,3 +65,12 @@ def test_its_tables_have_what_the_page_tells_of_them():
         for t in TABLES
     )
     assert (len(may), len(may - june), len(june - may)) == (400, 30, 40)
+
+
+def test_the_start_page_ends_as_it_says(prefect_api, forks, tmp_path):
+    shutil.copytree(PAGES.parents[1], tmp_path / "deployments")
+    told = commands((PAGES / "index.md").read_text(encoding="utf-8"))
+    given = {"SFUMATO_WORK": str(tmp_path / ".sfumato"), "PREFECT_API_URL": prefect_api}
+    ran = PageShell.prepare(tmp_path, forks, given).run({"": told}, tmp_path, {})
+    assert len(told) == 3
+    assert_ended_as_told(ran[""])
