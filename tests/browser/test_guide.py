@@ -63,7 +63,10 @@ def test_search_works_from_a_disk(browser, pages):
     (start,) = [page for page in pages if (page.parent / "search").is_dir()][:1]
     shown = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True).new_page()
     shown.goto(start.as_uri())
-    shown.locator("[data-md-component=search-query]").fill("withdraw")
+    box = shown.locator("[data-md-component=search-query]")
+    box.click()
+    shown.get_by_text("Type to start searching").wait_for()  # the index is read by then
+    box.press_sequentially("withdraw")
     first = shown.locator(".md-search-result__item a").first
     first.wait_for()
     assert "withdraw" in first.get_attribute("href")
