@@ -14,7 +14,7 @@ PORT ?= 4200
 # Hundreds of processes start in tests: each would compile our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test services all-tests lint types imports house bench bench-quick server worker publisher harness mutants fuzz kill clean
+.PHONY: demo test services all-tests guide lint types imports house bench bench-quick server worker publisher harness mutants fuzz kill clean
 
 demo: $(STAMP)
 	$(RUN)/sfumato demo
@@ -29,6 +29,11 @@ services: $(STAMP)
 # Both in one run, which sets up what they share once. Servers are waited for: three share two cores.
 all-tests: $(STAMP)
 	$(RUN)/python -m pytest -n 3
+
+# The guide as a site that needs no network; every warning is an error, unless --quiet hides it.
+guide: export NO_MKDOCS_2_WARNING := 1
+guide: $(STAMP)
+	$(RUN)/mkdocs build --strict --config-file deployments/guide/mkdocs.yml
 
 lint: $(STAMP)
 	$(RUN)/ruff check

@@ -127,11 +127,11 @@ class SpecParts(StrictPart):
     """The keys of a release spec, each valid by itself."""
 
     version: Annotated[SpecVersion, Field(description=WORDS)]
-    name: LineName
-    title: Title
+    name: Annotated[LineName, Field(description="of the line: its directory below publish.uri")]
+    title: Annotated[Title, Field(description="what readers of its pages see first")]
     source: Source
-    nulls: NullPolicy = "refuse"
-    columns: Annotated[dict[str, ColumnSpec], Field(min_length=1)]
+    nulls: Annotated[NullPolicy, Field(description="of columns that name no policy")] = "refuse"
+    columns: Annotated[dict[str, ColumnSpec], Field(min_length=1, description="all, by name")]
     other_columns: Annotated[
         Literal["drop"] | None,
         Field(alias="other-columns", description="of `source.seen`: what becomes of all others"),
@@ -140,7 +140,7 @@ class SpecParts(StrictPart):
         Literal["proposed", "confirmed"],
         Field(description="`proposed` by sfumato init: nothing runs until a steward confirms them"),
     ] = "confirmed"
-    promises: Annotated[tuple[Promise, ...], Field(min_length=1)]
+    promises: Annotated[tuple[Promise, ...], Field(min_length=1, description="all are kept")]
     grouping: Annotated[
         PartitionWish | None,
         Field(alias="partition", description="who is grouped with whom"),
@@ -149,13 +149,13 @@ class SpecParts(StrictPart):
         LineName | None,
         Field(description="in place of a partition: a line of the same people, whose groups it is"),
     ] = None
-    form: FormChoice
+    form: Annotated[FormChoice, Field(description="what is published of a group")]
     publish: Publish
     unit: Annotated[
         str | None,
         Field(description="`row` where rows are people, else the identifier with `unit: true`"),
     ] = None
-    strata: tuple[Stratum, ...] = ()
+    strata: Annotated[tuple[Stratum, ...], Field(description="no group has rows of two")] = ()
     parts: Annotated[
         PartsOfTable | None,
         Field(description="a release in parts, of a table larger than memory"),

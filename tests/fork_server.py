@@ -64,12 +64,19 @@ class ForkServer:
     def __init__(self, address: Path, home: Path) -> None:
         self.address, self.home = address, home
 
-    def start(self, arguments: list[str], environ: Mapping[str, str], stop: str | None) -> Run:
+    def start(
+        self,
+        arguments: list[str],
+        environ: Mapping[str, str],
+        stop: str | None,
+        place: Path = ROOT,
+    ) -> Run:
         """Start the command in a child; with `stop` it kills itself at that point."""
         out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - Run has them
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(str(self.address))
         request = {"arguments": arguments, "environ": dict(environ), "stop": stop}
+        request |= {"place": str(place)}
         with tempfile.TemporaryFile() as file:
             file.write(json.dumps(request).encode())
             file.flush()
@@ -166,6 +173,7 @@ def _run(request: int, out: int, err: int) -> None:
     os.dup2(err, 2)
     os.environ.clear()
     os.environ.update(asked["environ"])
+    os.chdir(asked["place"])
     _settle()
     if asked["stop"]:
         from tests.faults.stop_at import main as stopped

@@ -23,6 +23,7 @@ SHARED = {
         "tests/flows/test_retention.py",
         "tests/flows/test_log_lines.py",
         "tests/guide/test_operations.py",
+        "tests/guide/test_tutorial.py",
         "tests/packaging/test_wheel.py",
     ],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],

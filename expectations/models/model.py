@@ -115,8 +115,13 @@ class PrivacyModel(ABC):
     since: ClassVar[int] = 0
     example: ClassVar[Mapping[str, Any]] = {}
 
-    quasi_identifiers: Annotated[tuple[str, ...] | None, Field(min_length=1)] = None
-    sensitive: str | None = None
+    quasi_identifiers: Annotated[
+        tuple[str, ...] | None,
+        Field(min_length=1, description="by which groups are told apart; all where none is named"),
+    ] = None
+    sensitive: Annotated[
+        str | None, Field(description="the column protected; may be left out where it is alone")
+    ] = None
 
     @property
     def adversary_columns(self) -> tuple[str, ...]:

@@ -57,9 +57,13 @@ _BUILT_OF: Mapping[type[BaseModel], str] = {Intervals: "integer", Dates: "date",
 class ColumnSpec(CodedColumn, Part):
     """A column's role, type, null policy, accepted values, codings and hierarchy."""
 
-    role: Role
-    type: ColumnType = "string"
-    nulls: NullPolicy | None = None
+    role: Annotated[
+        Role, Field(description="identifier and drop: nowhere in a release; sensitive: protected")
+    ]
+    type: Annotated[ColumnType, Field(description="of the values; nothing is guessed")] = "string"
+    nulls: Annotated[
+        NullPolicy | None, Field(description="the policy of this column; otherwise the spec's")
+    ] = None
     values: Annotated[
         tuple[Value, ...] | None,
         Field(min_length=1, description="the values that the source may have"),

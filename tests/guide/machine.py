@@ -1,10 +1,8 @@
 """The machine of the guide's test: two lines with sources, a reviewer, and a shell."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from sfumato.tasks.approval.reviewers import trust_reviewer
 from sfumato.tasks.authorship.secret import PASSPHRASE, generate
 from tests.fork_server import ROOT, ForkServer
 from tests.guide.page import Told
+from tests.guide.shell import PageShell, Ran
 from tests.release.small import Small, people
 
 POOLS = ("sfumato", "sfumato-publication")
@@ -23,21 +22,12 @@ ERASED = "IDENT-10"
 LOST = "The machine is lost"
 
 
-@dataclass(frozen=True)
-class Ran:
-    """How a command ended, and what it printed."""
-
-    told: Told
-    code: int
-    printed: str
-
-
 @dataclass
 class GuideMachine:
     """What the page's variables name, in a folder."""
 
     folder: Path
-    environ: dict[str, str] = field(default_factory=dict)
+    shell: PageShell | None = None
 
     @property
     def places(self) -> dict[str, Path]:
@@ -60,19 +50,14 @@ class GuideMachine:
 
         Every place but that of the reviewer is made; the pools are those of `sfumato deploy`.
         """
-        for place in (*self.places.values(), self.folder / "bin", self.folder / "home"):
+        for place in self.places.values():
             place.mkdir(mode=0o700)
+        given = self.variables | {"PREFECT_API_URL": api}
+        self.shell = PageShell.prepare(self.folder, forks, given)
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.variables.items():
                 patch.setenv(name, value)
             self._prepare_lines()
-        kept = {name: v for name, v in os.environ.items() if not name.startswith("PREFECT_")}
-        path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
-        self.environ = kept | self.variables | {"PREFECT_API_URL": api, "PYTHONPATH": str(ROOT)}
-        self.environ |= {"PATH": path, "GUIDE_FORKS": str(forks.address)}
-        script = self.folder / "bin" / "sfumato"
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.guide.sfumato "$@"\n')
-        script.chmod(0o700)
         with get_client(sync_client=True) as client:
             for pool in POOLS:
                 client.create_work_pool(WorkPoolCreate(name=pool, type="process"))
@@ -115,15 +100,6 @@ class GuideMachine:
 
     def run(self, page: Mapping[str, list[Told]]) -> dict[str, list[Ran]]:
         """Run the commands of sections in one shell: each finds what those before it left."""
-        script, ended, printed = [], self.folder / "ended", self.folder / "printed"
-        printed.mkdir()
-        told = [one for section in page.values() for one in section]
+        assert self.shell is not None, "prepare comes first"
         before = {page[LOST][0]: f"mv {self.work} {self.folder / 'lost'}"}
-        for number, one in enumerate(told):
-            script += [before.get(one, ":"), "{", one.command, f"}} > {printed / str(number)} 2>&1"]
-            script.append(f"echo $? >> {ended}")
-        subprocess.run(["bash", "-c", "\n".join(script)], env=self.environ, cwd=ROOT, timeout=600)
-        codes = map(int, ended.read_text().split())
-        texts = ((printed / str(number)).read_text() for number in range(len(told)))
-        ran = iter([Ran(*one) for one in zip(told, codes, texts, strict=True)])
-        return {heading: [next(ran) for _ in section] for heading, section in page.items()}
+        return self.shell.run(page, ROOT, before)

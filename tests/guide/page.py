@@ -1,12 +1,13 @@
-"""The operator's guide as a test reads it: sections, and the commands of their blocks."""
+"""A page of the guide as a test reads it: sections, and the commands of their blocks."""
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from tests.fork_server import ROOT
 
-PAGE = ROOT / "deployments" / "guide" / "operations.md"
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = ROOT / "deployments" / "guide" / "pages"
+_BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"\s+# exit (\d)$")
 
 
@@ -19,9 +20,9 @@ class Told:
     prints: tuple[str, ...] = ()
 
 
-def sections() -> dict[str, str]:
+def sections(page: Path) -> dict[str, str]:
     """The text of each section by its heading; that before the first has none."""
-    parts = re.split(r"^## (.+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    parts = re.split(r"^## (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return dict(zip(["", *parts[1::2]], parts[::2], strict=True))
 
 

@@ -8,8 +8,9 @@ from tests.fork_server import ForkServer
 
 
 def main() -> int:
-    """Run it with the arguments, environment and output of this process."""
-    run = ForkServer(Path(os.environ["GUIDE_FORKS"]), Path()).start(sys.argv[1:], os.environ, None)
+    """Run it with the arguments, environment, directory and output of this process."""
+    forks = ForkServer(Path(os.environ["GUIDE_FORKS"]), Path())
+    run = forks.start(sys.argv[1:], os.environ, None, Path.cwd())
     out, said = run.communicate(timeout=300)
     sys.stdout.write(out)
     sys.stderr.write(said)

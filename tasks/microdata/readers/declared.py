@@ -52,7 +52,11 @@ class Source(FileDialect):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     uri: Address
-    format: Annotated[str, RegisteredName(_FORMATS)] = "csv"
+    format: Annotated[
+        str,
+        RegisteredName(_FORMATS),
+        Field(description="of the files; `sql` where there is a query"),
+    ] = "csv"
     sha256: Annotated[
         str | None,
         Field(

@@ -44,8 +44,13 @@ class ComposedVersions(Part):
     since: ClassVar[int] = 2
 
     rule: Literal["composed"] = "composed"
-    vacancies: Vacancies = "keep"
-    changes: Literal["withhold", "reinsert", "as-first"] = "withhold"
+    vacancies: Annotated[Vacancies, Field(description="who takes the slots of people who left")] = (
+        "keep"
+    )
+    changes: Annotated[
+        Literal["withhold", "reinsert", "as-first"],
+        Field(description="what becomes of people whose values changed"),
+    ] = "withhold"
     share: Annotated[
         Fraction,
         PlainSerializer(plain, return_type=int | str),

@@ -99,7 +99,9 @@ class Goal(Part):
 class Evaluation(Part):
     """On what the accuracy of a release is measured, and how accurate it has to be."""
 
-    workloads: tuple[Workload, ...] = ()
+    workloads: Annotated[
+        tuple[Workload, ...], Field(description="random queries of a kind, asked of every version")
+    ] = ()
     intervals: Annotated[
         Literal[95] | None,
         Field(

@@ -1,0 +1,73 @@
+"""What the guide has beside its pages: generated chapters, and pages that nav does not name."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from generated.commands import write_commands
+from generated.examples import write_examples
+from generated.keys import write_keys
+from generated.objects import write_objects
+
+_CHAPTERS = {
+    "reference/commands.md": write_commands,
+    "reference/examples.md": write_examples,
+    "reference/python.md": write_objects,
+    "reference/spec.md": write_keys,
+}
+_ROW = re.compile(r"^\|.*$", re.MULTILINE)
+_CODE = re.compile(r"`[^`]*`")
+# The theme's search has no name for who cannot see it.
+_MENDED = {
+    'data-md-component="search" role="dialog"': 'data-md-component="search" role="dialog" '
+    'aria-label="Search"'
+}
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put each generated chapter below the words of its page.
+
+    In code in tables an escaped bar becomes a bar: other readers of the sources need the
+    backslash, this one would show it.
+    """
+    write = _CHAPTERS.get(page.file.src_uri)
+    whole = markdown if write is None else f"{markdown}\n\n{write()}"
+    return _ROW.sub(lambda row: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), whole)
+
+
+def on_config(config: Any) -> Any:
+    """Append to each section of the navigation the pages of its folder that it does not name.
+
+    A page for addresses that are not there would need a server: there is none.
+    """
+    config.theme.static_templates.discard("404.html")
+    named = {page for _, pages in _sections(config.nav) for page in pages}
+    folder = Path(config.docs_dir)
+    for _, pages in _sections(config.nav):
+        if pages and "/" in pages[0]:
+            inside = (folder / pages[0]).parent.glob("*.md")
+            found = {path.relative_to(folder).as_posix() for path in inside}
+            pages.extend(sorted(found - named))
+    return config
+
+
+def _sections(nav: list[Any]) -> list[tuple[str, list[str]]]:
+    return [
+        (title, pages)
+        for section in nav
+        for title, pages in section.items()
+        if isinstance(pages, list)
+    ]
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Mend what the theme leaves out, and fail where it says something else by now.
+
+    Raises:
+        ValueError: naming what is no longer in the theme's pages.
+    """
+    for left_out, mended in _MENDED.items():
+        if left_out not in output:
+            raise ValueError(f"the theme has no {left_out}: is it mended by itself?")
+        output = output.replace(left_out, mended)
+    return output

@@ -1,0 +1,201 @@
+"""The guide builds without a warning, loads nothing from elsewhere, and leads nowhere wrong."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import click
+import pytest
+
+from sfumato.expectations.models.promises import PROMISES
+from sfumato.flows.cli.main import cli
+from sfumato.flows.spec import json_schema
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from tests.fork_server import ROOT
+from tests.guide.page import PAGES
+from tests.guide.site import SitePage, build, copy_guide
+
+README = ROOT / "README.md"
+ONE_SCREEN = 80
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The guide's pages by their place."""
+    place = tmp_path_factory.mktemp("site")
+    done = build(place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stdout + done.stderr
+    found = {path.relative_to(place).as_posix(): path for path in place.rglob("*.html")}
+    assert len(found) > 40
+    return {name: SitePage(path) for name, path in found.items()}
+
+
+def test_every_page_is_built(site):
+    written = {path.relative_to(PAGES).with_suffix(".html").as_posix() for path in written_pages()}
+    assert set(site) == written
+
+
+def written_pages():
+    return list(PAGES.rglob("*.md"))
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    elsewhere = {
+        (name, address)
+        for name, page in site.items()
+        for address in page.loads
+        if urlsplit(address).scheme not in ("", "data") or address.startswith("//")
+    }
+    assert elsewhere == set()
+    assert all(page.loads for page in site.values())
+
+
+def test_no_style_loads_anything_from_elsewhere(site):
+    (root,) = {page.path for name, page in site.items() if name == "index.html"}
+    styles = list(root.parent.rglob("*.css"))
+    assert len(styles) >= 3
+    for style in styles:
+        text = style.read_text(encoding="utf-8")
+        loaded = re.findall(r"(?:url\(|@import\s+)[\"']?((?:https?:)?//[^\"')]+)", text)
+        assert loaded == [], style
+
+
+def test_every_link_inside_leads_somewhere(site):
+    broken = [
+        (name, link)
+        for name, page in site.items()
+        for link in page.links
+        if not urlsplit(link).scheme and not leads(site, page, link)
+    ]
+    assert broken == []
+
+
+def leads(site, page, link):
+    """True where the file of a link is there, and its anchor in it."""
+    parts = urlsplit(link)
+    target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
+    if parts.fragment and target.suffix == ".html" and target.is_file():
+        anchors = next(one.anchors for one in site.values() if one.path.resolve() == target)
+        return unquote(parts.fragment) in anchors
+    return target.is_file()
+
+
+def test_the_navigation_has_every_page_once(site):
+    start = site["index.html"]
+    places = [start.path.parent / urlsplit(link).path for link in start.in_nav if "#" not in link]
+    assert {page.path for page in site.values()} <= set(places)
+
+
+def test_a_page_that_the_navigation_does_not_name_stands_in_its_section(tmp_path):
+    guide = copy_guide(tmp_path)
+    new = guide / "pages" / "how-to" / "brew-tea.md"
+    new.write_text("# Brew tea\n\nBoil water.\n", encoding="utf-8")
+    done = build(tmp_path / "built", guide)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "how-to/brew-tea.html" in SitePage(tmp_path / "built" / "index.html").in_nav
+
+
+@pytest.mark.parametrize(
+    "wrong", ["[nowhere](nowhere.md)", "[no such anchor](../index.md#nowhere)", "[at](/index.md)"]
+)
+def test_a_broken_link_fails_the_build(tmp_path, wrong):
+    guide = copy_guide(tmp_path)
+    page = guide / "pages" / "concepts" / "glossary.md"
+    page.write_text(f"# Glossary\n\n{wrong}\n", encoding="utf-8")
+    done = build(tmp_path / "built", guide)
+    assert done.returncode != 0
+    assert "concepts/glossary.md" in done.stdout + done.stderr
+
+
+def keys(schema: Any) -> Iterator[str]:
+    """Every key that a schema has anywhere."""
+    if isinstance(schema, Mapping):
+        properties = schema.get("properties")
+        if isinstance(properties, Mapping):
+            yield from properties
+        for inner in schema.values():
+            yield from keys(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from keys(inner)
+
+
+def test_the_reference_has_every_key_of_a_spec(site):
+    wanted = set(keys(json_schema()))
+    assert len(wanted) > 150
+    text = site["reference/spec.html"].path.read_text(encoding="utf-8")
+    assert [key for key in wanted if f"<code>{key}</code>" not in text] == []
+
+
+def test_the_reference_has_every_object_once(site):
+    page = site["reference/spec.html"]
+    titles = {json.dumps(definition["title"]) for definition in json_schema()["$defs"].values()}
+    headings = re.findall(r'<h2 id="([^"]+)"', page.path.read_text(encoding="utf-8"))
+    assert len(headings) == len(set(headings)) > len(titles)
+
+
+def every_command(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{path} {name}", command
+        if isinstance(command, click.Group):
+            yield from every_command(command, f"{path} {name}")
+
+
+def test_the_reference_has_every_command_and_option(site):
+    page = site["reference/commands.html"]
+    found = dict(every_command(cli, "sfumato"))
+    assert len(found) > 35
+    headings = re.findall(
+        r"<h[23] id=[^>]*><code>([^<]+)</code>", page.path.read_text(encoding="utf-8")
+    )
+    assert set(headings) == set(found)
+    params = (param for command in found.values() for param in command.params)
+    assert "\\|" not in page.text
+    options = {one for param in params for one in param.opts if one.startswith("--")}
+    assert len(options) > 50
+    assert [name for name in options if name not in page.text] == []
+
+
+def test_the_reference_has_every_name_of_the_python_api(site):
+    import sfumato
+
+    text = site["reference/python.html"].path.read_text(encoding="utf-8")
+    names = getattr(sfumato, "__all__", ())
+    assert [name for name in names if f"<code>{name}</code>" not in text] == []
+
+
+def test_every_spec_that_is_shipped_is_shown_whole(site):
+    shown = " ".join(site["reference/examples.html"].text.split())
+    for folder in ("releases", "examples"):
+        for path in (ROOT / "deployments" / folder).glob("*.yaml"):
+            assert " ".join(path.read_text(encoding="utf-8").split()) in shown, path
+
+
+KINDS = {
+    "concepts/promises.md": set(PROMISES),
+    "concepts/partitions.md": set(PARTITION_PARAMETERS),
+    "concepts/forms.md": set(FORM_PARAMETERS),
+    "reference/commands.md": {f"sfumato {name}" for name in cli.list_commands(click.Context(cli))},
+}
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_pages_that_list_all_of_a_kind_lack_none(page):
+    text = (PAGES / page).read_text(encoding="utf-8")
+    assert len(KINDS[page]) > 5
+    assert [name for name in sorted(KINDS[page]) if not re.search(rf"`{name}[`, ]", text)] == []
+
+
+def test_the_readme_is_one_screen_and_leads_into_the_guide():
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= ONE_SCREEN
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+    assert {PAGES / "index.md", PAGES / "tutorial" / "index.md"} & {ROOT / link for link in links}
