@@ -1,5 +1,6 @@
 """`sfumato check`: verify a release from its files alone."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,8 @@ def check(
         found.append(check_release(*arguments))
 
     release = way_in_by(digest, limits, checking).open(directory)
-    _tell(directory, found[0])
+    for line in checked_lines(directory, found[0]):
+        echo(line)
     echo(f"{directory}: {release.author}")
     echo("What these files cannot show, whoever made them:")
     for one in UNSEEN:
@@ -64,22 +66,23 @@ def check(
         tell_succession(release, previous, limits)
 
 
-def _tell(directory: Path, checked: "Checked") -> None:
+def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
+    """What a check found of the release in a directory, line by line."""
     from sfumato.tasks.declaration.assessment import numbers
 
     for promise, verdict in checked.verdicts:
         together = " together" if promise.judged_jointly else ""
-        echo(
+        yield (
             f"{promise.name} holds in all {verdict.groups} groups{together}: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
     if checked.derived == "equal":
-        echo(f"{directory}: every file is what the published tables give")
+        yield f"{directory}: every file is what the published tables give"
         return
     made_with = ", ".join(checked.made_with)
-    echo(
+    yield (
         f"{directory}: made with {made_with}; every file says what the published tables give: "
         "tables, SQL and numbers were compared, layout and words of the page were not"
     )
     for name in checked.unlike:
-        echo(f"{name}: says something else; it is the file of the announced digest")
+        yield f"{name}: says something else; it is the file of the announced digest"
