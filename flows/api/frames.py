@@ -80,7 +80,7 @@ def spec_file(table: Any, spec: Place | Mapping[str, Any]) -> Iterator[Path]:
             yield path
         return
     with table_file(table) as file:
-        document["source"] = {**_source_of(file), **_kept(document.get("source"))}
+        document["source"] = _source(file, document.get("source"))
         with _written(document, base) as path:
             yield path
 
@@ -98,14 +98,16 @@ def _read(spec: Place | Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
     return document, path.absolute().parent
 
 
-def _source_of(file: str) -> dict[str, Any]:
+def _source(file: str, before: Any) -> dict[str, Any]:
+    """The source that a file is, with what was said of the rows; one that was pinned stays so."""
     from sfumato.tasks.microdata.readers.inferred import format_of
+    from sfumato.tasks.verification.integrity import sha256_of
 
-    return {"uri": str(Path(file).absolute()), "format": format_of(file)}
-
-
-def _kept(source: Any) -> dict[str, Any]:
-    return {k: source[k] for k in _KEPT if k in source} if isinstance(source, Mapping) else {}
+    path = Path(file).absolute()
+    kept = before if isinstance(before, Mapping) else {}
+    pinned = {"sha256": sha256_of(path)} if "sha256" in kept else {}
+    rows = {key: kept[key] for key in _KEPT if key in kept}
+    return {"uri": str(path), "format": format_of(file), **rows, **pinned}
 
 
 @contextmanager

@@ -126,7 +126,8 @@ def compare(
 
     Returns:
         Totals and the recommended alternative; in `document` all that keep their promises (name,
-        width and guessed as shares, groups and suppressed as counts), and the `recommended` one.
+        width and guessed as shares, groups and suppressed as counts), the `recommended` one, and
+        `spec`: the path of its spec beside the given one, or the content where that was none.
 
     Raises:
         SpecError: where the spec is wrong, asks for no workload, or admits no alternative.
@@ -140,8 +141,9 @@ def compare(
     with spec_file(table, spec) as path:
         changes = read_overrides(settings or {})
         found = compare_alternatives(path, changes, asked, lambda _outcome, _done, _of: None)
-        if found.spec is not None and path.name.startswith("."):
-            found.spec.unlink(missing_ok=True)  # beside a spec that goes now, too
+        written = (
+            None if found.spec is None else _recommended(found.spec, kept=_is_given(path, spec))
+        )
     document = [
         {
             "name": one.outcome.name,
@@ -154,7 +156,7 @@ def compare(
     ]
     best = "none" if found.chosen is None else found.chosen.outcome.name
     totals = {"alternatives": str(len(document)), "recommended": best}
-    whole = {"alternatives": document, "recommended": best}
+    whole = {"alternatives": document, "recommended": best, "spec": written}
     return PrivateResult("alternatives to a spec", totals, whole, found.page)
 
 
@@ -192,6 +194,17 @@ def release(
         return _released(Path(publish_version(path, changes)))
 
 
+def _recommended(path: Path, *, kept: bool) -> Any:
+    """A recommended spec: its path, or its content where it stands beside a spec that goes."""
+    if kept:
+        return str(path)
+    from sfumato.flows.documents import read_yaml
+
+    content = {key: value for key, value in read_yaml(path).items() if key != "source"}
+    path.unlink()
+    return content
+
+
 def _released(directory: Path) -> ReleasedVersion:
     from sfumato.flows.life.version_summary import summarise_version
 
@@ -205,6 +218,10 @@ def _released(directory: Path) -> ReleasedVersion:
     }
     page = found.page if published else directory / _WAITING_PAGE
     return ReleasedVersion(directory, totals, found.document(), page, published=published)
+
+
+def _is_given(path: Path, spec: Place | Mapping[str, Any]) -> bool:
+    return not isinstance(spec, Mapping) and path == Path(spec)
 
 
 def _promise(document: Mapping[str, Any]) -> Any:

@@ -95,8 +95,11 @@ class ReleasedVersion(PrivateResult):
         Raises:
             InputError: where it waits for approval.
         """
+        from sfumato.expectations.errors import InputError
         from sfumato.flows.api.opening import open
 
+        if not self.published:
+            raise InputError(f"{self.directory}: waits for approval (sfumato review)")
         return open(self.directory, check=True)
 
 
