@@ -10,9 +10,6 @@ from sfumato.expectations.errors import SpecError
 from sfumato.flows.api.frames import Place, spec_file, table_file
 from sfumato.flows.api.private_result import PrivateResult, ReleasedVersion
 
-_WAITING_PAGE = Path("report", "review.html")
-_WOULD_BE = Path("candidate", "release")
-
 
 def measure(
     table: Any,
@@ -125,9 +122,10 @@ def compare(
         processes: how many alternatives are tried at once.
 
     Returns:
-        Totals and the recommended alternative; in `document` all that keep their promises (name,
-        width and guessed as shares, groups and suppressed as counts), the `recommended` one, and
-        `spec`: the path of its spec beside the given one, or the content where that was none.
+        Totals and the recommended alternative; in `document` the `alternatives` that keep their
+        promises (name, width and guessed as shares, groups and suppressed as counts), the
+        `recommended` one, None where none does, and `spec`: the path of its spec beside the given
+        one, or the content where the table is from memory.
 
     Raises:
         SpecError: where the spec is wrong, asks for no workload, or admits no alternative.
@@ -141,23 +139,14 @@ def compare(
     with spec_file(table, spec) as path:
         changes = read_overrides(settings or {})
         found = compare_alternatives(path, changes, asked, lambda _outcome, _done, _of: None)
-        written = (
-            None if found.spec is None else _recommended(found.spec, kept=_is_given(path, spec))
-        )
-    document = [
-        {
-            "name": one.outcome.name,
-            "width": one.width,
-            "guessed": one.guessed,
-            "groups": one.outcome.groups,
-            "suppressed": one.outcome.suppressed,
-        }
-        for one in found.ranked
-    ]
-    best = "none" if found.chosen is None else found.chosen.outcome.name
-    totals = {"alternatives": str(len(document)), "recommended": best}
-    whole = {"alternatives": document, "recommended": best, "spec": written}
-    return PrivateResult("alternatives to a spec", totals, whole, found.page)
+        document = found.document()
+        if found.spec is not None and not _is_given(path, spec):
+            document["spec"] = _take_spec(found.spec)
+    totals = {
+        "alternatives": str(len(found.ranked)),
+        "recommended": document["recommended"] or "none",
+    }
+    return PrivateResult("alternatives to a spec", totals, document, found.page)
 
 
 def release(
@@ -194,10 +183,8 @@ def release(
         return _released(Path(publish_version(path, changes)))
 
 
-def _recommended(path: Path, *, kept: bool) -> Any:
-    """A recommended spec: its path, or its content where it stands beside a spec that goes."""
-    if kept:
-        return str(path)
+def _take_spec(path: Path) -> dict[str, Any]:
+    """The content of a recommended spec, which stood beside one that goes; without its source."""
     from sfumato.flows.documents import read_yaml
 
     content = {key: value for key, value in read_yaml(path).items() if key != "source"}
@@ -208,16 +195,14 @@ def _recommended(path: Path, *, kept: bool) -> Any:
 def _released(directory: Path) -> ReleasedVersion:
     from sfumato.flows.life.version_summary import summarise_version
 
-    would_be = directory / _WOULD_BE
-    published = not would_be.is_dir()
-    found = summarise_version(directory if published else would_be)
+    found = summarise_version(directory)
     totals = {
         **found.rows,
         "groups": found.groups or 0,
         "accuracy": "; ".join(found.accuracy) or "not measured",
     }
-    page = found.page if published else directory / _WAITING_PAGE
-    return ReleasedVersion(directory, totals, found.document(), page, published=published)
+    document, published = found.document(), found.published
+    return ReleasedVersion(directory, totals, document, found.page, published=published)
 
 
 def _is_given(path: Path, spec: Place | Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What a version is, in totals that it publishes itself: for whoever has just made it."""
+"""What a run has made, in totals that a version publishes itself: for whoever has made it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,24 +11,28 @@ from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
 from sfumato.tasks.report.steward.tables import promise_row, row_counts
 
+_WOULD_BE = Path("candidate", "release")
+_REVIEWED = Path("report", "review.html")
 _READ_AGAIN = 1_000_000  # rows up to which tables are read again for what labels lose
 
 
 @dataclass(frozen=True)
 class VersionSummary:
-    """A version in totals.
+    """A version in totals, or a candidate that waits for approval.
 
     Attributes:
         directory: where it lies.
+        published: whether it is a version.
         rows: what became of the rows of the source, by the words for it.
         groups: in how many groups the published rows are, None where no promise counted them.
         promises: each in words, with what is required and what was reached.
         loss: of labels, in words; None in forms without labels.
         accuracy: a line for each workload and level; empty where none was measured.
-        page: the public page.
+        page: the public page, or that for the candidate's reviewers.
     """
 
     directory: Path
+    published: bool
     rows: Mapping[str, int]
     groups: int | None
     promises: Sequence[str]
@@ -52,6 +56,7 @@ class VersionSummary:
         """The summary for JSON."""
         return {
             "directory": str(self.directory),
+            "published": self.published,
             "rows": dict(self.rows),
             "groups": self.groups,
             "promises": list(self.promises),
@@ -62,22 +67,27 @@ class VersionSummary:
 
 
 def summarise_version(directory: Path) -> VersionSummary:
-    """What the manifest, the labels and the public record say of a version.
+    """What the manifest, the labels and the public record say of what a run has made.
+
+    Args:
+        directory: of a version, or of a candidate that waits for approval.
 
     Raises:
-        InputError: where there is no release.
+        InputError: where there is neither.
     """
-    release = open_release(directory)
+    waits = (directory / _WOULD_BE).is_dir()
+    release = open_release(directory / _WOULD_BE if waits else directory)
     observed = release.manifest["sfumato"].get("observed") or []
     counted = [one["groups"] for one in observed if one.get("groups")]
     return VersionSummary(
         directory,
+        not waits,
         dict(row_counts(release.declared.rows)),
         max(counted, default=None),
         [_promise(one) for one in observed],
         _loss(release),
         _accuracy(release),
-        directory / PAGE,
+        directory / (_REVIEWED if waits else PAGE),
     )
 
 

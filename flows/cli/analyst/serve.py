@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, get_args
 import click
 
 from sfumato.expectations.errors import Fault, QueryError, SfumatoError
-from sfumato.flows.cli.terminal import echo_json, one_line
+from sfumato.flows.cli.terminal import INTERRUPTED, echo_json, one_line
 from sfumato.tasks.query.ask import Answer
 from sfumato.tasks.query.ask import document as as_document
 from sfumato.tasks.query.conversation import Conversation
@@ -20,7 +20,6 @@ from sfumato.tasks.sql.parse import quote_name
 from sfumato.tasks.verification.record import Standing, require_unchanged
 
 LONGEST = 1 << 20  # bytes of a line
-INTERRUPTED = 130
 _KEYS = ("query", "id", "estimator")
 
 
