@@ -247,10 +247,12 @@ def test_an_interrupt_ends_with_130_and_one_line(tmp_path):
     queries = tmp_path / "queries.sql"
     os.mkfifo(queries)
     command = [*COMMAND, "query", str(RELEASE), "--file", str(queries)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        with queries.open("w"):  # is open once the command waits for queries
-            process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=60)
+    with (
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
+        queries.open("w"),  # is open once the command waits for queries
+    ):
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "sfumato: interrupted\n")
 
 
