@@ -129,9 +129,11 @@ def _columns_of(name: str, bounds: Sequence[Bounds]) -> Iterator[tuple[str, "pa.
     """The columns that bounds of an aggregate take."""
     import pyarrow as pa
 
-    yield f"{name}_lower", _rounded([one.lower for one in bounds], below)
+    lower = _rounded([one.lower for one in bounds], below)
+    estimate = _rounded([one.estimate for one in bounds], nearest)
+    yield f"{name}_lower", lower
     yield f"{name}_upper", _rounded([one.upper for one in bounds], above)
-    yield f"{name}_estimate", _rounded([one.estimate for one in bounds], nearest)
+    yield f"{name}_estimate", estimate.cast(lower.type) if estimate.type == pa.null() else estimate
     if any(one.likely for one in bounds):
         ends = [one.likely.interval if one.likely else None for one in bounds]
         yield f"{name}_likely_lower", _rounded([end and end[0] for end in ends], below)

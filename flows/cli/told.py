@@ -20,5 +20,5 @@ def tell_version(directory: str, as_json: bool = False) -> None:
         echo_json(found.document())
         return
     for name, text in found.lines():
-        show.say(one_line(f"{name:<9} {text}"))
+        show.say(f"{name:<9} {one_line(text)}")
     echo(directory)

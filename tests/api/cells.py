@@ -31,7 +31,7 @@ def _run(source: str, names: dict[str, Any]) -> str:
         return ""
     found = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
     as_html = getattr(found, "_repr_html_", None)
-    return str(as_html() if as_html else repr(found))
+    return str((as_html and as_html()) or repr(found))  # a figure has no HTML of its own
 
 
 if __name__ == "__main__":

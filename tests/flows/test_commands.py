@@ -65,6 +65,16 @@ class TestHelp:
         assert call("anonymise") == (2, "", "sfumato: No such command 'anonymise'.\n")
 
 
+def test_a_command_imports_no_other_command():
+    code = (
+        "import json, sys; from sfumato.flows.cli.main import run; run(['keys', 'list']); "
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(json.loads(done.stdout.splitlines()[-1]))
+    assert imported & set(MODULES.values()) == {MODULES["keys"]}
+
+
 SILENT = {
     ("line", "backup"),
     ("line", "restore"),
