@@ -24,6 +24,7 @@ SHARED = {
         "tests/flows/test_log_lines.py",
         "tests/guide/test_operations.py",
         "tests/packaging/test_wheel.py",
+        "tests/api/test_notebooks.py",
     ],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],
 }

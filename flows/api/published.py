@@ -85,11 +85,6 @@ class VerifiedRelease:
         self._open(directory)
 
     def _open(self, directory: Path) -> None:
-        from sfumato.tasks.declaration.opened import require_release
-        from sfumato.tasks.verification.withdrawn import refuse_tombstone
-
-        refuse_tombstone(directory, self._way_in.environ)
-        require_release(directory)
         standing = files_as_they_stand(directory)
         self._release, self._standing = self._way_in.open(directory), standing
         self._stack.close()
