@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from sfumato.flows.api.private_result import PrivateResult, ReleasedVersion
     from sfumato.flows.api.published import SchemaColumn, VerifiedRelease
 
+    __version__: str
+
 __all__ = [
     "BoundedAnswer",
     "Fault",
@@ -73,21 +75,23 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    """A name of this package, imported now; `__version__` is read from what is installed.
+if not TYPE_CHECKING:  # or every name would be one
 
-    Raises:
-        AttributeError: where it is none.
-    """
-    if name == "__version__":
-        from importlib.metadata import version
+    def __getattr__(name: str) -> Any:
+        """A name of this package, imported now; `__version__` is read from what is installed.
 
-        return version("sfumato")
-    if name not in _HOME:
-        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
-    found = getattr(import_module(_HOME[name]), name)
-    globals()[name] = found
-    return found
+        Raises:
+            AttributeError: where it is none.
+        """
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("sfumato")
+        if name not in _HOME:
+            raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+        found = getattr(import_module(_HOME[name]), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:
