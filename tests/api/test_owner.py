@@ -3,6 +3,7 @@
 What is shown of a table may end in a notebook that others read: totals, and nothing else.
 """
 
+import asyncio
 import re
 
 import pandas as pd
@@ -215,6 +216,13 @@ class TestRelease:
         assert not (tmp_path / "public").exists()
         with pytest.raises(sfumato.InputError, match="waits for approval"):
             found.open()
+
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
+    def test_an_event_loop_that_runs_is_no_hindrance(self, here, tmp_path):
+        async def cell():
+            return sfumato.release(frame(people()), SPEC)
+
+        assert asyncio.run(cell()).directory == tmp_path / "public" / "wages" / "0001"
 
     def test_settings_and_the_day_are_those_of_the_command(self, here, tmp_path):
         from datetime import date
