@@ -5,7 +5,7 @@ is never tried again. Messages are those of our errors alone, so nothing in them
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -104,8 +104,13 @@ def event_name(happened: str) -> str:
 
 
 def send_events() -> None:
-    """Send the events that wait: a command that ends does not wait for threads of Prefect's."""
-    EventsWorker.drain_all(timeout=_PATIENCE, at_exit=False)
+    """Send the events that wait: a command that ends does not wait for threads of Prefect's.
+
+    A process with an event loop, such as a notebook's, lives on, and need not wait for them.
+    """
+    waiting = EventsWorker.drain_all(timeout=_PATIENCE, at_exit=False)
+    if isinstance(waiting, Coroutine):
+        waiting.close()
 
 
 def identify(release: Path) -> dict[str, str]:

@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -139,6 +140,10 @@ def _import_everything() -> None:
 
     import sfumato.flows.cli.main
     import sfumato.flows.release  # noqa: F401
+    from sfumato.flows.cli.registry import MODULES
+
+    for module in MODULES.values():
+        import_module(module)
 
 
 def _require_one_thread() -> None:

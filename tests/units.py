@@ -25,6 +25,7 @@ SHARED = {
         "tests/guide/test_operations.py",
         "tests/guide/test_tutorial.py",
         "tests/packaging/test_wheel.py",
+        "tests/api/test_notebooks.py",
     ],
     "compiled": ["tests/corpus/test_corpus.py", "tests/corpus/test_shipped_specs.py"],
 }

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from os import environ
 from pathlib import Path
+from typing import Any
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.choice.alternatives import alternatives_of
@@ -46,6 +47,25 @@ class Compared:
     ranked: list[Ranked]
     chosen: Ranked | None
     spec: Path | None
+
+    def document(self) -> dict[str, Any]:
+        """The comparison for JSON: shares and counts of each alternative, and the best one."""
+        ranked = [
+            {
+                "name": one.outcome.name,
+                "width": one.width,
+                "guessed": one.guessed,
+                "groups": one.outcome.groups,
+                "suppressed": one.outcome.suppressed,
+            }
+            for one in self.ranked
+        ]
+        return {
+            "alternatives": ranked,
+            "recommended": None if self.chosen is None else self.chosen.outcome.name,
+            "spec": None if self.spec is None else str(self.spec),
+            "page": str(self.page),
+        }
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def answer(found: "Answer") -> None:
     for column in found.columns:
         table.add_column(Text(one_line(column)))
     for row in found.rows:
-        table.add_row(*(Text(visible(_cell(value))) for value in row.values()))
+        table.add_row(*(Text(visible(cell(value))) for value in row.values()))
     Console().print(table)
     rows = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
     if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
@@ -91,7 +91,7 @@ def answer(found: "Answer") -> None:
     if found.coded:
         echo(one_line(f"about coded values: {_codings(found.coded)}"))
     left_out = ", ".join(f"{n} ({why})" for why, n in found.not_represented.items() if n)
-    echo(f"{_standing(found)}{f'; rows not represented: {left_out}' if left_out else ''}")
+    echo(f"{assurance(found)}{f'; rows not represented: {left_out}' if left_out else ''}")
 
 
 def _tell_of_rows(found: "Answer", bounds: Sequence[Any]) -> None:
@@ -116,7 +116,8 @@ def _codings(coded: Mapping[str, Sequence[str]]) -> str:
     return ", ".join(f"{name} ({', '.join(keys)})" for name, keys in sorted(coded.items()))
 
 
-def _standing(found: "Answer") -> str:
+def assurance(found: "Answer") -> str:
+    """What the bounds of an answer are worth, in words."""
     if found.guaranteed:
         return "guaranteed bounds over the represented rows"
     if not found.verified:
@@ -124,7 +125,8 @@ def _standing(found: "Answer") -> str:
     return "estimates over the represented rows, without guarantee"
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """A value or bounds to be read; bounds are rounded outwards."""
     if not hasattr(value, "lower") or isinstance(value, str):
         return "null" if value is None else str(value)
     if value.unbounded:

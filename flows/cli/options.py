@@ -1,6 +1,8 @@
 """Options that several commands have, and how their texts are read."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,12 +11,28 @@ from sfumato.expectations.errors import SpecError
 if TYPE_CHECKING:
     from sfumato.flows.overrides import Overrides
 
-with_format = click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text"
-)
+as_document = click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
+Command = Callable[..., Any]
 with_settings = click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="override one key"
 )
+
+
+def with_json(command: Command) -> Command:
+    """Let a command that has formats take --json, too."""
+
+    @click.option("--json", "as_json", is_flag=True, help="the same as --format json")
+    @wraps(command)
+    def formatted(*, as_json: bool, format_: str, **others: Any) -> None:
+        command(format_="json" if as_json else format_, **others)
+
+    return formatted
+
+
+def with_format(command: Command) -> Command:
+    """Give a command two formats, text and JSON."""
+    formats = click.Choice(["text", "json"])
+    return click.option("--format", "format_", type=formats, default="text")(with_json(command))
 
 
 def overrides(settings: tuple[str, ...]) -> "Overrides":

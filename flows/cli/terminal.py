@@ -10,6 +10,9 @@ from typing import Any
 
 import click
 
+INTERRUPTED = 130
+"""The exit code of what an interrupt ended: 128 and the number of its signal."""
+
 # Controls but tab and newline, of both sets; delete; line and direction controls of Unicode; halves
 # of characters, which have no place in UTF-8.
 _ACTING = re.compile(

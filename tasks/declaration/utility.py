@@ -100,6 +100,17 @@ def utility(tables: Tables, declared: Declared, sizes: np.ndarray) -> Utility | 
     )
 
 
+def mean_penalty(tables: Tables, declared: Declared) -> Fraction | None:
+    """The normalized certainty penalty of `utility` alone, for which no group is counted."""
+    if not declared.recoded or not tables[TABLE].num_rows:
+        return None
+    shown = _PeopleShown.of(tables, declared)
+    names = declared.named("quasi-identifier")
+    columns = [_column(shown, name, declared) for name in names]
+    lost = declared.rows.suppressed
+    return _mean([one.penalty for one in columns], lost, (shown.rows + lost) * len(names))
+
+
 def _mean(of_published: Sequence[Fraction], suppressed: int, cells: int) -> Fraction:
     """Over all cells, those of suppressed rows counting 1."""
     return Fraction(sum(of_published) + suppressed * len(of_published)) / cells

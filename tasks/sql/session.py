@@ -32,12 +32,24 @@ def session(
     Raises:
         InputError: where a file is missing or is no Parquet file.
     """
-    files = {name: _files(t) for name, t in tables.items() if not isinstance(t, pa.Table)}
-    with closing(_opened(files)) as connection:
-        for name, table in tables.items():
-            if isinstance(table, pa.Table):
-                connection.register(name, table)
+    with closing(open_session(tables)) as connection:
         yield connection
+
+
+def open_session(
+    tables: Mapping[str, pa.Table | Path | TableInParts],
+) -> duckdb.DuckDBPyConnection:
+    """The same connection, to be closed by whoever asked for it.
+
+    Raises:
+        InputError: where a file is missing or is no Parquet file.
+    """
+    files = {name: _files(t) for name, t in tables.items() if not isinstance(t, pa.Table)}
+    connection = _opened(files)
+    for name, table in tables.items():
+        if isinstance(table, pa.Table):
+            connection.register(name, table)
+    return connection
 
 
 def _files(table: Path | TableInParts) -> TableInParts:

@@ -14,12 +14,14 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.nesting import parse_json
 from sfumato.tasks.verification.limits import Extent
@@ -71,6 +73,18 @@ def files_as_they_stand(directory: Path) -> Standing:
     return standing
 
 
+def require_unchanged(directory: Path, standing: Standing) -> None:
+    """Make sure that the files of a release are those that were looked at.
+
+    Raises:
+        PromiseError: where they are not.
+    """
+    with suppress(OSError):
+        if files_as_they_stand(directory).key == standing.key:
+            return
+    raise PromiseError(f"{directory}: its files changed since they were verified: open it again")
+
+
 def _look(directory: Path) -> Standing:
     seen: list[tuple[str, int, int, int, int, int]] = []
     for path in sorted(directory.resolve().rglob("*")):
@@ -111,10 +125,14 @@ def remember(directory: Path, known: Remembered, environ: Mapping[str, str]) -> 
         return
 
 
+def cache_directory(environ: Mapping[str, str]) -> Path:
+    """`sfumato` in the user's cache directory (XDG)."""
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sfumato"
+
+
 def _place(directory: Path, environ: Mapping[str, str]) -> Path:
-    cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     name = hashlib.sha256(os.fsencode(directory.resolve())).hexdigest()
-    return cache / "sfumato" / "verified" / f"{name}.json"
+    return cache_directory(environ) / "verified" / f"{name}.json"
 
 
 def _ours(path: Path, kind: Callable[[int], bool], mode: int) -> bool:

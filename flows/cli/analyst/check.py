@@ -1,15 +1,18 @@
 """`sfumato check`: verify a release from its files alone."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sfumato.flows.cli.analyst.previous import tell_succession
+from sfumato.flows.cli.analyst.previous import succession_lines, tell_succession
 from sfumato.flows.cli.analyst.way_in import way_in_by, with_digest, with_limits
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
+    from sfumato.tasks.declaration.opened import Release
     from sfumato.tasks.publication.check import Checked
 
 UNSEEN = (
@@ -38,8 +41,13 @@ UNSEEN = (
     metavar="DIR",
     help="hold it against an earlier version, each after an option of its own, in any order",
 )
+@as_document
 def check(
-    directory: Path, digest: str | None, limits: tuple[str, ...], previous: tuple[Path, ...]
+    directory: Path,
+    digest: str | None,
+    limits: tuple[str, ...],
+    previous: tuple[Path, ...],
+    as_json: bool,
 ) -> None:
     """Verify a published release from its files alone, and say who signed it.
 
@@ -55,7 +63,11 @@ def check(
         found.append(check_release(*arguments))
 
     release = way_in_by(digest, limits, checking).open(directory)
-    _tell(directory, found[0])
+    if as_json:
+        echo_json(_document(release, found[0], previous, limits))
+        return
+    for line in checked_lines(directory, found[0]):
+        echo(line)
     echo(f"{directory}: {release.author}")
     echo("What these files cannot show, whoever made them:")
     for one in UNSEEN:
@@ -64,22 +76,53 @@ def check(
         tell_succession(release, previous, limits)
 
 
-def _tell(directory: Path, checked: "Checked") -> None:
+def _document(
+    release: "Release", checked: "Checked", previous: tuple[Path, ...], limits: tuple[str, ...]
+) -> dict[str, Any]:
+    """The findings for JSON; exact numbers that are none of JSON's are texts."""
+    from sfumato.expectations.numbers import plain
+    from sfumato.expectations.verdicts import observation
+
+    promises = [
+        {
+            "promise": promise.parameters(),
+            "groups": verdict.groups,
+            "required": {name: plain(value) for name, value in verdict.required.items()},
+            "observed": observation(verdict),
+        }
+        for promise, verdict in checked.verdicts
+    ]
+    told = list(succession_lines(release, previous, limits)) if previous else []
+    return {
+        "directory": str(release.directory),
+        "digest": release.manifest["sfumato"]["digest"],
+        "author": release.author,
+        "promises": promises,
+        "derived": checked.derived,
+        "made_with": list(checked.made_with),
+        "unlike": list(checked.unlike),
+        "previous": told,
+        "unseen": list(UNSEEN),
+    }
+
+
+def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
+    """What a check found of the release in a directory, line by line."""
     from sfumato.tasks.declaration.assessment import numbers
 
     for promise, verdict in checked.verdicts:
         together = " together" if promise.judged_jointly else ""
-        echo(
+        yield (
             f"{promise.name} holds in all {verdict.groups} groups{together}: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
         )
     if checked.derived == "equal":
-        echo(f"{directory}: every file is what the published tables give")
+        yield f"{directory}: every file is what the published tables give"
         return
     made_with = ", ".join(checked.made_with)
-    echo(
+    yield (
         f"{directory}: made with {made_with}; every file says what the published tables give: "
         "tables, SQL and numbers were compared, layout and words of the page were not"
     )
     for name in checked.unlike:
-        echo(f"{name}: says something else; it is the file of the announced digest")
+        yield f"{name}: says something else; it is the file of the announced digest"

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
+from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.runs import run_here
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.terminal import echo, echo_json
 
 _ALL = "all"
 _LEDGER = "index.html"
@@ -22,7 +23,10 @@ _LEDGER = "index.html"
     help="the directory for pages, tables and plots",
 )
 @click.option("--seeds", type=click.IntRange(1, 1000), help="how many: 13, or 3 with --quick")
-def experiment(names: tuple[str, ...], quick: bool, out: Path, seeds: int | None) -> None:
+@as_document
+def experiment(
+    names: tuple[str, ...], quick: bool, out: Path, seeds: int | None, as_json: bool
+) -> None:
     """Measure again what the papers measured; the last line of output is the claims ledger.
 
     Without a name it says which experiments there are.
@@ -30,13 +34,24 @@ def experiment(names: tuple[str, ...], quick: bool, out: Path, seeds: int | None
     from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
 
     if not names:
-        for name, one in EXPERIMENTS.items():
-            echo(f"{name:<26} {one.title}")
+        _list({name: one.title for name, one in EXPERIMENTS.items()}, as_json)
         return
     chosen = tuple(EXPERIMENTS) if _ALL in names else tuple(dict.fromkeys(names))
     for name in chosen:
         experiment_named(name)  # a wrong name is told before a server is started
-    echo(Path(run_here(lambda: _run(chosen, out, quick, seeds), ["experiments"])) / _LEDGER)
+    ledger = Path(run_here(lambda: _run(chosen, out, quick, seeds), ["experiments"])) / _LEDGER
+    if as_json:
+        echo_json({"ledger": str(ledger)})
+    else:
+        echo(ledger)
+
+
+def _list(titles: dict[str, str], as_json: bool) -> None:
+    if as_json:
+        echo_json({"experiments": titles})
+        return
+    for name, title in titles.items():
+        echo(f"{name:<26} {title}")
 
 
 def _run(names: tuple[str, ...], out: Path, quick: bool, seeds: int | None) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.flows.cli.analyst.way_in import tell, with_way_in
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.tasks.verification.way_in import WayIn
@@ -32,8 +33,9 @@ class _Loading(click.Command):
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.argument("url")
 @click.option("--replace", is_flag=True, help="do away with tables of the same names")
+@as_document
 @with_way_in
-def load(directory: Path, url: str, replace: bool, way_in: "WayIn") -> None:
+def load(directory: Path, url: str, replace: bool, as_json: bool, way_in: "WayIn") -> None:
     """Fill a database with the tables that rewritten queries read.
 
     ${NAME} in the URL comes from the environment.
@@ -41,6 +43,10 @@ def load(directory: Path, url: str, replace: bool, way_in: "WayIn") -> None:
     from sfumato.tasks.query.load import load as load_into
 
     release = way_in.open(directory)
-    for name in load_into(release, url, replace):
-        echo(name)
+    names = load_into(release, url, replace)
+    if as_json:
+        echo_json({"tables": names})
+    else:
+        for name in names:
+            echo(name)
     tell(release)

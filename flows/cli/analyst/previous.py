@@ -26,6 +26,17 @@ def tell_succession(
     release: "Release", directories: Sequence[Path], limits: tuple[str, ...]
 ) -> None:
     """Hold a verified release against earlier versions of it, and say what was found."""
+    for line in succession_lines(release, directories, limits):
+        echo(line)
+    echo("What only the owner of the source can show, whichever versions are compared:")
+    for one in ONLY_THE_OWNER:
+        echo(f"  - {one}")
+
+
+def succession_lines(
+    release: "Release", directories: Sequence[Path], limits: tuple[str, ...]
+) -> Iterator[str]:
+    """What is found where a verified release is held against earlier versions of it."""
     from sfumato.tasks.publication.check import check
     from sfumato.tasks.publication.combined.previous import hold_against
 
@@ -33,11 +44,7 @@ def tell_succession(
         known = way_in_by(None, limits).open(directory)
         return known if known.verified else way_in_by(None, limits, check).open(directory)
 
-    for line in _lines(hold_against(release, directories, verify)):
-        echo(line)
-    echo("What only the owner of the source can show, whichever versions are compared:")
-    for one in ONLY_THE_OWNER:
-        echo(f"  - {one}")
+    yield from _lines(hold_against(release, directories, verify))
 
 
 def _lines(found: "Succession") -> Iterator[str]:

@@ -9,6 +9,7 @@ from sfumato.expectations.errors import QueryError, SpecError
 from sfumato.flows.cli.analyst.own_tables import own_tables
 from sfumato.flows.cli.analyst.way_in import tell, with_way_in
 from sfumato.flows.cli.answers import RefusedQuery, answer_as, refusal_as
+from sfumato.flows.cli.options import with_json
 from sfumato.flows.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _dialects() -> list[str]:
     help='answer lines of JSON on stdin, {"query": "SELECT …", "id": 1}, with lines on stdout',
 )
 @click.option("--format", "format_", type=click.Choice(["text", "json", "csv"]), default="text")
+@with_json
 @with_way_in
 def query(
     directory: Path,

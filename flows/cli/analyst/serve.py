@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
@@ -10,18 +9,17 @@ from typing import Any, BinaryIO, get_args
 
 import click
 
-from sfumato.expectations.errors import Fault, PromiseError, QueryError, SfumatoError
-from sfumato.flows.cli.terminal import echo_json, one_line
+from sfumato.expectations.errors import Fault, QueryError, SfumatoError
+from sfumato.flows.cli.terminal import INTERRUPTED, echo_json, one_line
 from sfumato.tasks.query.ask import Answer
 from sfumato.tasks.query.ask import document as as_document
 from sfumato.tasks.query.conversation import Conversation
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.schema.nesting import NestingError, parse_json
 from sfumato.tasks.sql.parse import quote_name
-from sfumato.tasks.verification.record import Standing, files_as_they_stand
+from sfumato.tasks.verification.record import Standing, require_unchanged
 
 LONGEST = 1 << 20  # bytes of a line
-INTERRUPTED = 130
 _KEYS = ("query", "id", "estimator")
 
 
@@ -32,7 +30,7 @@ class Served:
         self, directory: Path, standing: Standing, conversation: Conversation, estimator: Estimator
     ) -> None:
         """Take what was opened, and the estimator of queries that name none."""
-        self._directory, self._key = directory, standing.key
+        self._directory, self._standing = directory, standing
         self._conversation, self._estimator = conversation, estimator
 
     def replies(self, stream: BinaryIO) -> Iterator[dict[str, Any]]:
@@ -68,15 +66,7 @@ class Served:
         try:
             return self._conversation.answer(sql, estimator)
         finally:
-            self._require_unchanged()
-
-    def _require_unchanged(self) -> None:
-        with suppress(OSError):
-            if files_as_they_stand(self._directory).key == self._key:
-                return
-        raise PromiseError(
-            f"{self._directory}: its files changed since they were verified: open it again"
-        )
+            require_unchanged(self._directory, self._standing)
 
 
 def serve(served: Served) -> None:

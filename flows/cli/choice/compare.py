@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import overrides, with_settings
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.options import as_document, overrides, with_settings
+from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.tasks.comparison.alternative import TriedOutcome
@@ -31,12 +31,14 @@ _SHOWN = 10
 )
 @click.option("--processes", type=click.IntRange(min=1), help="tried at once; all processors")
 @with_settings
+@as_document
 def compare(
     spec: Path,
     grid: str | None,
     queries: Path | None,
     processes: int | None,
     settings: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Compare partitions, forms and parameters on the source of SPEC; nothing is published.
 
@@ -48,6 +50,9 @@ def compare(
     own = () if queries is None else statements(queries.read_text(encoding="utf-8"))
     asked = AskedComparison(dict(read_grid(grid)), own, processes or os.cpu_count() or 1)
     found = compare_alternatives(spec, overrides(settings), asked, tell)
+    if as_json:
+        echo_json(found.document())
+        return
     for number, one in enumerate(found.ranked[:_SHOWN], start=1):
         echo(f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {one.outcome.name}")
     if found.chosen is not None:

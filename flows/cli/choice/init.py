@@ -1,13 +1,16 @@
 """`sfumato init`: the draft of a release spec for a source that nobody has declared."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import pairs
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.options import as_document, pairs
+from sfumato.flows.cli.terminal import echo, echo_json
+
+if TYPE_CHECKING:
+    from sfumato.flows.choice.first_spec import WrittenSpec
 
 
 @click.command()
@@ -25,8 +28,15 @@ from sfumato.flows.cli.terminal import echo
 )
 @click.option("--decimal", type=click.Choice([".", ","]), help="what stands before decimals")
 @click.option("--date-format", "dates", multiple=True, metavar="COLUMN=FORMAT", help="%d/%m/%Y")
+@as_document
 def init(
-    source: str, out: Path | None, work: str | None, roles: Any, dates: Any, **known: Any
+    source: str,
+    out: Path | None,
+    work: str | None,
+    roles: Any,
+    dates: Any,
+    as_json: bool,
+    **known: Any,
 ) -> None:
     """Profile FILE privately, and write the draft of a spec that would release it.
 
@@ -46,6 +56,9 @@ def init(
     )
     private = {**environ, **({} if work is None else {"SFUMATO_WORK": work})}
     written = write_first_spec(source, out, options, private)
+    if as_json:
+        echo_json(_document(written))
+        return
     show.say(f"private profile, for your eyes alone: {written.profile}")
     for path in written.hierarchies:
         show.say(f"hierarchy, to be improved: {path}")
@@ -56,3 +69,13 @@ def init(
         show.say(f"to be decided: {written.undecided}")
     show.say(f"next: read the roles in {written.spec}, write roles: confirmed, and release it")
     echo(str(written.spec))
+
+
+def _document(written: "WrittenSpec") -> dict[str, Any]:
+    return {
+        "spec": str(written.spec),
+        "hierarchies": [str(path) for path in written.hierarchies],
+        "profile": str(written.profile),
+        "undecided": written.undecided,
+        "encoding_guess": written.guess,
+    }

@@ -35,7 +35,7 @@ def plan(
     The last line of output is the private page about it. A release draws anew.
     """
     if sweep is not None:
-        _sweep(spec, sweep, hours, settings)
+        _sweep(spec, sweep, hours, settings, format_)
         return
     from sfumato.flows.choice.draft import draft
     from sfumato.tasks.private.progress import listening
@@ -50,7 +50,9 @@ def plan(
     echo(str(found.page))
 
 
-def _sweep(spec: Path, told: str, hours: int | None, settings: tuple[str, ...]) -> None:
+def _sweep(
+    spec: Path, told: str, hours: int | None, settings: tuple[str, ...], format_: str
+) -> None:
     """Draft the version for each value of a parameter, and compare."""
     from sfumato.flows.choice.compare import KEPT_HOURS, AskedComparison, compare_alternatives
     from sfumato.flows.choice.sweep import read_sweep
@@ -64,6 +66,9 @@ def _sweep(spec: Path, told: str, hours: int | None, settings: tuple[str, ...]) 
         sweep=name,
     )
     found = compare_alternatives(spec, overrides(settings), asked, tell)
+    if format_ == "json":
+        show.document(found.document(), "json")
+        return
     for one in found.ranked:
         lost = f"{one.outcome.suppressed:,} suppressed, {one.outcome.groups:,} groups"
         echo(f"{one.outcome.name}: width {one.width:.1%}, guessed {one.guessed:.1%}, {lost}")

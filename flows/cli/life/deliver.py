@@ -5,12 +5,14 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.terminal import echo, echo_json
 
 
 @click.command()
 @click.argument("line", type=click.Path(path_type=Path))
-def deliver(line: Path) -> None:
+@as_document
+def deliver(line: Path, as_json: bool) -> None:
     """Bring the destinations of LINE, its spec or public directory, up to it.
 
     Every run does so; this completes what one left behind. Exits 1 where a destination is behind.
@@ -20,7 +22,10 @@ def deliver(line: Path) -> None:
     found, notices = deliver_line(line)
     for notice in notices:
         show.say(notice)
-    for said in (said for one in found for said in one.said):
-        echo(said)
+    if as_json:
+        echo_json({"destinations": [one.document() for one in found]})
+    else:
+        for said in (said for one in found for said in one.said):
+            echo(said)
     if any(one.behind is not None for one in found):
         raise click.exceptions.Exit(1)

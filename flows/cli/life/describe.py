@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli import show
+from sfumato.flows.cli.options import as_document
 
 
 @click.command()
@@ -13,7 +14,8 @@ from sfumato.flows.cli import show
 @click.option("--description", help="paragraphs, with an empty line between")
 @click.option("--contact", help="a name, an e-mail address, or an address on the web")
 @click.option("--licence", help="a name, or an address on the web")
-def describe(line: Path, **words: str | None) -> None:
+@as_document
+def describe(line: Path, as_json: bool, **words: str | None) -> None:
     """Correct what the page of LINE, a line's public directory or its spec, says of it.
 
     No version changes. An empty text takes one back; without any option the words are printed.
@@ -23,7 +25,8 @@ def describe(line: Path, **words: str | None) -> None:
     found = describe_line(line, words)
     for notice in found.notices:
         show.say(notice)
-    show.document({"title": found.words.title, **_words(found.words.words.model_dump())}, "text")
+    document = {"title": found.words.title, **_words(found.words.words.model_dump())}
+    show.document(document, "json" if as_json else "text")
 
 
 def _words(words: dict[str, str | None]) -> dict[str, str | None]:

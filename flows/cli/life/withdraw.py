@@ -8,7 +8,8 @@ import click
 
 from sfumato.expectations.errors import SpecError
 from sfumato.flows.cli import show
-from sfumato.flows.cli.terminal import echo, one_line
+from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.terminal import echo, echo_json, one_line
 
 if TYPE_CHECKING:
     from sfumato.flows.life.withdrawal import WithdrawalPlan
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="do not ask")
 @click.option("--signed-by", "key", help="the key that signs the withdrawal (sfumato keys)")
 @click.option("--unsigned", is_flag=True, help="sign it with none, whoever signed the version")
-def withdraw(version: Path, reason: str, yes: bool, key: str | None, unsigned: bool) -> None:
+@as_document
+def withdraw(
+    version: Path, reason: str, yes: bool, key: str | None, unsigned: bool, as_json: bool
+) -> None:
     """Withdraw VERSION, the directory of a published version: a tombstone takes its place.
 
     The latest version that was not withdrawn is current then, or none. The reason is public. The
@@ -38,10 +42,10 @@ def withdraw(version: Path, reason: str, yes: bool, key: str | None, unsigned: b
         if not yes and not _confirmed(version):
             show.say("nothing was withdrawn")
             raise click.exceptions.Exit(1)
-    _tell(version, plan.carry_out())
+    _tell(version, plan.carry_out(), as_json)
 
 
-def _tell(version: Path, done: "Withdrawn") -> None:
+def _tell(version: Path, done: "Withdrawn", as_json: bool) -> None:
     for notice in done.notices:
         show.say(notice)
     if done.existed:
@@ -51,7 +55,11 @@ def _tell(version: Path, done: "Withdrawn") -> None:
             "its tables are kept in the line's private state, which the next version is compared "
             "with: back the state up again (sfumato line backup)"
         )
-    echo(f"{version}: withdrawn; current: {done.current or 'none'}")
+    if as_json:
+        told = {"withdrawn": done.tombstone.day, "current": done.current, "behind": [*done.behind]}
+        echo_json({"version": str(version), **told})
+    else:
+        echo(f"{version}: withdrawn; current: {done.current or 'none'}")
     for said in done.behind:
         show.say(f"{said}; it may still be there: sfumato deliver {version.parent} completes it")
     if done.behind:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.options import as_document
+from sfumato.flows.cli.terminal import echo, echo_json
 
 
 @click.command()
@@ -33,10 +34,15 @@ def distrust(fingerprint: str) -> None:
 
 
 @click.command()
-def reviewers() -> None:
+@as_document
+def reviewers(as_json: bool) -> None:
     """List whose approval counts, by line."""
     from sfumato.tasks.approval.reviewers import read_reviewers
 
+    if as_json:
+        lines = read_reviewers(os.environ).lines
+        echo_json({"reviewers": {line: [*map(str, keys)] for line, keys in lines.items()}})
+        return
     for pattern, keys in read_reviewers(os.environ).lines.items():
         for key in keys:
             echo(f"{pattern}: {key}")

@@ -11,6 +11,7 @@ from sfumato.flows.cli.answers import answer_as
 from sfumato.flows.cli.options import overrides
 from sfumato.flows.cli.steward.release import publish_version
 from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.told import tell_version
 
 _SPEC = Path(__file__).parents[3] / "deployments" / "releases" / "adult-capital-loss.yaml"
 _QUESTIONS = (
@@ -32,5 +33,4 @@ def demo() -> None:
     for question in _QUESTIONS:
         echo(f"\n{question}\n")
         answer_as(answer(opened, question), "text")
-    show.say(f"open {Path(published) / 'index.html'} to read the release's page")
-    echo(published)
+    tell_version(published)

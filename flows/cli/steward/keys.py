@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.flows.cli import show
+from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.tasks.authorship.keys import PublicKey
     from sfumato.tasks.authorship.secret import Signer
+    from sfumato.tasks.authorship.trust import Trust
 
 _NAME = click.argument("name")
 _FILE = click.argument("file", type=click.Path(path_type=Path))
@@ -91,18 +93,29 @@ def trust(place: Path, pattern: str | None, fingerprint: str | None) -> None:
 
 
 @keys.command("list")
-def list_() -> None:
+@as_document
+def list_(as_json: bool) -> None:
     """List own signing keys, and those trusted of others."""
     from sfumato.tasks.authorship.secret import own_keys
     from sfumato.tasks.authorship.trust import read_trust
 
+    trust = read_trust(os.environ)
+    if as_json:
+        echo_json({"own": [*map(str, own_keys(_work()))], "trusted": _trusted(trust)})
+        return
     for key in own_keys(_work()):
         echo(f"own: {key}")
-    trust = read_trust(os.environ)
     for pattern, trusted in trust.lines.items():
         for key in trusted:
             revoked = ", revoked" if key.public in trust.revoked else ""
             echo(f"{pattern}: {key}{revoked}")
+
+
+def _trusted(trust: "Trust") -> dict[str, list[dict[str, object]]]:
+    return {
+        pattern: [{"key": str(key), "revoked": key.public in trust.revoked} for key in trusted]
+        for pattern, trusted in trust.lines.items()
+    }
 
 
 @keys.command()

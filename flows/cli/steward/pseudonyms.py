@@ -5,15 +5,16 @@ from pathlib import Path
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import overrides, with_settings
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.options import as_document, overrides, with_settings
+from sfumato.flows.cli.terminal import echo, echo_json
 
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--purpose", required=True, help="for which columns declare a pseudonym")
 @with_settings
-def pseudonyms(spec: Path, purpose: str, settings: tuple[str, ...]) -> None:
+@as_document
+def pseudonyms(spec: Path, purpose: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Write pseudonyms, and the columns declared beside them, into the private work directory.
 
     Sources handed over for the same purpose from the same work directory join by them. The file
@@ -23,4 +24,7 @@ def pseudonyms(spec: Path, purpose: str, settings: tuple[str, ...]) -> None:
 
     place = hand_over(spec, purpose, overrides(settings))
     show.say("private: no promise covers this file; give it to nobody who may not know its rows")
-    echo(str(place))
+    if as_json:
+        echo_json({"file": str(place)})
+    else:
+        echo(place)

@@ -4,15 +4,17 @@ from pathlib import Path
 
 import click
 
+from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.runs import run_here
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.told import tell_version
 
 
 @click.command()
 @click.argument("spec", type=click.Path(path_type=Path))
 @click.option("--digest", required=True, help="of the candidate, as its reviewers approved it")
 @click.option("--signature", "signatures", multiple=True, help="a decision as text; repeatable")
-def publish(spec: Path, digest: str, signatures: tuple[str, ...]) -> None:
+@as_document
+def publish(spec: Path, digest: str, signatures: tuple[str, ...], as_json: bool) -> None:
     """Publish the candidate of SPEC's line that its reviewers approve of.
 
     The last line of output is the directory of the version.
@@ -27,4 +29,4 @@ def publish(spec: Path, digest: str, signatures: tuple[str, ...]) -> None:
 
         return str(flow(str(spec), digest, signatures))
 
-    echo(run_here(run, tags_of(resolved.spec, PUBLISH)))
+    tell_version(run_here(run, tags_of(resolved.spec, PUBLISH)), as_json)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.options import overrides, with_settings
+from sfumato.flows.cli.options import as_document, overrides, with_settings
 from sfumato.flows.cli.runs import run_here
-from sfumato.flows.cli.terminal import echo
+from sfumato.flows.cli.told import tell_version
 
 if TYPE_CHECKING:
     from sfumato.flows.overrides import Overrides
@@ -31,8 +31,14 @@ if TYPE_CHECKING:
     help="the day of which the version tells, for the public record",
 )
 @click.option("--dry", is_flag=True, help="publish nothing: say what the version would be")
+@as_document
 def release(
-    spec: Path, settings: tuple[str, ...], others: bool, as_of: datetime | None, dry: bool
+    spec: Path,
+    settings: tuple[str, ...],
+    others: bool,
+    as_of: datetime | None,
+    dry: bool,
+    as_json: bool,
 ) -> None:
     """Publish the next version of a release line; the last line of output is its directory.
 
@@ -44,7 +50,7 @@ def release(
     if dry:
         _rehearse(spec, changes)
     else:
-        echo(publish_version(spec, changes))
+        tell_version(publish_version(spec, changes), as_json)
 
 
 def _rehearse(spec: Path, changes: "Overrides") -> None:

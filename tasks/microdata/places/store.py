@@ -55,7 +55,7 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
     bucket, _, key = unquote(place).partition("/")
     if not bucket or not key.strip("/") or "@" in bucket or ":" in bucket:
         raise SpecError(f"{source.uri}: must be s3://bucket/key")
-    store = _store(source, environ)
+    store = connect_store(source.uri, environ, source.endpoint)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(mode=0o700, parents=True)
     root = PurePosixPath(bucket, key.strip("/"))
@@ -74,7 +74,7 @@ def fetch(source: Source, environ: Mapping[str, str], scratch: Path | None) -> P
         _fetched(store, wanted, fixed, scratch, source)
         return scratch.joinpath(*pattern)
     except OSError as error:
-        raise _told(error, source.uri) from None
+        raise store_error(error, source.uri) from None
     except ValueError:  # PyArrow's own, of a path
         raise input_error(source.uri, "a key has nothing between two slashes") from None
 
@@ -110,24 +110,39 @@ def _is_of(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     return fnmatchcase(parts[0], pattern[0]) and _is_of(parts[1:], pattern[1:])
 
 
-def _store(source: Source, environ: Mapping[str, str]) -> Any:
+def connect_store(
+    uri: str, environ: Mapping[str, str], endpoint: str | None = None, *, anonymous: bool = False
+) -> Any:
+    """The file system of a store.
+
+    Args:
+        uri: what is told where it cannot be had.
+        environ: has its keys (AWS_…), and its endpoint where none is given.
+        endpoint: of the store.
+        anonymous: ask without keys.
+
+    Raises:
+        InputError: where there are no keys, or the endpoint is none.
+    """
     from pyarrow import fs
 
     key, secret = (environ.get(name) for name in _KEYS)
-    if not (key and secret):
+    if not anonymous and not (key and secret):
         raise input_error(
-            source.uri,
+            uri,
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or each with _BLOCK to the name of "
             "a Prefect Secret block",
         )
-    endpoint = source.endpoint or environ.get("AWS_ENDPOINT_URL_S3")
-    endpoint = endpoint or environ.get("AWS_ENDPOINT_URL")
+    endpoint = endpoint or environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")
     scheme, found, host = (endpoint or "").partition("://")
+    keys = {
+        "access_key": key,
+        "secret_key": secret,
+        "session_token": environ.get("AWS_SESSION_TOKEN") or None,
+    }
     try:
         return fs.S3FileSystem(
-            access_key=key,
-            secret_key=secret,
-            session_token=environ.get("AWS_SESSION_TOKEN") or None,
+            **({"anonymous": True} if anonymous else keys),
             endpoint_override=(host if found else endpoint) or None,
             scheme=scheme if found else "https",
             region=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1",
@@ -136,7 +151,7 @@ def _store(source: Source, environ: Mapping[str, str]) -> Any:
             retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
         )
     except (OSError, ValueError):
-        raise input_error(source.uri, "the store's endpoint is none (https://host:port)") from None
+        raise input_error(uri, "the store's endpoint is none (https://host:port)") from None
 
 
 def _fetched(
@@ -172,7 +187,13 @@ def _copy(store: Any, one: Any, file: Path, source: Source) -> None:
         raise TransientFault(f"{source.uri}: changed while it was fetched, or broke off")
 
 
-def _told(error: OSError, uri: str) -> SfumatoError:
+def is_not_shown(error: OSError) -> bool:
+    """True where there is no such object; a store that lists nothing calls it forbidden."""
+    told = ("ACCESS_DENIED", "HTTP response code: 403", "HTTP status 403")
+    return isinstance(error, FileNotFoundError) or any(word in str(error) for word in told)
+
+
+def store_error(error: OSError, uri: str) -> SfumatoError:
     """The error as ours: PyArrow gives it no code, and its text is searched and never shown."""
     if error.filename is not None or error.errno in (28, 13, 30):  # of the disk that is written
         raise error

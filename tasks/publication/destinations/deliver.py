@@ -7,7 +7,7 @@ depends on it. One delivery of a line goes at a time, and holds up no publicatio
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -59,6 +59,10 @@ class Delivered:
             return (*self.notices, f"{self.place} is behind: {self.behind}")
         versions = f" (copied: {', '.join(self.copied)})" if self.copied else ""
         return (*self.notices, f"{self.place} is complete{versions}")
+
+    def document(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return asdict(self)
 
 
 def kind_of(declared: Any) -> str:

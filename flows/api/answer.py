@@ -1,0 +1,152 @@
+"""An answer to a query, for notebooks: bounds to be seen, and to be computed with."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from sfumato.flows.api.markup import IntervalScale, drawn_table, harmless
+from sfumato.tasks.query.bounds.bounds import Bounds, above, below, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from sfumato.tasks.query.ask import Answer
+
+_SHOWN = 60  # rows
+_LARGE = 1 << 63
+
+
+class BoundedAnswer(Sequence[Mapping[str, Any]]):
+    """The rows of an answer: a value for each column of the GROUP BY, bounds for each aggregate.
+
+    A row maps names of columns to values; bounds have `lower`, `upper` and `estimate` (exact:
+    integers, fractions or decimals), and `may_be_empty`.
+
+    Attributes:
+        columns: names in the order of the query.
+        guaranteed: whether the truth over the represented rows surely lies within the bounds.
+        verified: whether anything vouches for the release's files.
+        not_represented: how many rows of the source were left out, and why.
+        certain: for each row whether a HAVING clause surely keeps it.
+    """
+
+    def __init__(self, found: "Answer") -> None:
+        """Take what a release answered."""
+        self._found = found
+        self.columns: tuple[str, ...] = found.columns
+        self.guaranteed: bool = found.guaranteed
+        self.verified: bool = found.verified
+        self.not_represented: dict[str, int] = dict(found.not_represented)
+        self.certain: tuple[bool, ...] = found.certain
+
+    def __len__(self) -> int:
+        return len(self._found.rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._found.rows[place]
+
+    def document(self) -> dict[str, Any]:
+        """The answer as JSON has it; bounds that are no integers are floats rounded outward."""
+        from sfumato.tasks.query.ask import document
+
+        return document(self._found)
+
+    def to_arrow(self) -> "pa.Table":
+        """The answer as an Arrow table.
+
+        The bounds of an aggregate `x` are the columns `x_lower`, `x_upper` and `x_estimate`: int64
+        where all are integers, else float64 rounded outward, or dates and timestamps. There may be
+        `x_likely_lower` and `x_likely_upper` beside them; `x_may_be_empty` where the answer may be
+        null; and `certain` where a HAVING clause only may keep a row. Nulls stand where no row was
+        selected.
+        """
+        import pyarrow as pa
+
+        return pa.table(dict(self._arrow_columns()))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The same as a pandas data frame; integers that may be null are of the dtype Int64."""
+        import pandas as pd
+        import pyarrow as pa
+
+        wide = {pa.int64(): pd.Int64Dtype()}
+        table = self.to_arrow()
+        with_nulls = [name for name in table.column_names if table[name].null_count]
+        frame: pd.DataFrame = table.to_pandas()
+        for name in with_nulls:
+            if table[name].type in wide:
+                frame[name] = table[name].to_pandas(types_mapper=wide.get)
+        return frame
+
+    def _arrow_columns(self) -> Iterator[tuple[str, "pa.Array"]]:
+        import pyarrow as pa
+
+        for name in self.columns:
+            column = [row[name] for row in self._found.rows]
+            bounds = [one for one in column if isinstance(one, Bounds)]
+            if bounds:
+                yield from _columns_of(name, bounds)
+            else:
+                yield name, pa.array(column)
+        if not all(self.certain):
+            yield "certain", pa.array(self.certain)
+
+    def _caption(self, shown: int) -> str:
+        from sfumato.flows.cli.show import assurance
+
+        more = f"{len(self) - shown:,} more rows; " if len(self) > shown else ""
+        left = ", ".join(f"{n:,} ({why})" for why, n in self.not_represented.items() if n)
+        return f"{more}{assurance(self._found)}{f'; rows not represented: {left}' if left else ''}"
+
+    def __repr__(self) -> str:
+        from sfumato.flows.cli.show import cell
+        from sfumato.flows.cli.terminal import one_line
+
+        rows = [[one_line(cell(value)) for value in row.values()] for row in self[:_SHOWN]]
+        cells = [[one_line(name) for name in self.columns], *rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
+        return "\n".join([*lines, self._caption(len(rows))])
+
+    def _repr_html_(self) -> str:
+        shown = self[:_SHOWN]
+        scales = {name: IntervalScale(row[name] for row in shown) for name in self.columns}
+        rows = [[_drawn(scales[name], row[name]) for name in self.columns] for row in shown]
+        return drawn_table(self.columns, rows, self._caption(len(rows)))
+
+
+def _drawn(scale: IntervalScale, value: Any) -> str:
+    from sfumato.flows.cli.show import cell
+
+    text = cell(value)
+    drawing = scale.draw(value, text) if isinstance(value, Bounds) else ""
+    return f"{drawing}<br/>{harmless(text)}" if drawing else harmless(text)
+
+
+def _columns_of(name: str, bounds: Sequence[Bounds]) -> Iterator[tuple[str, "pa.Array"]]:
+    """The columns that bounds of an aggregate take."""
+    import pyarrow as pa
+
+    lower = _rounded([one.lower for one in bounds], below)
+    estimate = _rounded([one.estimate for one in bounds], nearest)
+    yield f"{name}_lower", lower
+    yield f"{name}_upper", _rounded([one.upper for one in bounds], above)
+    yield f"{name}_estimate", estimate.cast(lower.type) if estimate.type == pa.null() else estimate
+    if any(one.likely for one in bounds):
+        ends = [one.likely.interval if one.likely else None for one in bounds]
+        yield f"{name}_likely_lower", _rounded([end and end[0] for end in ends], below)
+        yield f"{name}_likely_upper", _rounded([end and end[1] for end in ends], above)
+    if any(one.may_be_empty for one in bounds):
+        yield f"{name}_may_be_empty", pa.array([one.may_be_empty for one in bounds])
+
+
+def _rounded(values: Sequence[Any], rounding: Callable[[Any], Any]) -> "pa.Array":
+    """Numbers of one type: integers where all are, which fit; else floats, each rounded."""
+    import pyarrow as pa
+
+    numbers = [one for one in values if isinstance(one, int | Fraction | Decimal)]
+    if all(isinstance(one, int) and -_LARGE <= one < _LARGE for one in numbers):
+        return pa.array(values)
+    return pa.array([None if one is None else rounding(Fraction(one)) for one in values])

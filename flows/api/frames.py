@@ -1,0 +1,126 @@
+"""Tables in memory as private files, and specs that are about them."""
+
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from sfumato.expectations.errors import InputError, SpecError
+
+Place = str | os.PathLike[str]
+_UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
+_KEPT = ("where", "seen")  # keys of a source that are about its rows, and not about its file
+
+
+@contextmanager
+def table_file(table: Any) -> Iterator[str]:
+    """A table as a file, for as long as a `with` block runs.
+
+    Args:
+        table: a path or pattern, which is given back; or an Arrow table, a pandas or Polars data
+            frame, or whatever else gives Arrow's C stream, which is written as Parquet into the
+            private work directory.
+
+    Raises:
+        InputError: where it is none of them.
+    """
+    if isinstance(table, str | os.PathLike):
+        yield os.fspath(table)
+        return
+    import pyarrow.parquet as pq
+
+    from sfumato.tasks.private.scratch import scratch_directory
+
+    content = _arrow(table)
+    with scratch_directory() as scratch:
+        file = scratch / "table.parquet"
+        pq.write_table(content, file, store_schema=False)
+        yield str(file)
+
+
+def _arrow(table: Any) -> pa.Table:
+    """The columns of a table; an index without a name is none."""
+    try:
+        found = table if isinstance(table, pa.Table) else pa.table(table)
+    except (TypeError, ValueError, pa.ArrowException):
+        raise InputError(
+            f"{type(table).__name__}: is neither a path nor a table that Arrow can read"
+        ) from None
+    names = [name for name in found.column_names if not _UNNAMED_INDEX.fullmatch(name)]
+    return found.select(names).replace_schema_metadata(None)
+
+
+@contextmanager
+def spec_file(table: Any, spec: Place | Mapping[str, Any]) -> Iterator[Path]:
+    """A spec as a file, whose source is a table where one is given.
+
+    Where it has to be written, it stands for as long as the `with` block runs beside the given one,
+    or in the current directory, so that relative paths in it mean what they meant.
+
+    Args:
+        table: as for `table_file`; None for the spec's own source.
+        spec: a path, or the content of a spec.
+
+    Raises:
+        InputError: where the table is none, or the spec cannot be written there.
+        SpecError: where the spec is no mapping.
+    """
+    if table is None and not isinstance(spec, Mapping):
+        yield Path(spec)
+        return
+    document, base = _read(spec)
+    if table is None:
+        with _written(document, base) as path:
+            yield path
+        return
+    with table_file(table) as file:
+        document["source"] = _source(file, document.get("source"))
+        with _written(document, base) as path:
+            yield path
+
+
+def _read(spec: Place | Mapping[str, Any]) -> tuple[dict[str, Any], Path]:
+    """The content of a spec, and the directory that its paths are relative to."""
+    if isinstance(spec, Mapping):
+        return dict(spec), Path.cwd()
+    from sfumato.flows.documents import read_yaml
+
+    path = Path(spec)
+    document = read_yaml(path)
+    if not isinstance(document, dict):
+        raise SpecError(f"{path}: not a mapping of keys")
+    return document, path.absolute().parent
+
+
+def _source(file: str, before: Any) -> dict[str, Any]:
+    """The source that a file is, with what was said of the rows; one that was pinned stays so."""
+    from sfumato.tasks.microdata.readers.inferred import format_of
+    from sfumato.tasks.verification.integrity import sha256_of
+
+    path = Path(file).absolute()
+    kept = before if isinstance(before, Mapping) else {}
+    pinned = {"sha256": sha256_of(path)} if "sha256" in kept else {}
+    rows = {key: kept[key] for key in _KEPT if key in kept}
+    return {"uri": str(path), "format": format_of(file), **rows, **pinned}
+
+
+@contextmanager
+def _written(document: Mapping[str, Any], base: Path) -> Iterator[Path]:
+    path = base / f".{secrets.token_hex(8)}.yaml"
+    content = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InputError(f"{base}: a spec cannot be written there ({error.strerror})") from None
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(content)
+        yield path
+    finally:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,105 @@
+"""HTML for notebooks: tables of escaped texts, and bounds drawn as intervals in inline SVG."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from html import escape
+from typing import Any
+
+from sfumato.tasks.query.bounds.bounds import Bounds
+
+_WIDE, _HIGH, _MARGIN = 140, 14, 3  # pixels of a drawing
+_NOT_SO_SURE, _SURE, _MIDDLE = "#b8cbe0", "#3b6ea5", "#14283c"
+
+
+def harmless(text: str) -> str:
+    """A text as HTML shows it: no part of it is markup, and no character reorders the line."""
+    from sfumato.flows.cli.terminal import one_line
+
+    return escape(one_line(text))
+
+
+def table_html(
+    header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", mark: str = ""
+) -> str:
+    """A table of texts.
+
+    Args:
+        header: of its columns; without any there is none.
+        rows: their cells.
+        caption: a line below it.
+        mark: a word above it, such as PRIVATE.
+    """
+    return drawn_table(header, [[harmless(cell) for cell in row] for row in rows], caption, mark)
+
+
+def drawn_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", mark: str = ""
+) -> str:
+    """A table whose cells are HTML already."""
+    head = "".join(f"<th>{harmless(name)}</th>" for name in header)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    above = f"<p><strong>{harmless(mark)}</strong></p>" if mark else ""
+    below = f"<p>{harmless(caption)}</p>" if caption else ""
+    start = f"<thead><tr>{head}</tr></thead>" if head else ""
+    return f"<div>{above}<table>{start}<tbody>{body}</tbody></table>{below}</div>"
+
+
+class IntervalScale:
+    """The line of numbers on which the bounds of a column are drawn, from its least to its most."""
+
+    def __init__(self, column: Iterable[Any]) -> None:
+        """Take a column's values; what is no bounds with a size is not drawn."""
+        drawn = [one for one in column if isinstance(one, Bounds)]
+        ends = [_position(end) for one in drawn for end in (one.lower, one.upper)]
+        known = [end for end in ends if end is not None]
+        self._low, self._high = (min(known), max(known)) if known else (0.0, 0.0)
+
+    def draw(self, bounds: Bounds, text: str) -> str:
+        """Bounds as SVG, with their text to be read: nothing where they have no place on the line.
+
+        The bar is the bounds; a lighter one within it the likely interval; the tick the estimate.
+        """
+        low, high = _position(bounds.lower), _position(bounds.upper)
+        if low is None or high is None or self._low == self._high:
+            return ""
+        parts = [_bar(self._at(low), self._at(high), 4, _SURE)]
+        if bounds.likely is not None and bounds.likely.interval is not None:
+            ends = [_position(end) for end in bounds.likely.interval]
+            if ends[0] is not None and ends[1] is not None:
+                parts.append(_bar(self._at(ends[0]), self._at(ends[1]), 2, _NOT_SO_SURE))
+        middle = _position(bounds.estimate)
+        if middle is not None:
+            at = self._at(middle)
+            parts.append(_bar(at - 1, at + 1, _HIGH - 4, _MIDDLE))
+        size = f'width="{_WIDE}" height="{_HIGH}" viewBox="0 0 {_WIDE} {_HIGH}"'
+        return (
+            f'<svg {size} role="img" aria-label="{harmless(text)}"><title>{harmless(text)}</title>'
+            f"{''.join(parts)}</svg>"
+        )
+
+    def _at(self, place: float) -> float:
+        share = (place - self._low) / (self._high - self._low)
+        return _MARGIN + min(max(share, 0.0), 1.0) * (_WIDE - 2 * _MARGIN)
+
+
+def _bar(left: float, right: float, high: float, colour: str) -> str:
+    wide = max(right - left, 1.5)
+    return (
+        f'<rect x="{left:.1f}" y="{(_HIGH - high) / 2:.1f}" width="{wide:.1f}" '
+        f'height="{high}" fill="{colour}"/>'
+    )
+
+
+def _position(value: Any) -> float | None:
+    """A place on the line of numbers; dates have theirs by their day."""
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=None).toordinal() + value.hour / 24 + value.minute / 1440
+    if isinstance(value, date):
+        return float(value.toordinal())
+    if value is None or isinstance(value, str | bool):
+        return None
+    try:
+        place = float(value)
+    except (OverflowError, ValueError, TypeError):
+        return None
+    return place if place - place == 0 else None

@@ -1,0 +1,56 @@
+"""`sfumato.open`: a release from a directory here, from the web or from a store."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sfumato.flows.api.published import VerifiedRelease
+from sfumato.tasks.verification.elsewhere.copied import GIGABYTES, copy_release, is_elsewhere
+from sfumato.tasks.verification.limits import read_limits
+from sfumato.tasks.verification.way_in import WayIn
+
+
+def open(
+    place: str | os.PathLike[str],
+    *,
+    digest: str | None = None,
+    check: bool = False,
+    limits: Mapping[str, int] | None = None,
+    gigabytes: float = GIGABYTES,
+) -> VerifiedRelease:
+    """Open a release; hashes, limits and signature are verified before a table is read.
+
+    A release from https or s3 is first copied into a private cache below `$XDG_CACHE_HOME/sfumato`,
+    once for as long as it does not change. A store's keys and endpoint come from the environment
+    (AWS_ACCESS_KEY_ID and its like); without keys it is asked as anybody may.
+
+    Args:
+        place: the version's directory: a path, file://, https:// or s3:// (http:// from this
+            machine alone).
+        digest: which the publisher announced; another one is refused.
+        check: measure every promise again first, as `check` does.
+        limits: take larger tables: `rows`, `columns`, `expansion` (bytes in memory for each byte of
+            a file).
+        gigabytes: how large a release from elsewhere may be.
+
+    Raises:
+        SpecError: where the address is none, or a limit is none.
+        InputError: where there is no release, or it is larger than the limits.
+        PromiseError: where files are not those of the manifest, the digest is another, the reader's
+            trust file demands another signature, or the release was withdrawn.
+        TransientFault: where the place cannot be reached.
+    """
+    taken = read_limits({name: str(limit) for name, limit in (limits or {}).items()})
+    directory = _directory(os.fspath(place), gigabytes)
+    release = VerifiedRelease(WayIn(os.environ, digest, taken), directory)
+    if check:
+        release.check()
+    return release
+
+
+def _directory(place: str, gigabytes: float) -> Path:
+    if is_elsewhere(place):
+        return copy_release(place, os.environ, gigabytes)
+    from sfumato.tasks.microdata.notation.address import local_path, scheme_of
+
+    return Path(place) if scheme_of(place) is None else local_path(place, Path(), os.environ)

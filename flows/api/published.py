@@ -1,0 +1,213 @@
+"""A release that was opened: verified files, and questions to them."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+from weakref import finalize
+
+from sfumato.flows.api.answer import BoundedAnswer
+from sfumato.flows.api.markup import table_html
+from sfumato.flows.api.tables import PublishedTables, SchemaColumn
+from sfumato.tasks.query.conversation import Conversation
+from sfumato.tasks.verification.record import Standing, files_as_they_stand, require_unchanged
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from sfumato.tasks.declaration.opened import Release
+    from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+    from sfumato.tasks.verification.way_in import WayIn
+
+
+class VerifiedRelease:
+    """A release whose files are those of its manifest; `sfumato.open` gives it.
+
+    Its files are watched: after a change nothing is answered until it is opened again. A `with`
+    block, or `close`, lets go of what is open.
+
+    Attributes:
+        directory: where it lies; of one from elsewhere, its copy here.
+        verified: whether a trusted signature, an announced digest or a check vouches for the files.
+        author: who signed it, in words.
+    """
+
+    def __init__(self, way_in: "WayIn", directory: Path) -> None:
+        """Open a release by a way in; `sfumato.open` is the way to call."""
+        self._way_in = way_in
+        self._standing: Standing
+        self._release: Release
+        self._stack = ExitStack()
+        finalize(self, self._stack.close)
+        self._open(directory)
+
+    def _open(self, directory: Path) -> None:
+        standing = files_as_they_stand(directory)
+        self._release, self._standing = self._way_in.open(directory), standing
+        self._stack.close()
+        self._conversation = self._stack.enter_context(Conversation(self._release))
+
+    @property
+    def directory(self) -> Path:
+        """Where the release lies; of one from elsewhere, its copy here."""
+        return self._release.directory
+
+    @property
+    def verified(self) -> bool:
+        """Whether a trusted signature, an announced digest or a check vouches for the files."""
+        return self._release.verified
+
+    @property
+    def author(self) -> str:
+        """Who signed the release, in words."""
+        return self._release.author
+
+    @property
+    def name(self) -> str:
+        """The name of the line that the release is a version of."""
+        return str(self._release.declared.name)
+
+    @property
+    def title(self) -> str:
+        """The release's title."""
+        return str(self._release.declared.title)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 that vouches for every file, as 64 hexadecimal digits."""
+        return str(self._release.manifest["sfumato"]["digest"])
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest: a Frictionless Data Package, with more under `sfumato`."""
+        return self._release.manifest
+
+    @property
+    def schema(self) -> dict[str, SchemaColumn]:
+        """The columns that queries may name, in the order of the release, by their names."""
+        return {
+            name: SchemaColumn(name, column.role, column.type, column.nulls)
+            for name, column in self._release.declared.columns.items()
+        }
+
+    @property
+    def tables(self) -> PublishedTables:
+        """The published tables by their names, as Arrow tables, each read when it is asked for.
+
+        What they hold depends on the form of the release: a row of them need not be a person.
+        """
+        return PublishedTables(self._release)
+
+    def query(self, sql: str, estimator: "Estimator" = "weighted") -> BoundedAnswer:
+        """Answer aggregates over `microdata`, with bounds that surely contain the truth.
+
+        Args:
+            sql: SELECT with COUNT, SUM, AVG, MIN, MAX and others over `microdata`, with WHERE,
+                GROUP BY and HAVING.
+            estimator: how often values are taken to occur that a group admits: `weighted`, as
+                expected, or `uniform`, all alike. Bounds do not depend on it.
+
+        Raises:
+            QueryError: where the query is not allowed, or cannot be evaluated.
+            PromiseError: where the files changed since they were verified.
+        """
+        found = self._conversation.answer(sql, estimator)
+        require_unchanged(self.directory, self._standing)
+        return BoundedAnswer(found)
+
+    def rewrite(self, sql: str, dialect: str = "duckdb") -> str:
+        """The SQL that computes the bounds of a query in a database that has the tables.
+
+        With `duckdb` it runs on what `connect` gives.
+
+        Args:
+            sql: as for `query`.
+            dialect: duckdb, postgres, sqlite or mariadb.
+
+        Raises:
+            QueryError: where the query is not allowed, or cannot be rewritten.
+        """
+        from sfumato.tasks.query.sql.rewrite import rewrite
+
+        return str(rewrite(sql, self._release.declared).sql(dialect))
+
+    def connect(self) -> "duckdb.DuckDBPyConnection":
+        """A DuckDB connection with the published tables, and those that rewritten SQL reads.
+
+        It is yours to close. It reads no other file and no variable of the process; tables of your
+        own are added by its `register`. What SQL gives there is about the published tables as they
+        stand: `query` is what knows which bounds follow from them.
+
+        Raises:
+            InputError: where a file is missing.
+            PromiseError: where the files changed since they were verified.
+        """
+        from sfumato.tasks.query.ask import files_of_tables
+        from sfumato.tasks.sql.session import open_session
+
+        require_unchanged(self.directory, self._standing)
+        sensitive = self._release.declared.named("sensitive")
+        return open_session(files_of_tables(self._release, sensitive))
+
+    def check(self) -> tuple[str, ...]:
+        """Measure every promise again on the published tables, and compare every file with them.
+
+        From then on the release is `verified`: answers are called guaranteed.
+
+        Returns:
+            What was found, in lines.
+
+        Raises:
+            PromiseError: where anything is not as it must be.
+        """
+        from dataclasses import replace
+
+        from sfumato.flows.cli.analyst.check import checked_lines
+        from sfumato.tasks.publication.check import Checked, check
+
+        found: list[Checked] = []
+
+        def checking(*arguments: Any) -> None:
+            found.append(check(*arguments))
+
+        way_in = self._way_in
+        self._way_in = replace(way_in, check=checking)
+        try:
+            self._open(self.directory)
+        finally:
+            self._way_in = way_in
+        return (*checked_lines(self.directory, found[0]), f"{self.directory}: {self.author}")
+
+    def close(self) -> None:
+        """Let go of what is open; a later query opens it again."""
+        self._stack.close()
+        self._conversation = self._stack.enter_context(Conversation(self._release))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _facts(self) -> dict[str, str]:
+        declared = self._release.declared
+        return {
+            "release": f"{self.name} {self.directory.name}",
+            "title": self.title,
+            "form": declared.form.method,
+            "promises": ", ".join(promise.name for promise in declared.promises),
+            "rows": f"{declared.rows.published:,} of {declared.rows.read:,} published",
+            "columns": ", ".join(f"{c.name} ({c.role})" for c in self.schema.values()),
+            "verified": f"{'yes' if self.verified else 'no: check() verifies it'}; {self.author}",
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<9} {text}" for name, text in self._facts().items())
+
+    def _repr_html_(self) -> str:
+        return table_html([], [list(pair) for pair in self._facts().items()])

@@ -1,0 +1,100 @@
+"""Privacy-preserving microdata releases with exact bounds.
+
+For analysts::
+
+    import sfumato
+
+    release = sfumato.open("releases/adult-capital-loss/0001")  # or https://…, s3://…
+    answer = release.query("SELECT sex, COUNT(*) FROM microdata GROUP BY sex")
+    answer.to_pandas()
+
+For owners: `measure` a table, `plan` the next version of a line, `compare` alternatives to its
+spec, `release` it.
+
+Each name is imported when it is first used: neither pandas, Prefect nor Great Expectations is
+before something needs it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sfumato.expectations.errors import (
+        Fault,
+        InputError,
+        PromiseError,
+        QueryError,
+        SfumatoError,
+        SpecError,
+        TransientFault,
+    )
+    from sfumato.flows.api.answer import BoundedAnswer
+    from sfumato.flows.api.opening import open
+    from sfumato.flows.api.owner import compare, measure, plan, release
+    from sfumato.flows.api.private_result import PrivateResult, ReleasedVersion
+    from sfumato.flows.api.published import VerifiedRelease
+    from sfumato.flows.api.tables import SchemaColumn
+
+    __version__: str
+
+__all__ = [
+    "BoundedAnswer",
+    "Fault",
+    "InputError",
+    "PrivateResult",
+    "PromiseError",
+    "QueryError",
+    "ReleasedVersion",
+    "SchemaColumn",
+    "SfumatoError",
+    "SpecError",
+    "TransientFault",
+    "VerifiedRelease",
+    "compare",
+    "measure",
+    "open",
+    "plan",
+    "release",
+]
+
+_HOMES = {
+    "sfumato.expectations.errors": (
+        "Fault",
+        "InputError",
+        "PromiseError",
+        "QueryError",
+        "SfumatoError",
+        "SpecError",
+        "TransientFault",
+    ),
+    "sfumato.flows.api.answer": ("BoundedAnswer",),
+    "sfumato.flows.api.opening": ("open",),
+    "sfumato.flows.api.owner": ("compare", "measure", "plan", "release"),
+    "sfumato.flows.api.private_result": ("PrivateResult", "ReleasedVersion"),
+    "sfumato.flows.api.published": ("VerifiedRelease",),
+    "sfumato.flows.api.tables": ("SchemaColumn",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # or every name would be one
+
+    def __getattr__(name: str) -> Any:
+        """A name of this package, imported now; `__version__` is read from what is installed.
+
+        Raises:
+            AttributeError: where it is none.
+        """
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("sfumato")
+        if name not in _HOME:
+            raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+        found = getattr(import_module(_HOME[name]), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

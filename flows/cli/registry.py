@@ -1,0 +1,61 @@
+"""Every command by its name, with the module that has it, under who uses it.
+
+A command's module is imported when it runs, or when help lists it.
+"""
+
+from collections.abc import Mapping
+
+_ANALYST = "sfumato.flows.cli.analyst"
+_CHOICE = "sfumato.flows.cli.choice"
+_LIFE = "sfumato.flows.cli.life"
+_REVIEW = "sfumato.flows.cli.review"
+_STEWARD = "sfumato.flows.cli.steward"
+
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "See how it works": {"demo": f"{_STEWARD}.demo"},
+    "Analysts: ask a release, and see that it keeps its word": {
+        "query": f"{_ANALYST}.query",
+        "check": f"{_ANALYST}.check",
+        "diff": f"{_ANALYST}.diff",
+        "load": f"{_ANALYST}.load",
+    },
+    "Stewards: choose what to release": {
+        "measure": f"{_ANALYST}.measure",
+        "init": f"{_CHOICE}.init",
+        "hierarchy": f"{_CHOICE}.hierarchy",
+        "plan": f"{_CHOICE}.plan",
+        "compare": f"{_CHOICE}.compare",
+        "schema": f"{_STEWARD}.schema",
+    },
+    "Stewards: release, and look after what was released": {
+        "release": f"{_STEWARD}.release",
+        "evaluate": f"{_STEWARD}.evaluate",
+        "releases": f"{_LIFE}.releases",
+        "describe": f"{_LIFE}.describe",
+        "withdraw": f"{_LIFE}.withdraw",
+        "deliver": f"{_LIFE}.deliver",
+        "line": f"{_STEWARD}.line",
+        "keys": f"{_STEWARD}.keys",
+        "pseudonyms": f"{_STEWARD}.pseudonyms",
+    },
+    "Reviewers and publishers: let a candidate appear": {
+        "review": f"{_REVIEW}.review",
+        "publish": f"{_STEWARD}.publish",
+    },
+    "Operators: run it on a server": {
+        "deploy": f"{_STEWARD}.deploy",
+        "health": f"{_STEWARD}.health",
+        "sweep": f"{_STEWARD}.sweep",
+    },
+    "Researchers: measure again what the papers measured": {
+        "experiment": f"{_ANALYST}.experiment",
+    },
+}
+"""By section the commands' modules, which have a command of the same name."""
+
+MODULES: Mapping[str, str] = {
+    name: module for section in SECTIONS.values() for name, module in section.items()
+}
+
+WITH_GREAT_EXPECTATIONS = ("demo", "release", "plan", "publish")
+"""The commands whose runs need pandas: Great Expectations does."""

@@ -1,0 +1,121 @@
+"""What a run has made, in totals that a version publishes itself: for whoever has made it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.declaration.opened import PAGE, Release, open_release
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.report.accuracy_words import accuracy_lines, share_in_words
+from sfumato.tasks.report.steward.tables import promise_row, row_counts
+
+_WOULD_BE = Path("candidate", "release")
+_REVIEWED = Path("report", "review.html")
+_READ_AGAIN = 1_000_000  # rows up to which tables are read again for what labels lose
+
+
+@dataclass(frozen=True)
+class VersionSummary:
+    """A version in totals, or a candidate that waits for approval.
+
+    Attributes:
+        directory: where it lies.
+        published: whether it is a version.
+        rows: what became of the rows of the source, by the words for it.
+        groups: in how many groups the published rows are, None where no promise counted them.
+        promises: each in words, with what is required and what was reached.
+        loss: of labels, in words; None in forms without labels.
+        accuracy: a line for each workload and level; empty where none was measured.
+        page: the public page, or that for the candidate's reviewers.
+    """
+
+    directory: Path
+    published: bool
+    rows: Mapping[str, int]
+    groups: int | None
+    promises: Sequence[str]
+    loss: str | None
+    accuracy: Sequence[str]
+    page: Path
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """Names and texts, in the order in which they are told."""
+        told = [f"{number:,} {words}" for words, number in self.rows.items()]
+        yield "rows", "; ".join(told)
+        if self.groups is not None:
+            yield "groups", f"{self.groups:,}"
+        yield from (("promise", one) for one in self.promises)
+        if self.loss is not None:
+            yield "loss", self.loss
+        yield from (("accuracy", one) for one in self.accuracy)
+        yield "page", str(self.page)
+
+    def document(self) -> dict[str, Any]:
+        """The summary for JSON."""
+        return {
+            "directory": str(self.directory),
+            "published": self.published,
+            "rows": dict(self.rows),
+            "groups": self.groups,
+            "promises": list(self.promises),
+            "loss": self.loss,
+            "accuracy": list(self.accuracy),
+            "page": str(self.page),
+        }
+
+
+def summarise_version(directory: Path) -> VersionSummary:
+    """What the manifest, the labels and the public record say of what a run has made.
+
+    Args:
+        directory: of a version, or of a candidate that waits for approval.
+
+    Raises:
+        InputError: where there is neither.
+    """
+    waits = (directory / _WOULD_BE).is_dir()
+    release = open_release(directory / _WOULD_BE if waits else directory)
+    observed = release.manifest["sfumato"].get("observed") or []
+    counted = [one["groups"] for one in observed if one.get("groups")]
+    return VersionSummary(
+        directory,
+        not waits,
+        dict(row_counts(release.declared.rows)),
+        max(counted, default=None),
+        [_promise(one) for one in observed],
+        _loss(release),
+        _accuracy(release),
+        directory / (_REVIEWED if waits else PAGE),
+    )
+
+
+def _promise(observation: Mapping[str, Any]) -> str:
+    words, required, observed, _ = promise_row(observation)
+    return f"{words}: required {required}, reached {observed}" if required else words
+
+
+def _loss(release: Release) -> str | None:
+    """The mean share of its domain that a published label stands for."""
+    declared = release.declared
+    small = declared.rows.published <= _READ_AGAIN
+    if not declared.recoded or declared.parts or declared.made_of or not small:
+        return None
+    from sfumato.tasks.declaration.tables import read_tables
+    from sfumato.tasks.declaration.utility import mean_penalty
+
+    found = mean_penalty(read_tables(declared, release.directory / "data"), declared)
+    if found is None:
+        return None
+    share = share_in_words(float(found))
+    return f"a label stands for {share} of what its column may be, in the mean (NCP)"
+
+
+def _accuracy(release: Release) -> list[str]:
+    try:
+        record = read_record(release.directory.resolve().parent)
+    except SfumatoError:  # what stands beside a release need not be a record
+        return []
+    version = record.versions.get(release.directory.resolve().name)
+    return [] if version is None else accuracy_lines(version.accuracy or ())

@@ -1,0 +1,184 @@
+"""A release from elsewhere as a directory here, in a private cache of the reader's.
+
+    $XDG_CACHE_HOME/sfumato/elsewhere/<hash of the line's address>/<version>/
+    $XDG_CACHE_HOME/sfumato/elsewhere/<hash of the line's address>/releases.json, keys.json
+
+What is listed by a manifest is fetched once for each manifest; the manifest itself, its signature,
+and what stands beside a line are asked for each time, so that withdrawals and revocations are
+known. Every file has the size and the SHA-256 that the manifest states before it gets its name;
+the way in verifies the directory again, as it does any other.
+"""
+
+import hashlib
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.tasks.authorship.offers import KEYS_FILE
+from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE
+from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
+from sfumato.tasks.microdata.notation.address import scheme_of
+from sfumato.tasks.private.durable import locked, write_atomically
+from sfumato.tasks.private.workdir import private_directory
+from sfumato.tasks.verification.elsewhere.place import PlaceElsewhere
+from sfumato.tasks.verification.elsewhere.registry import PLACES
+from sfumato.tasks.verification.integrity import listed_files
+from sfumato.tasks.verification.record import cache_directory
+
+GIGABYTES = 4.0
+"""How large a release from elsewhere may be, unless the reader takes larger ones."""
+
+_RECORD = "releases.json"
+_DOCUMENT = 1 << 26  # bytes of a manifest, record or signature
+_VERSION = re.compile(r"\w[\w.-]*")
+
+
+def is_elsewhere(address: str) -> bool:
+    """True for the address of a release that has to be copied before it is read.
+
+    >>> is_elsewhere("https://example.org/wages/0001"), is_elsewhere("releases/wages/0001")
+    (True, False)
+    """
+    return scheme_of(address) in PLACES
+
+
+def copy_release(address: str, environ: Mapping[str, str], gigabytes: float = GIGABYTES) -> Path:
+    """Copy a release into the reader's private cache, as far as it is not there yet.
+
+    Args:
+        address: of its version's directory, https://… or s3://….
+        environ: the reader's, which says where the cache is, and has a store's keys.
+        gigabytes: how large it may be.
+
+    Returns:
+        Its directory; what stands beside a line is beside it.
+
+    Raises:
+        SpecError: where the address is none of a version.
+        InputError: where there is no release, it is larger, or the place refuses.
+        PromiseError: where a file is not as the manifest states.
+        TransientFault: where the place cannot be reached, or breaks off.
+    """
+    line, slash, version = address.rstrip("/").rpartition("/")
+    if not slash or _VERSION.fullmatch(version) is None:
+        raise SpecError(f"{address}: has to end with a version, as in …/wages/0001")
+    beside = PLACES[str(scheme_of(address))](line, environ)
+    name = hashlib.sha256(line.encode()).hexdigest()[:32]
+    cache = private_directory(cache_directory(environ) / "elsewhere" / name)
+    with locked(cache / ".lock"):
+        for file in (_RECORD, KEYS_FILE):
+            _keep(cache / file, _document(beside, file))
+        place = cache / version
+        _bring(beside, version, place, address, gigabytes)
+    return place
+
+
+def _bring(line: PlaceElsewhere, version: str, place: Path, address: str, gigabytes: float) -> None:
+    """Let a directory be what is elsewhere now: a version, or the tombstone of one."""
+    manifest = _document(line, f"{version}/{MANIFEST}")
+    signature = _document(line, f"{version}/{SIGNATURE}")
+    if manifest is not None and _content(place / MANIFEST) == manifest:
+        _keep(place / SIGNATURE, signature)
+        return
+    documents = {MANIFEST: manifest, SIGNATURE: signature}
+    if manifest is None:
+        names = (WITHDRAWAL, WITHDRAWAL_SIGNATURE)
+        documents = {name: _document(line, f"{version}/{name}") for name in names}
+    if documents.get(WITHDRAWAL, manifest) is None:
+        raise InputError(f"{address}: no release here ({MANIFEST} is missing, or not shown)")
+    staged = private_directory(place.with_name(f".{version}.{secrets.token_hex(8)}"))
+    try:
+        for name, content in documents.items():
+            _keep(staged / name, content)
+        if manifest is not None:
+            _fetch_listed(line, version, staged, address, gigabytes)
+        shutil.rmtree(place, ignore_errors=True)
+        staged.rename(place)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _fetch_listed(
+    line: PlaceElsewhere, version: str, staged: Path, address: str, gigabytes: float
+) -> None:
+    """Fetch what the manifest lists, if that is not too large."""
+    release = open_release(staged)
+    hashes, sizes = listed_files(release), _sizes(release.manifest)
+    total = sum(sizes.values())
+    if total > gigabytes * 10**9:
+        size = f"{total / 10**9:.2g} GB, the limit is {gigabytes:g}"
+        raise InputError(f"{address}: {size}: gigabytes= takes larger ones")
+    if total > shutil.disk_usage(staged).free:
+        raise InputError(f"{address}: is larger than what is free on disk (XDG_CACHE_HOME)")
+    for name, stated in hashes.items():
+        file = staged / name
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _fetch_file(line, f"{version}/{name}", file, (sizes[name], stated))
+
+
+def _sizes(manifest: Mapping[str, Any]) -> dict[str, int]:
+    """The bytes of every file that a manifest lists, by its path."""
+    try:
+        sizes = {str(one["path"]): one["bytes"] for one in manifest["resources"]}
+    except (KeyError, TypeError):
+        raise PromiseError(f"{MANIFEST}: does not list files with their sizes") from None
+    if not all(type(size) is int and size >= 0 for size in sizes.values()):
+        raise PromiseError(f"{MANIFEST}: does not list files with their sizes")
+    return sizes
+
+
+def _fetch_file(line: PlaceElsewhere, name: str, file: Path, stated: tuple[int, str]) -> None:
+    """Write a file that has the size and the hash that are stated of it.
+
+    Raises:
+        PromiseError: where it has not.
+    """
+    size, hashed = stated
+    found, left = hashlib.sha256(), size
+    file.touch(mode=0o600, exist_ok=False)
+    with line.pieces(name) as pieces, file.open("wb") as written:
+        if pieces is None:
+            raise PromiseError(f"{name}: is missing")
+        for piece in pieces:
+            left -= len(piece)
+            if left < 0:
+                break
+            found.update(piece)
+            written.write(piece)
+    if left or f"sha256:{found.hexdigest()}" != hashed:
+        raise PromiseError(f"{name}: its SHA-256 is not the one that {MANIFEST} states")
+
+
+def _document(place: PlaceElsewhere, name: str) -> bytes | None:
+    """A small file, None where there is none.
+
+    Raises:
+        InputError: where it is larger than any of its kind.
+    """
+    content = bytearray()
+    with place.pieces(name) as pieces:
+        for piece in _any(pieces):
+            content += piece
+            if len(content) > _DOCUMENT:
+                raise InputError(f"{name}: is larger than {_DOCUMENT} bytes")
+        return None if pieces is None else bytes(content)
+
+
+def _any(pieces: Iterator[bytes] | None) -> Iterator[bytes]:
+    return iter(()) if pieces is None else pieces
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _keep(path: Path, content: bytes | None) -> None:
+    """Let a file have a content, or be missing; one that has it already stays as it is."""
+    if content is None:
+        path.unlink(missing_ok=True)
+    elif _content(path) != content:
+        write_atomically(path, content)

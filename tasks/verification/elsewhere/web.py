@@ -1,0 +1,109 @@
+"""A directory on the web: https, or http from this machine itself."""
+
+import http.client
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any
+from urllib.parse import quote, urlsplit
+
+from sfumato.expectations.errors import InputError, SpecError, TransientFault
+from sfumato.tasks.verification.elsewhere.place import PIECE
+
+_PATIENCE = 30.0  # seconds without an answer
+_MISSING = (403, 404, 410)  # stores that list nothing call what is missing forbidden
+_HERE = ("localhost", "127.0.0.1", "::1")
+_REFUSED = range(300, 500)  # what leads on without end, too
+
+
+class WebDirectory:
+    """The files below an address."""
+
+    def __init__(self, address: str, _environ: Mapping[str, str]) -> None:
+        """Take an address; nothing is asked yet.
+
+        Raises:
+            SpecError: where it is none that others could not change on the way.
+        """
+        _require_safe(address, address)
+        parts = urlsplit(address)
+        if parts.query or parts.fragment or parts.username is not None:
+            raise SpecError(f"{_shown(address)}: has to be the plain address of a directory")
+        self._address = address.rstrip("/")
+        self._opener = _opener()
+
+    @contextmanager
+    def pieces(self, name: str) -> Iterator[Iterator[bytes] | None]:
+        """The bytes of a file, piece by piece; None where there is no such file.
+
+        Raises:
+            InputError: where the server refuses.
+            TransientFault: where it cannot be reached, or breaks off.
+        """
+        address = f"{self._address}/{quote(name)}"
+        try:
+            with self._opener.open(address, timeout=_PATIENCE) as found:
+                yield iter(lambda: found.read(PIECE), b"")
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code not in _MISSING:
+                raise _refusal(address, error.code) from None
+            yield None
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError):
+            raise TransientFault(f"{address}: cannot be reached, or broke off") from None
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows a server to another address only where nobody could change what is sent."""
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        try:
+            _require_safe(newurl, req.full_url)
+        except SpecError:
+            fp.close()
+            raise
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """What opens web addresses, and no files or other kinds of address."""
+    opener = urllib.request.OpenerDirector()
+    handlers: list[Any] = [
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _SafeRedirects(),
+    ]
+    for handler in handlers:
+        opener.add_handler(handler)
+    opener.addheaders = [("User-Agent", "sfumato"), ("Accept-Encoding", "identity")]
+    return opener
+
+
+def _require_safe(address: str, told: str) -> None:
+    parts = urlsplit(address)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _HERE):
+        raise SpecError(f"{_shown(told)}: use https: anybody on the way can change what http sends")
+
+
+def _shown(address: str) -> str:
+    """The address without what may be secret in it."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
+
+
+def _refusal(address: str, status: int) -> InputError | TransientFault:
+    if status in _REFUSED and status not in (408, 429):
+        return InputError(f"{address}: the server refuses it (status {status})")
+    return TransientFault(f"{address}: the server has no answer now (status {status})")

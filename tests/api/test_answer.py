@@ -1,0 +1,188 @@
+"""Answers in notebooks: columns of one type each, bounds as intervals, and nothing that runs."""
+
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato
+from sfumato.flows.api.answer import BoundedAnswer
+from sfumato.flows.api.markup import IntervalScale
+from sfumato.tasks.query.ask import Answer
+from sfumato.tasks.query.bounds.bounds import Bounds, Likely
+from tests.corpus.lines import CORPUS
+
+RELEASES = sorted(CORPUS.glob("format-*/public/*/0001"))
+SEVERAL = "SELECT sex, COUNT(*) FROM microdata GROUP BY sex"
+
+
+def answered(rows, columns=None, **more):
+    named = tuple(columns or rows[0])
+    known = {"certain": (True,) * len(rows), **more}
+    return BoundedAnswer(Answer("permuted", True, {"nulls": 30}, named, tuple(rows), **known))
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda path: "/".join(path.parts[-4:-1:2]))
+def test_every_frozen_release_answers(release):
+    found = sfumato.open(release).query("SELECT COUNT(*) FROM microdata")
+    frame = found.to_pandas()
+    assert list(frame.columns)[:2] == ["count(*)_lower", "count(*)_upper"]
+    assert (frame["count(*)_lower"] <= frame["count(*)_upper"]).all()
+    assert "<svg" not in found._repr_html_()  # one number has no scale
+    assert found.document()["rows"][0]["count(*)"]["upper"] == frame["count(*)_upper"][0]
+
+
+def test_rows_are_mappings_in_the_order_of_the_query():
+    found = answered([{"sex": "F", "n": Bounds(1, 2)}, {"sex": "M", "n": Bounds(3, 3)}])
+    assert len(found) == 2
+    assert [row["sex"] for row in found] == ["F", "M"]
+    assert found[1]["n"].lower == 3
+
+
+def test_columns_have_the_types_that_are_told():
+    found = answered(
+        [
+            {
+                "n": Bounds(1, 2, 2),
+                "avg": Bounds(Fraction(1, 3), Fraction(2, 3), Fraction(1, 2)),
+                "day": Bounds(date(2020, 1, 1), date(2020, 1, 3)),
+                "key": Decimal("1.50"),
+            }
+        ]
+    )
+    types = {field.name: field.type for field in found.to_arrow().schema}
+    assert types == {
+        "n_lower": pa.int64(),
+        "n_upper": pa.int64(),
+        "n_estimate": pa.int64(),
+        "avg_lower": pa.float64(),
+        "avg_upper": pa.float64(),
+        "avg_estimate": pa.float64(),
+        "day_lower": pa.date32(),
+        "day_upper": pa.date32(),
+        "day_estimate": pa.date32(),  # there is none: nulls
+        "key": pa.decimal128(3, 2),
+    }
+
+
+@given(st.lists(st.tuples(st.fractions(), st.fractions()).map(sorted), min_size=1, max_size=5))
+def test_floats_are_rounded_outward(pairs):
+    table = answered([{"x": Bounds(*pair)} for pair in pairs]).to_arrow().to_pydict()
+    for (low, high), lower, upper in zip(pairs, table["x_lower"], table["x_upper"], strict=True):
+        assert Fraction(lower) <= low
+        assert Fraction(upper) >= high
+
+
+@pytest.mark.parametrize("large", [2**62, 2**63 - 1, 2**63, 2**63 + 1, 10**25 + 1, -(10**25) - 1])
+@pytest.mark.parametrize("beside", [0, Fraction(1, 3)])
+def test_integers_of_any_size_stay_within_their_bounds(large, beside):
+    rows = [{"x": Bounds(large, large)}, {"x": Bounds(beside, beside)}]
+    table = answered(rows).to_arrow().to_pydict()
+    for name, within in (("x_lower", Fraction.__le__), ("x_upper", Fraction.__ge__)):
+        found = [Fraction(one) for one in table[name]]
+        assert all(map(within, found, [Fraction(large), Fraction(beside)]))
+
+
+def test_integers_that_may_be_null_stay_integers():
+    frame = answered([{"n": Bounds(1, 2)}, {"n": Bounds(None, None)}]).to_pandas()
+    assert str(frame["n_lower"].dtype) == "Int64"
+    assert frame["n_lower"][0] == 1
+    assert frame["n_lower"].isna().tolist() == [False, True]
+
+
+def test_what_only_some_rows_have_is_a_column():
+    likely = Likely((Fraction(1, 3), Fraction(1, 2)))
+    found = answered(
+        [{"x": Bounds(0, 1, may_be_empty=True, likely=likely)}, {"x": Bounds(0, 1)}],
+        certain=(True, False),
+    )
+    names = found.to_arrow().column_names
+    assert names[3:] == ["x_likely_lower", "x_likely_upper", "x_may_be_empty", "certain"]
+    assert found.to_arrow()["x_likely_lower"].to_pylist()[1] is None
+
+
+def test_no_rows_give_no_rows():
+    found = answered([], columns=("sex", "n"))
+    assert found.to_arrow().num_rows == 0
+    assert len(found.to_pandas()) == 0
+    assert "sex" in repr(found)
+    assert "<tbody></tbody>" in found._repr_html_()
+
+
+def test_the_caption_says_what_the_bounds_are_worth():
+    found = answered([{"n": Bounds(1, 2)}])
+    for shown in (repr(found), found._repr_html_()):
+        assert "guaranteed bounds over the represented rows" in shown
+        assert "30 (nulls)" in shown
+    unsure = BoundedAnswer(Answer("permuted", False, {}, ("n",), (), verified=False))
+    assert "guaranteed bounds" not in repr(unsure)
+
+
+def test_long_answers_are_cut():
+    found = answered([{"key": number, "n": Bounds(number, number + 1)} for number in range(90)])
+    assert found._repr_html_().count("<tr>") == 61
+    assert "30 more rows" in found._repr_html_()
+    assert len(repr(found).splitlines()) == 62
+
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&\x1b[2J\u202e'
+
+
+def test_no_text_of_a_release_is_markup_or_acts():
+    found = answered([{HOSTILE: HOSTILE, "n": Bounds(1, 2)}, {HOSTILE: "b", "n": Bounds(3, 9)}])
+    shown = found._repr_html_()
+    tree = ElementTree.fromstring(shown)
+    tags = {one.tag for one in tree.iter()}
+    assert tags <= {"div", "table", "thead", "tbody", "tr", "th", "td", "svg", "title", "rect"} | {
+        "br",
+        "p",
+    }
+    for text in (shown, repr(found)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+def _bars(drawing):
+    svg = ElementTree.fromstring(drawing)
+    return [(float(one.get("x")), float(one.get("width"))) for one in svg.iter("rect")]
+
+
+class TestDrawings:
+    """A bar from the lower to the upper bound, on the line from the least to the most."""
+
+    def test_the_first_and_the_last_end_at_the_ends(self):
+        column = [Bounds(0, 10), Bounds(10, 30), Bounds(20, 40)]
+        scale = IntervalScale(column)
+        bars = [_bars(scale.draw(one, "x"))[0] for one in column]
+        assert bars[0][0] == 3
+        assert sum(bars[-1]) == pytest.approx(137)
+        assert bars[1] == (pytest.approx(3 + 134 / 4, abs=0.1), pytest.approx(134 / 2, abs=0.1))
+
+    def test_the_estimate_is_a_tick_within(self):
+        scale = IntervalScale([Bounds(0, 100, 50)])
+        bar, tick = _bars(scale.draw(Bounds(0, 100, 50), "x"))
+        assert bar[0] < tick[0] + tick[1] / 2 < sum(bar)
+        assert tick[0] + tick[1] / 2 == pytest.approx(70)
+
+    def test_days_have_places(self):
+        days = [Bounds(date(2020, 1, 1), date(2020, 1, 11)), Bounds(date(2020, 1, 6), None)]
+        scale = IntervalScale(days)
+        assert _bars(scale.draw(days[0], "x"))[0] == (3, 134)
+        assert scale.draw(days[1], "x") == ""
+
+    @pytest.mark.parametrize("bounds", [Bounds("a", "b"), Bounds(None, None), Bounds(5, 5)])
+    def test_what_has_no_place_is_not_drawn(self, bounds):
+        assert IntervalScale([bounds]).draw(bounds, "x") == ""
+
+    @given(st.lists(st.tuples(st.integers(), st.integers()).map(sorted), min_size=1, max_size=6))
+    def test_every_bar_is_within_the_drawing(self, pairs):
+        column = [Bounds(*pair) for pair in pairs]
+        scale = IntervalScale(column)
+        drawings = [scale.draw(one, "x") for one in column]
+        bars = [bar for drawing in drawings if drawing for bar in _bars(drawing)]
+        assert all(left >= 0 and left + wide <= 140 for left, wide in bars)

@@ -1,0 +1,305 @@
+"""The command as a whole: its help, its codes, and what it prints for people and for programs."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from importlib import import_module
+
+import click
+import pytest
+
+from sfumato.flows.cli.main import cli
+from sfumato.flows.cli.registry import MODULES, SECTIONS, WITH_GREAT_EXPECTATIONS
+from tests.corpus.lines import CORPUS
+from tests.flow_here import leave_prefect_out
+from tests.release.small import SPEC, people
+
+RELEASE = CORPUS / "format-2" / "public" / "corpus-permuted" / "0002"
+LABELS = CORPUS / "format-2" / "public" / "corpus-generalized" / "0002"
+COUNT = "SELECT sex, COUNT(*) FROM microdata GROUP BY sex"
+PROGRAM = "from sfumato.flows.cli.main import main; main()"
+COMMAND = [sys.executable, "-c", PROGRAM]
+PROGRAM_OF_TERMINAL = f"import sys; sys.stdout.isatty() or exit(9); {PROGRAM}"
+
+
+def every_command(group=cli, named=()):
+    """All commands that do something, by the words that call them."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from every_command(command, (*named, name))
+        else:
+            yield (*named, name), command
+
+
+class TestHelp:
+    """Who uses what."""
+
+    @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+    def test_every_command_is_listed_under_who_uses_it(self, call, arguments):
+        code, out, err = call(*arguments)
+        assert (code, err) == (0, "")
+        assert out.startswith("Usage: sfumato [OPTIONS] [COMMAND]")
+        lines = out.splitlines()
+        for section, names in SECTIONS.items():
+            start = lines.index(f"{section}:")
+            below = lines[start + 1 : start + 1 + len(names)]
+            assert [line.split()[0] for line in below] == list(names)
+
+    def test_every_module_of_a_command_is_in_the_registry(self):
+        for name, module in MODULES.items():
+            assert getattr(import_module(module), name).name == name
+        assert set(WITH_GREAT_EXPECTATIONS) <= set(MODULES)
+
+    def test_every_command_has_help(self, call):
+        for words, command in every_command():
+            assert command.help, words
+            code, out, _ = call(*words, "--help")
+            assert (code, out.startswith(f"Usage: sfumato {' '.join(words)} ")) == (0, True)
+
+    def test_what_is_no_command_is_told_in_one_line(self, call):
+        assert call("anonymise") == (2, "", "sfumato: No such command 'anonymise'.\n")
+
+
+def test_a_command_imports_no_other_command():
+    code = (
+        "import json, sys; from sfumato.flows.cli.main import run; run(['keys', 'list']); "
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = set(json.loads(done.stdout.splitlines()[-1]))
+    assert imported & set(MODULES.values()) == {MODULES["keys"]}
+
+
+SILENT = {
+    ("line", "backup"),
+    ("line", "restore"),
+    ("line", "passphrase"),
+    ("line", "forget"),
+    ("line", "rekey"),
+    ("keys", "backup"),
+    ("deploy",),
+    ("sweep",),
+}
+"""Commands whose only words are for whoever watches, on stderr."""
+ONE_LINE = {
+    ("keys", "generate"),
+    ("keys", "restore"),
+    ("keys", "trust"),
+    ("keys", "sign"),
+    ("keys", "rotate"),
+    ("keys", "revoke"),
+    ("review", "approve"),
+    ("review", "return"),
+    ("review", "reject"),
+    ("review", "add"),
+    ("review", "withdraw"),
+    ("review", "trust"),
+    ("review", "distrust"),
+}
+"""Commands that do one thing, and whose line is the thing: a key, or a signature."""
+ALWAYS_JSON = {("keys", "export"), ("schema",)}
+FOR_EYES = {("demo",)}
+
+
+def test_every_command_that_prints_a_result_has_it_as_json():
+    without = {
+        words
+        for words, command in every_command()
+        if not any("--json" in one.opts for one in command.params)
+    }
+    assert without == SILENT | ONE_LINE | ALWAYS_JSON | FOR_EYES
+
+
+class TestDocuments:
+    """With --json stdout is one document."""
+
+    def found(self, call, *arguments):
+        code, out, _ = call(*arguments, "--json")
+        assert code == 0
+        return json.loads(out)
+
+    def test_an_answer(self, call):
+        found = self.found(call, "query", RELEASE, COUNT)
+        assert [row["sex"] for row in found["rows"]] == ["Female", "Male"]
+
+    def test_a_check(self, call):
+        found = self.found(call, "check", RELEASE)
+        (promise,) = found["promises"]
+        assert promise["promise"]["model"] == "ke-anonymity"
+        assert promise["required"] == {"k": 4, "e": 2000}
+        assert promise["groups"] == 44
+        assert found["derived"] == "equal"
+        assert found["author"] == "not signed"
+        assert len(found["unseen"]) > 5
+
+    def test_a_check_against_versions_before(self, call):
+        found = self.found(call, "check", RELEASE, "--previous", RELEASE.parent / "0001")
+        assert found["previous"][0].startswith(f"{RELEASE} continues {RELEASE.parent}")
+
+    def test_what_was_loaded(self, call, tmp_path):
+        found = self.found(call, "load", RELEASE, f"sqlite:///{tmp_path / 'release.db'}")
+        assert "microdata" in found["tables"]
+
+    def test_which_experiments_there_are(self, call):
+        assert len(self.found(call, "experiment")["experiments"]) > 3
+
+    def test_a_draft_of_a_spec(self, call, small):
+        target = small.folder / "draft.yaml"
+        found = self.found(call, "init", small.folder / "people.csv", "--out", target)
+        assert found["spec"] == str(target)
+
+    def test_keys_and_reviewers(self, call, small):
+        assert self.found(call, "keys", "list") == {"own": [], "trusted": {}}
+        assert self.found(call, "review", "reviewers") == {"reviewers": {}}
+
+    def test_a_measure_and_a_hierarchy(self, call, small):
+        table = small.folder / "people.csv"
+        assert self.found(call, "measure", table, "--qi", "town")["rows"] == 62
+
+    def test_words_and_withdrawal(self, call, small):
+        version = small.publish("one").directory
+        found = self.found(call, "describe", version.parent, "--title", "Pay in a town")
+        assert found["title"] == "Pay in a town"
+        found = self.found(call, "withdraw", version, "--reason", "the wrong table", "--yes")
+        assert (found["version"], found["current"]) == (str(version), None)
+
+    def test_a_comparison(self, call, small):
+        grid = "{partition: [{method: ke}], form: [{method: permuted}]}"
+        found = self.found(call, "compare", small.spec, "--grid", grid, "--processes", "1")
+        assert found["recommended"] == "ke · permuted"
+
+
+class TestAfterARelease:
+    """Totals on stderr; the directory is the last line of stdout."""
+
+    @pytest.fixture
+    def released(self, small, call, monkeypatch):
+        leave_prefect_out(monkeypatch)
+
+        def of(*options, **changes):
+            small.write(people(), **changes)
+            return call("release", small.spec, *options)
+
+        return of
+
+    def test_totals_are_told(self, released, small):
+        code, out, err = released()
+        version = small.folder / "public" / "wages" / "0001"
+        assert (code, out.splitlines()) == (0, [str(version)])
+        told = dict(line.split(maxsplit=1) for line in err.splitlines() if not line.endswith(" s"))
+        assert told["rows"].startswith("62 read; 1 removed by the filter; 1 removed for missing")
+        assert told["rows"].endswith("60 published")
+        assert int(told["groups"]) > 1
+        assert told["promise"].startswith("ke-anonymity of wage: required e 10.5, k 3, reached e ")
+        assert "for half of the questions" in told["accuracy"]
+        assert told["page"] == str(version / "index.html")
+        assert "loss" not in told
+
+    def test_labels_tell_what_they_lose(self, released):
+        columns = {
+            "person": SPEC["columns"]["person"],
+            "age": {
+                "role": "quasi-identifier",
+                "type": "integer",
+                "hierarchy": {"intervals": [10]},
+            },
+            "town": {"role": "drop"},
+            "note": {"role": "drop"},
+            "wage": {**SPEC["columns"]["wage"], "unprotected": "a test"},
+        }
+        changes = {
+            "columns": columns,
+            "promises": [{"model": "k-anonymity", "k": 3}],
+            "partition": {"method": "mondrian"},
+            "form": {"method": "generalized"},
+            "evaluate": {"workloads": []},
+        }
+        code, _, err = released(**changes)
+        assert code == 0, err
+        assert "% of what its column may be, in the mean (NCP)" in err
+
+    def test_as_a_document(self, released, small):
+        code, out, err = released("--json")
+        found = json.loads(out)
+        assert code == 0
+        assert found["directory"] == str(small.folder / "public" / "wages" / "0001")
+        assert found["rows"]["published"] == 60
+        assert found["published"] is True
+        assert "promise" not in err
+
+    def test_of_a_candidate_that_waits(self, released):
+        code, out, err = released(approval="required")
+        assert code == 0
+        assert "report/review.html" in err
+        assert out.splitlines()[-1].split("/")[-1] != "0001"
+
+    def test_nothing_of_a_value_is_told(self, released):
+        _, _, err = released()
+        assert not any(word in err for word in ("IDENT", "NOTE", "Bee", "Cé"))
+
+
+def test_the_loss_of_labels_is_that_of_the_page():
+    from sfumato.flows.life.version_summary import summarise_version
+
+    found = summarise_version(LABELS)
+    assert found.loss is not None
+    page = (LABELS / "index.html").read_text(encoding="utf-8")
+    share = float(found.loss.split()[4])
+    assert any(f"{share / 100:.{digits}f}"[:5] in page for digits in (3, 4))
+
+
+def test_an_interrupt_ends_with_130_and_one_line(tmp_path):
+    queries = tmp_path / "queries.sql"
+    os.mkfifo(queries)
+    command = [*COMMAND, "query", str(RELEASE), "--file", str(queries)]
+    with (
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
+        queries.open("w"),  # is open once the command waits for queries
+    ):
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "sfumato: interrupted\n")
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("1", False), ("", True)])
+def test_colours_are_left_out_where_nobody_wants_them(no_color, coloured):
+    environ = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm-256color"}
+    lines = RELEASE.parent
+    command = [sys.executable, "-c", PROGRAM_OF_TERMINAL, "releases", str(lines)]
+    main, end = pty.openpty()
+    with subprocess.Popen(command, stdout=end, stderr=subprocess.DEVNULL, env=environ) as process:
+        os.close(end)
+        shown = b"".join(_pieces(main))
+        assert process.wait(timeout=60) == 0
+    os.close(main)
+    assert b"corpus-permuted" in shown
+    codes = [f"\x1b[{number}m".encode() for number in range(30, 38)]
+    assert coloured or not any(code in shown for code in codes)
+
+
+def _pieces(descriptor):
+    """What a terminal shows, until nobody writes to it any more."""
+    while True:
+        try:
+            piece = os.read(descriptor, 4096)
+        except OSError:
+            return
+        if not piece:
+            return
+        yield piece
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(shell):
+    environ = {**os.environ, "_SFUMATO_COMPLETE": f"{shell}_source"}
+    done = subprocess.run(COMMAND, env=environ, capture_output=True, text=True)
+    assert "_SFUMATO_COMPLETE" in done.stdout
+    words = {"COMP_WORDS": "sfumato wi", "COMP_CWORD": "1" if shell != "fish" else "wi"}
+    environ = {**os.environ, **words, "_SFUMATO_COMPLETE": f"{shell}_complete"}
+    done = subprocess.run(COMMAND, env=environ, capture_output=True, text=True)
+    assert (done.returncode, "withdraw" in done.stdout) == (0, True)
