@@ -94,14 +94,14 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
             yield "certain", pa.array(self.certain)
 
     def _caption(self, shown: int) -> str:
-        from sfumato.flows.cli.show import assurance
+        from sfumato.flows.cli.answers import assurance
 
         more = f"{len(self) - shown:,} more rows; " if len(self) > shown else ""
         left = ", ".join(f"{n:,} ({why})" for why, n in self.not_represented.items() if n)
         return f"{more}{assurance(self._found)}{f'; rows not represented: {left}' if left else ''}"
 
     def __repr__(self) -> str:
-        from sfumato.flows.cli.show import cell
+        from sfumato.flows.cli.answers import cell
         from sfumato.flows.cli.terminal import one_line
 
         rows = [[one_line(cell(value)) for value in row.values()] for row in self[:_SHOWN]]
@@ -118,7 +118,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
 
 
 def _drawn(scale: IntervalScale, value: Any) -> str:
-    from sfumato.flows.cli.show import cell
+    from sfumato.flows.cli.answers import cell
 
     text = cell(value)
     drawing = scale.draw(value, text) if isinstance(value, Bounds) else ""
