@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.candidates.followed import lasting_columns, partition_as_followed
 from sfumato.tasks.candidates.remember import publish_with_classes, slots_of
 from sfumato.tasks.declaration.shown_form import form_of
@@ -62,6 +63,11 @@ class Anonymized:
         return 0 if continued is None else int((continued.kind == VACANT).sum())
 
 
+def _aims(terms: Terms) -> tuple[PrivacyModel, ...]:
+    """The promises that groups are made for; the gate alone judges those that need a reference."""
+    return tuple(promise for promise in terms.promises if not promise.needs_population)
+
+
 def anonymize_alone(
     microdata: Microdata,
     names: np.ndarray | None,
@@ -85,7 +91,7 @@ def anonymize_alone(
     """
     if followed is None or names is None:
         partition = (partitioner or PARTITIONS[terms.partition.method])(
-            *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
+            *with_strata(microdata, terms.strata), _aims(terms), terms.partition, randomness
         )
     else:
         partition = partition_as_followed(microdata, names, followed, lasting_columns(terms))

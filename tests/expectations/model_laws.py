@@ -84,10 +84,10 @@ EXAMPLES: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = {
         PPrivacy(target={"normal": {"mean": 1, "variance": 2}}),
     ],
     DeltaPresence: lambda some: [
-        DeltaPresence(min=some("0", "0.3"), max=some("0.6", "1"), population="p.csv")
+        DeltaPresence(min=some("0", "0.3"), max=some("0.6", "1"), reference="p.csv")
     ],
     BayesOptimal: lambda some: [
-        BayesOptimal(rho1=Decimal("0.3"), rho2=some("0.5", "0.9"), population="p.csv")
+        BayesOptimal(rho1=Decimal("0.3"), rho2=some("0.5", "0.9"), reference="p.csv")
     ],
 }
 

@@ -1,7 +1,7 @@
 """`sfumato check`: verify a release from its files alone."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from sfumato.flows.cli.terminal import echo
 
 if TYPE_CHECKING:
     from sfumato.tasks.publication.check import Checked
+    from sfumato.tasks.verification.limits import ReadLimits
 
 UNSEEN = (
     "that the published rows are those of the source: their values, and how many rows were read, "
@@ -38,8 +39,20 @@ UNSEEN = (
     metavar="DIR",
     help="hold it against an earlier version, each after an option of its own, in any order",
 )
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="the table that promises about a population speak of; several in the promises' order",
+)
 def check(
-    directory: Path, digest: str | None, limits: tuple[str, ...], previous: tuple[Path, ...]
+    directory: Path,
+    digest: str | None,
+    limits: tuple[str, ...],
+    previous: tuple[Path, ...],
+    references: tuple[Path, ...],
 ) -> None:
     """Verify a published release from its files alone, and say who signed it.
 
@@ -51,17 +64,33 @@ def check(
 
     found: list[Checked] = []
 
-    def checking(*arguments: Any) -> None:
-        found.append(check_release(*arguments))
+    def checking(place: Path, announced: str | None, taken: "ReadLimits") -> None:
+        found.append(check_release(place, announced, taken, references))
 
     release = way_in_by(digest, limits, checking).open(directory)
     _tell(directory, found[0])
     echo(f"{directory}: {release.author}")
     echo("What these files cannot show, whoever made them:")
-    for one in UNSEEN:
+    for one in (*UNSEEN, *_unseen_references(found[0], references)):
         echo(f"  - {one}")
     if previous:
         tell_succession(release, previous, limits)
+
+
+def _unseen_references(checked: "Checked", given: tuple[Path, ...]) -> tuple[str, ...]:
+    """What cannot be shown of promises about a population."""
+    if checked.stated:
+        names = ", ".join(dict.fromkeys(promise.name for promise in checked.stated))
+        return (
+            f"that {names} holds: it is about a reference, which is not published; who has it can "
+            "measure it (--reference FILE)",
+        )
+    if given:
+        return (
+            "that the reference given is the one that was meant, or is as large as the population: "
+            "its digest is published under the publisher's key alone",
+        )
+    return ()
 
 
 def _tell(directory: Path, checked: "Checked") -> None:
@@ -69,6 +98,13 @@ def _tell(directory: Path, checked: "Checked") -> None:
 
     for promise, verdict in checked.verdicts:
         together = " together" if promise.judged_jointly else ""
+        if promise in checked.stated:
+            echo(
+                f"{promise.name} is not measured here: the publisher states "
+                f"{numbers(verdict.observed)} in {verdict.groups} groups, and requires "
+                f"{numbers(verdict.required)}"
+            )
+            continue
         echo(
             f"{promise.name} holds in all {verdict.groups} groups{together}: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"
