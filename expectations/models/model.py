@@ -145,6 +145,16 @@ class PrivacyModel(ABC):
         return False
 
     @property
+    def by_ranks(self) -> bool:
+        """True where it depends on how often values occur in a group, whichever these are."""
+        return False
+
+    @property
+    def of_one_version(self) -> bool:
+        """True where nothing is known of what several versions tell of it together."""
+        return self.needs_population
+
+    @property
     def over_versions(self) -> "PrivacyModel | None":
         """The promise about anybody's value that versions must keep together, too.
 

@@ -1,4 +1,4 @@
-"""The rules of promises about a population, which a reference beside the source tells of."""
+"""The rules of promises about one version alone, and of those that a reference tells of."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from sfumato.tasks.partitions.wish import AutoParameters
 
 def _references(spec: SpecParts) -> None:
     for i, promise in enumerate(spec.scoped()):
-        if promise.needs_population and (fault := _fault(spec)):
+        if promise.of_one_version and (fault := _fault(spec)):
             raise ValueError(f"promises.{i}: {promise.name} {fault}")
     if all(promise.needs_population for promise in spec.promises):
         raise ValueError(
@@ -19,7 +19,7 @@ def _references(spec: SpecParts) -> None:
 
 
 def _fault(spec: SpecParts) -> str | None:
-    """The key with which no promise about a population goes."""
+    """The key with which no promise about one version alone goes."""
     if isinstance(spec.versions, ContinuedVersions) or spec.people or spec.groups:
         return (
             "is about one version of one line, and nothing is known of several together: leave out "
