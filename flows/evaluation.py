@@ -9,7 +9,7 @@ from sfumato.expectations.errors import InputError
 from sfumato.flows.life.delivery import deliver_known
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases
-from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
+from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.source import coded_source, ingest_source
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import Microdata
@@ -42,7 +42,7 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> Measure
     Raises:
         InputError: where the version is not one of this line, or of another source.
     """
-    resolved = with_references(resolve_run(spec, overrides))
+    resolved = resolve_run(spec, overrides)
     version, line = directory.resolve(), resolved.line
     if version.parent != line.public.resolve():
         raise InputError(f"{directory}: is not a version of the spec's line, {line.public}")

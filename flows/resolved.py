@@ -112,16 +112,20 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
     return ResolvedRun(spec, terms, base, line, run.others)
 
 
-def with_references(resolved: ResolvedRun) -> ResolvedRun:
+def with_references(resolved: ResolvedRun, secret: bytes | None = None) -> ResolvedRun:
     """The run whose promises call their references by keyed digests, where they have any.
 
-    It needs the line's key, and so its passphrase.
+    Args:
+        resolved: the run; one that has been through here stays as it is.
+        secret: what digests are keyed by, in place of the line's key; that needs its passphrase.
 
     Raises:
         InputError: where a reference cannot be read.
     """
+    if resolved.references.files:
+        return resolved
     line, terms = resolved.line.private, resolved.terms
-    promises, references = refer(terms.promises, resolved.base, lambda: line_key(line))
+    promises, references = refer(terms.promises, resolved.base, lambda: secret or line_key(line))
     terms = terms.model_copy(update={"promises": promises}) if references.files else terms
     return replace(resolved, terms=terms, references=references)
 

@@ -376,6 +376,14 @@ def test_what_does_not_go_with_targets_of_groups(small, combined, words):
         small.plan()
 
 
+def test_too_many_targets_are_refused(small, monkeypatch):
+    small.write(rows(), **changes({"method": "mondrian"}, {"rows": 6}, [EQUAL], []))
+    where = "sfumato.tasks.partitions.distribution.nearest_targets._MOST_NODES"
+    monkeypatch.setattr(where, 20)
+    with pytest.raises(PromiseError, match="more than 2 targets over 10 values"):
+        small.publish("one")
+
+
 def test_what_goes_with_them_alone(small):
     uniform = {"model": "p-privacy", "target": "uniform"}
     small.write(rows(), **changes({"method": "stratum"}, {}, [], []) | {"promises": [uniform, L3]})

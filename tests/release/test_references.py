@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import re
 import shutil
 from collections import Counter
 from fractions import Fraction
@@ -12,6 +13,7 @@ import pytest
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.numbers import plain
 from sfumato.flows.cli.main import run
+from sfumato.flows.resolved import with_references
 from sfumato.tasks.declaration.assessment import SeenGroups
 from sfumato.tasks.declaration.opened import MANIFEST, open_release
 from sfumato.tasks.declaration.shown_form import form_of
@@ -21,6 +23,7 @@ from sfumato.tasks.forms.recoded.labels import admits
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.references.reference import (
+    KEYED_DIGEST,
     ReferenceFile,
     References,
     given_references,
@@ -329,3 +332,28 @@ def test_observed_numbers_are_exact(released):
     stated = json.loads((directory / MANIFEST).read_bytes())["sfumato"]["observed"]
     for (_, verdict), said in zip(checked.verdicts, stated, strict=True):
         assert {n: plain(value) for n, value in verdict.observed.items()} == said["observed"]
+
+
+def test_another_reference_makes_another_release(released, small):
+    directory, reference = released
+    assert small.publish("again").existed
+    with reference.open("a", encoding="utf-8") as file:
+        file.write("30,Aa,1.00\n")
+    with pytest.raises(PromiseError, match="60 units are in an earlier version"):
+        small.publish("two")
+    assert [path.name for path in directory.parent.glob("0*")] == ["0001"]
+
+
+def test_a_rekeyed_line_knows_its_version_again(released, small):
+    before = small.plan().line.private
+    old = line_key(before)
+    assert run(["line", "rekey", str(small.spec), "--source=0001=people.csv"]) == 0
+    assert line_key(before) != old
+    assert small.publish("stands").existed
+
+
+def test_digests_are_made_once(released, small):
+    resolved = with_references(small.plan())
+    assert with_references(resolved) is resolved
+    (name,) = resolved.references.files
+    assert re.fullmatch(KEYED_DIGEST, name)

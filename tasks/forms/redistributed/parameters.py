@@ -18,7 +18,7 @@ from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 from sfumato.tasks.schema.formats import since
 
 MOST = 40
-"""The largest denominator of targets under l-diversity: each way of writing it is tried."""
+"""The largest denominator of targets of groups: each way of writing it may be tried."""
 
 _Denominator = Annotated[
     Annotated[int, Field(ge=1)] | Literal["exact"],
@@ -130,7 +130,7 @@ class RedistributedParameters(FormParameters):
         """What targets of groups go with: promises that the nearest target is known for."""
         limits = [p for p in spec.promises if not isinstance(p, PPrivacy)]
         close = [p for p in limits if isinstance(p, TCloseness)]
-        if self.largest is None or not (close or self.largest <= MOST):
+        if self.largest is None or self.largest > MOST:
             return f"form.denominator: targets of groups need one, of at most {MOST}"
         if spec.partition.may_suppress:
             return "partition.suppression: targets tell of the values of all rows: suppress none"

@@ -31,6 +31,7 @@ from sfumato.tasks.targets.distribution import whole
 from sfumato.tasks.targets.ranked import as_groups, nearest_ranked, ways_of_writing
 
 _STEPS = 16  # of t, from itself downwards
+_MOST_NODES = 1 << 23
 
 Solve = Callable[[np.ndarray], np.ndarray | None]
 """Finds the weights of the nearest target from how often a group has each value."""
@@ -93,17 +94,28 @@ def _given(partition: Partition, column: Column) -> _Given:
     number = int(partition.group.max(initial=-1)) + 1
     groups = count(partition.group, number, {column.name: column.coded()})
     counts = groups.of(column.name)
-    found: dict[tuple[int, ...], int] = {}
+    found: dict[bytes, int] = {}
     kinds: list[np.ndarray] = []
     kind = np.empty(number, dtype=np.int64)
     for group, (start, end) in enumerate(zip(counts.starts, counts.ends, strict=True)):
-        own = np.zeros(len(column.values), dtype=np.int64)
-        own[counts.value[start:end]] = counts.count[start:end]
-        place = found.setdefault(tuple(own.tolist()), len(kinds))
+        shown = np.stack([counts.value[start:end], counts.count[start:end]])
+        place = found.setdefault(shown.tobytes(), len(kinds))
         if place == len(kinds):
+            own = np.zeros(len(column.values), dtype=np.int64)
+            own[shown[0]] = shown[1]
             kinds.append(own)
+            _require_room(len(kinds), len(own))
         kind[group] = place
     return _Given(column, groups, tuple(kinds), kind)
+
+
+def _require_room(targets: int, values: int) -> None:
+    """Refuse what would be published as more nodes of targets than anybody reads."""
+    if targets * values > _MOST_NODES:
+        raise PromiseError(
+            f"p-privacy: groups would have more than {_MOST_NODES // values} targets over {values} "
+            "values, all of which are published: use larger groups, or round the values"
+        )
 
 
 def _within(
