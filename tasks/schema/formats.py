@@ -17,7 +17,8 @@ default: what does not use it is written, and digested, as it always was.
         label; partitions aimed at a workload: hybrid, contiguous; strata by levels of hierarchies;
         intervals: the factors of calibrated ones
     6   the promises delta-presence and bayes-optimal, about a reference that has a keyed digest;
-        p-privacy whose target is the nearest to each group's own distribution; form.rows
+        beta-likeness; p-privacy whose target is the nearest to each group's own distribution, and
+        form.rows
 """
 
 from collections.abc import Iterator, Mapping, Sequence

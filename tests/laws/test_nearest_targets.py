@@ -15,6 +15,7 @@ from sfumato.expectations.models.l_diversity import (
     EntropyLDiversity,
     RecursiveLDiversity,
 )
+from sfumato.tasks.targets.capped import nearest_capped
 from sfumato.tasks.targets.closest import nearest_within
 from sfumato.tasks.targets.ranked import as_groups, nearest_ranked, ways_of_writing
 
@@ -133,6 +134,19 @@ def test_nothing_nearer_is_as_close_to_all_rows(table, denominator, limit, order
     if found is not None:
         assert int(found.sum()) == denominator
         assert moved(found, totals, ordered=ordered) <= limit
+        assert variation(found, counts) == min(variation(t, counts) for t in able)
+
+
+@given(TABLES, st.lists(st.integers(0, 7), min_size=4, max_size=4), st.integers(1, 7))
+def test_nothing_nearer_is_below_its_caps(table, limits, denominator):
+    counts, _ = table
+    caps = np.array(limits[: len(counts)])
+    found = nearest_capped(np.array(counts), caps, denominator)
+    able = [t for t in targets(len(counts), denominator) if (np.array(t) <= caps).all()]
+    assert (found is None) == (not able)
+    if found is not None:
+        assert int(found.sum()) == denominator
+        assert (found <= caps).all()
         assert variation(found, counts) == min(variation(t, counts) for t in able)
 
 

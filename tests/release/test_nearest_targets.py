@@ -27,6 +27,7 @@ CLOSE = {"model": "t-closeness", "t": 0.3, "distance": "ordered"}
 EQUAL = {"model": "t-closeness", "t": 0.35, "distance": "equal"}
 L3 = {"model": "l-diversity", "variant": "distinct", "l": 3}
 SPREAD = {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 2}
+ALIKE = {"model": "beta-likeness", "beta": 3}
 EVEN = {"model": "l-diversity", "variant": "entropy", "l": 2.5}
 BANDS = [{"column": "age", "bands": [30, 45]}]
 KINDS = ("cold", "flu", "none", "pain", "rash")
@@ -49,6 +50,7 @@ COMBINED = {
     "full-domain": ({"method": "full-domain"}, {"rows": 5}, [L3], []),
     "forest": ({"method": "forest"}, {"rows": 4}, [SPREAD], []),
     "by their values": ({"method": "mondrian"}, {}, [L3], []),
+    "alike": ({"method": "mondrian"}, {"rows": 6, "denominator": 40}, [ALIKE], []),
     "anatomy": ({"method": "anatomy"}, {}, [L3], []),
 }
 
@@ -142,6 +144,11 @@ LIMITS = {
         -sum(float(p) * np.log(float(p)) for p in chances if p) >= np.log(2.5) - 1e-9
     ),
     str(CLOSE): lambda chances, all_: far(chances, all_, ordered=True) <= Fraction("0.3"),
+    str(ALIKE): lambda chances, all_: all(
+        float(p / q) - 1 <= min(3, -np.log(float(q))) + 1e-9
+        for p, q in zip(chances, all_, strict=True)
+        if q
+    ),
     str(EQUAL): lambda chances, all_: far(chances, all_, ordered=False) <= Fraction("0.35"),
 }
 
@@ -188,7 +195,7 @@ def test_other_groups_have_the_nearest_of_their_denominator(publish, small):
     found = declared_shares(directory)
     assert facts["groups that keep their own distribution"] < len(found)
     assert facts["rows that targets move"] > 0
-    assert 0 < float(facts["held to t"]) <= 0.35
+    assert 0 < float(facts["held to"]) <= 0.35
     for size, chances in found:
         parts = {p.denominator for p in chances if p}
         assert any(all(unit % p == 0 for p in parts) for unit in (12, size))
@@ -348,8 +355,11 @@ def test_a_target_that_no_denominator_has_is_refused(small):
 
 
 REFUSED = {
-    "alone": (({"method": "stratum"}, {}, [], []), "it takes either one t-closeness or any l-div"),
-    "both": (({"method": "stratum"}, {}, [CLOSE, L3], []), "either one t-closeness or any l-div"),
+    "alone": (({"method": "stratum"}, {}, [], []), "it takes one t-closeness, one β-likeness or"),
+    "both": (
+        ({"method": "stratum"}, {}, [CLOSE, L3], []),
+        "one t-closeness, one β-likeness or any l-div",
+    ),
     "exact": (
         ({"method": "stratum"}, {"denominator": "exact"}, [L3], []),
         "targets of groups need",

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
@@ -129,7 +130,7 @@ class RedistributedParameters(FormParameters):
     def _fault_of_own(self, spec: Companions) -> str | None:
         """What targets of groups go with: promises that the nearest target is known for."""
         limits = [p for p in spec.promises if not isinstance(p, PPrivacy)]
-        close = [p for p in limits if isinstance(p, TCloseness)]
+        compared = [p for p in limits if p.compares_with_all]
         if self.largest is None or self.largest > MOST:
             return f"form.denominator: targets of groups need one, of at most {MOST}"
         if spec.partition.may_suppress:
@@ -139,10 +140,10 @@ class RedistributedParameters(FormParameters):
         for i, promise in enumerate(spec.promises):
             if not (isinstance(promise, PPrivacy) or _is_aimed_at(promise)):
                 return f"promises.{i}: of {promise.name} as it is, no nearest target is known"
-        if not limits or (close and len(limits) > 1):
+        if not limits or (compared and len(limits) > 1):
             return (
-                "promises: beside p-privacy with target: {nearest: own} it takes either one "
-                "t-closeness or any l-diversity: the nearest target is known for these"
+                "promises: beside p-privacy with target: {nearest: own} it takes one t-closeness, "
+                "one β-likeness or any l-diversity, for which the nearest target is known"
             )
         return None
 
@@ -151,7 +152,7 @@ def _is_aimed_at(promise: PrivacyModel) -> bool:
     """True where the nearest target that keeps a promise is known."""
     if isinstance(promise, TCloseness):
         return promise.distance in ("equal", "ordered")
-    return promise.by_ranks
+    return promise.by_ranks or isinstance(promise, BetaLikeness)
 
 
 def _partitions_with_targets() -> str:

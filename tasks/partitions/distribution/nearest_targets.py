@@ -2,35 +2,38 @@
 
 A group whose values keep the promises keeps its own distribution, and shows its values as they are
 grouped. To any other the nearest target of one denominator is given: `tasks.targets.ranked` finds
-it for promises about how often values occur, `tasks.targets.closest` for t-closeness. Distances
-from all rows are those from the values that rows have; a release shows targets alone, so that the
-distribution of all rows that anybody can see is the targets' mixture. Where that differs, groups
-are held to a smaller t, until the targets keep the promise beside their mixture.
+it for promises about how often values occur, `closest` for t-closeness, `capped` for β-likeness.
+Groups are compared with the values that all rows have; a release shows targets alone, so that what
+anybody can see of all rows is the targets' mixture. Where that differs, groups are held to a
+smaller t or β, until the targets keep the promise beside their mixture.
 
 What a group's target is depends on its values, and on nothing else of its rows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.distribution.with_targets import chances, declared_groups
 from sfumato.tasks.partitions.partition import Partition, TargetDistributions
+from sfumato.tasks.targets.capped import nearest_capped
 from sfumato.tasks.targets.closest import nearest_within
 from sfumato.tasks.targets.distribution import whole
 from sfumato.tasks.targets.ranked import as_groups, nearest_ranked, ways_of_writing
 
-_STEPS = 16  # of t, from itself downwards
+_STEPS = 16  # of a limit, from itself downwards
 _MOST_NODES = 1 << 23
 
 Solve = Callable[[np.ndarray], np.ndarray | None]
@@ -77,16 +80,16 @@ def with_nearest_targets(
         raise PromiseError("p-privacy: targets tell of the values of all rows: suppress none")
     given = _given(partition, column)
     others = [promise for promise in promises if not isinstance(promise, PPrivacy)]
-    close = [promise for promise in others if isinstance(promise, TCloseness)]
-    if close:
-        target, weights, held_to = _within(given, close[0], denominator)
+    compared = [promise for promise in others if type(promise) in BESIDE_ALL]
+    if compared:
+        target, weights, held_to = _beside_all(given, compared[0], denominator)
     else:
         target, weights = _aim(given, others, _ranked(given, others, denominator))
         held_to = None
     aims = TargetDistributions(column.name, target, tuple(map(chances, weights)), exact=True)
     facts = {**partition.facts, **_facts(given, target, weights)}
     if held_to is not None:
-        facts["held to t"] = str(held_to)
+        facts["held to"] = str(held_to)
     return replace(partition, target_distributions=aims, facts=facts)
 
 
@@ -118,31 +121,58 @@ def _require_room(targets: int, values: int) -> None:
         )
 
 
-def _within(
-    given: _Given, promise: TCloseness, denominator: int
+def _beside_all(
+    given: _Given, promise: PrivacyModel, denominator: int
 ) -> tuple[np.ndarray, list[np.ndarray], Decimal]:
-    """Targets that keep t-closeness beside their mixture, and the t that groups were held to."""
+    """Targets that keep a promise beside their mixture, and the limit that groups were held to."""
     sizes, totals = given.groups.sizes, given.totals
+    name, solver = BESIDE_ALL[type(promise)]
     for step in range(_STEPS):
-        t = promise.t * (_STEPS - step) / _STEPS
-        held_to = replace(promise, t=t)
-        target, weights = _aim(given, [held_to], _close(held_to, totals, denominator))
+        limit: dict[str, Any] = {name: getattr(promise, name) * (_STEPS - step) / _STEPS}
+        held_to = replace(promise, **limit)
+        try:
+            target, weights = _aim(given, [held_to], solver(held_to, totals, denominator))
+        except PromiseError:
+            if step:
+                break
+            raise
         declared = declared_groups(given.column, sizes, target, weights)
         if promise.check(declared).holds:
-            return target, weights, t
+            return target, weights, limit[name]
     raise PromiseError(
-        f"{promise.name}: groups with targets of denominator {denominator} are farther from all of "
-        "them together than t: use a larger form.denominator, or larger groups"
+        f"{promise.name}: targets of denominator {denominator} do not keep it beside all of them "
+        "together: use a larger form.denominator, or larger groups"
     )
 
 
-def _close(promise: TCloseness, totals: np.ndarray, denominator: int) -> Solve:
+def _close(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
     ordered, t = promise.distance == "ordered", Fraction(promise.t)
 
     def solve(own: np.ndarray) -> np.ndarray | None:
         return nearest_within(own, totals, denominator, t, ordered=ordered)
 
     return solve
+
+
+def _alike(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
+    caps, rows = np.zeros_like(totals), int(totals.sum())
+    for value, common in enumerate(totals.tolist()):
+        while caps[value] < denominator and promise.allows(
+            Fraction(int(caps[value]) + 1, denominator), Fraction(common, rows)
+        ):
+            caps[value] += 1
+
+    def solve(own: np.ndarray) -> np.ndarray | None:
+        return nearest_capped(own, caps, denominator)
+
+    return solve
+
+
+BESIDE_ALL: Mapping[type[PrivacyModel], tuple[str, Callable[[Any, np.ndarray, int], Solve]]] = {
+    TCloseness: ("t", _close),
+    BetaLikeness: ("beta", _alike),
+}
+"""What finds the nearest targets of promises that compare with all rows, and their limit's name."""
 
 
 def _ranked(given: _Given, promises: Sequence[PrivacyModel], denominator: int) -> Solve:
