@@ -134,6 +134,7 @@ COMBINATIONS = [
     for method, how in METHODS.items()
     for form, parameters in SHOWN.items()
     if (parameters.method == "redistributed") == (how.method in AIMING)
+    if not (parameters.declares and promise == "don't care")  # declared values have no names
     if way(parameters) in READ_FROM.get(how.method, model).ways & model.ways
     or (way(parameters) in model.ways and READ_FROM.get(how.method, model) in (K2, KE, L2))
 ]
