@@ -7,11 +7,14 @@ import re
 import shutil
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
 from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.expectations.numbers import plain
+from sfumato.expectations.suites.gate import judge
+from sfumato.expectations.verdicts import require
 from sfumato.flows.cli.main import run
 from sfumato.flows.resolved import with_references
 from sfumato.tasks.declaration.assessment import SeenGroups
@@ -357,3 +360,15 @@ def test_digests_are_made_once(released, small):
     assert with_references(resolved) is resolved
     (name,) = resolved.references.files
     assert re.fullmatch(KEYED_DIGEST, name)
+
+
+def test_great_expectations_judges_the_same(small):
+    write(small, promises=(PRESENCE, BELIEF))
+    register(small.folder, more=ELSEWHERE)
+    resolved, run_directory = small.prepared("one")
+    candidate, gate = run_directory / "candidate", partial(judge, "wages")
+    found = assess_candidate(candidate, (), gate, resolved.references).findings
+    assert found == assess_candidate(candidate, references=resolved.references).findings
+    assert all(finding.passed for finding in found)
+    with pytest.raises(PromiseError, match="delta-presence is broken"):
+        require(assess_candidate(candidate, (), gate).findings)
