@@ -61,4 +61,7 @@ def experiments(
     outcomes = Counter[str](entry.outcome for entry in entries)
     said = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
     say_in_run(f"{len(entries)} claims: {said}", dict(outcomes))
+    for name, results in measured.items():
+        for seed, reason in results.failed.items():
+            say_in_run(f"{name}: seed {seed} failed ({reason}): its claims are decided without it")
     return Completed(message=out, data=out)

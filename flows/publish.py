@@ -17,7 +17,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.flows.environment import imports_apart, quiet, tidy_up
 from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.passphrases import passphrases
-from sfumato.flows.resolved import resolve_run
+from sfumato.flows.resolved import resolve_run, with_references
 from sfumato.flows.spec import line_named
 from sfumato.tasks.outcomes import published_state, standing_state
 from sfumato.tasks.policy import private_flow
@@ -68,7 +68,7 @@ def publish(
     with imports_apart(), passphrases(environ):
         version, stood = publish_approved(
             digest,
-            resolved.terms.digest(),
+            with_references(resolved).terms.digest(),
             signatures,
             resolved.line,
             resolved.page_of,

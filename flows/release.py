@@ -16,7 +16,7 @@ from sfumato.flows.life.copies import bring_copies
 from sfumato.flows.operation.hidden import whole
 from sfumato.flows.overrides import ShownOverrides
 from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.resolved import ResolvedRun, resolve_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.flows.spec import line_named
 from sfumato.tasks.anonymize import anonymize
 from sfumato.tasks.approval.held import HeldCandidate
@@ -96,6 +96,7 @@ def _run(resolved: ResolvedRun) -> tuple[Path, bool] | HeldCandidate:
         run_directory(resolved.line.private, resolved.spec.retain) as run,
         encrypted_below(run) if resolved.spec.stages == "encrypted" else nullcontext(),
     ):
+        resolved = with_references(resolved)
         make = _make if resolved.terms.parts is None else _make_in_parts
         return _finish(resolved, make(resolved, run), run)
 
@@ -128,7 +129,7 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     deidentified = deidentify(ingested, terms, resolved.unit, line, run, spec.remember)
     if isinstance(terms, WishedTerms):
         terms = choose(deidentified, terms, spec.choosing, line)
-    version = verify(deidentified, terms, line, resolved.base, raw)
+    version = verify(deidentified, terms, line, resolved.references, raw)
     if version is not None:
         return StandingVersion(version, deidentified)
     _measure_pending(resolved, deidentified)
@@ -136,7 +137,7 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
         return held
     intervals = spec.evaluate.intervals is not None
     candidate = anonymize(deidentified, terms, run, resolved.continuing, line, intervals=intervals)
-    validate(candidate, resolved.withheld, line.name, owned.release)
+    validate(candidate, resolved.withheld, line.name, owned.release, resolved.references)
     return JudgedCandidate(candidate, deidentified)
 
 

@@ -1,7 +1,7 @@
 """A spec resolved against the places and the environment of this machine, ready to be run."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -16,6 +16,8 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.private.backup import finish_restoring
+from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.references.reference import NO_REFERENCES, References, refer
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
 from sfumato.tasks.publication.line import Line
 
@@ -29,6 +31,7 @@ class ResolvedRun:
     base: Path
     line: Line
     others: bool = False
+    references: References = NO_REFERENCES
 
     @property
     def continuing(self) -> Continuing | None:
@@ -107,6 +110,24 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
     )
     terms = frozen_terms(spec.terms(base), private)
     return ResolvedRun(spec, terms, base, line, run.others)
+
+
+def with_references(resolved: ResolvedRun, secret: bytes | None = None) -> ResolvedRun:
+    """The run whose promises call their references by keyed digests, where they have any.
+
+    Args:
+        resolved: the run; one that has been through here stays as it is.
+        secret: what digests are keyed by, in place of the line's key; that needs its passphrase.
+
+    Raises:
+        InputError: where a reference cannot be read.
+    """
+    if resolved.references.files:
+        return resolved
+    line, terms = resolved.line.private, resolved.terms
+    promises, references = refer(terms.promises, resolved.base, lambda: secret or line_key(line))
+    terms = terms.model_copy(update={"promises": promises}) if references.files else terms
+    return replace(resolved, terms=terms, references=references)
 
 
 def require_in_memory(resolved: ResolvedRun) -> ResolvedRun:

@@ -3,7 +3,7 @@
 from os import environ
 
 from sfumato.flows.passphrases import source_secrets
-from sfumato.flows.resolved import ResolvedRun, require_in_memory
+from sfumato.flows.resolved import ResolvedRun, require_in_memory, with_references
 from sfumato.tasks.microdata.source import Ingested, ingest
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.coded.coder import code_published
@@ -33,7 +33,7 @@ def coded_source(resolved: ResolvedRun, microdata: Microdata) -> Microdata:
         InputError: where a value cannot be coded, or a column holds free text.
         PromiseError: where the line has lost what its published versions were coded by.
     """
-    terms, private = resolved.terms, resolved.line.private
+    terms, private = with_references(resolved).terms, resolved.line.private
     coded = code_published(
         microdata, terms.columns, terms.digest(), resolved.unit, private
     ).microdata

@@ -11,6 +11,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.singling_out import SinglingOut
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.policy import private_task
+from sfumato.tasks.private.references.reference import References
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.risk import homogeneity_rows, risk_rows, singling_out_rows
@@ -28,13 +29,15 @@ _DESCRIPTIONS = {
 
 
 @private_task()
-def verify(deidentified: Path, terms: Terms, line: Line, base: Path, shown: bool) -> Path | None:
+def verify(
+    deidentified: Path, terms: Terms, line: Line, references: References, shown: bool
+) -> Path | None:
     """Make sure that the promises can be kept; the version that stands already, if there is one.
 
     What is at stake are artifacts, of counts, where these are to be shown.
     """
     risks = measure_risks(deidentified, terms)
-    feasibility = measure_feasibility(deidentified, terms, base)
+    feasibility = measure_feasibility(deidentified, terms, references)
     tables = _tables(risks, feasibility)
     write_note(deidentified, RISK, tables)
     if shown:

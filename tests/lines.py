@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.flows.overrides import Overrides
-from sfumato.flows.resolved import ResolvedRun, resolve_run
+from sfumato.flows.resolved import ResolvedRun, resolve_run, with_references
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.publish import Published, publish
@@ -27,7 +27,7 @@ def prepare(
     spec: Path, run: Path, draw: Randomness, overrides: Overrides | None = None
 ) -> ResolvedRun:
     """Leave a judged candidate in `run`, ready to be published."""
-    resolved = resolve_run(spec, overrides)
+    resolved = with_references(resolve_run(spec, overrides))
     run.mkdir(parents=True)
     parts, line = resolved.spec, resolved.line.private
     whole = write_source(parts.source, parts.columns, resolved.base, run)
@@ -36,7 +36,7 @@ def prepare(
     deidentified = write_deidentified(ingested, resolved.terms, resolved.unit, line, run, remember)
     terms = choose_terms(deidentified, resolved.terms, parts.choosing, line, draw)
     resolved = replace(resolved, terms=terms)
-    measure_feasibility(deidentified, resolved.terms, resolved.base)
+    measure_feasibility(deidentified, resolved.terms, resolved.references)
     continuing, intervals = resolved.continuing, parts.evaluate.intervals is not None
     write_candidate(
         deidentified, resolved.terms, run, draw, continuing, resolved.line, intervals=intervals
@@ -47,7 +47,8 @@ def prepare(
 def publish_prepared(resolved: ResolvedRun, run: Path) -> Published:
     """Make the candidate in `run` the line's next version, or find the one that stands."""
     candidate = run / "candidate"
-    seal_candidate(candidate, assess_candidate(candidate, resolved.withheld))
+    references = resolved.references
+    seal_candidate(candidate, assess_candidate(candidate, resolved.withheld, references=references))
     known = identity(run / "deidentified")
     published = publish(resolved.line, sealed_candidate(candidate), known, TIME)
     if not published.existed:

@@ -14,11 +14,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.groups import Target
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Subdomains, Target
 
 Multiset = tuple[Sequence[int], Sequence[int]]
 """Nodes, and how many copies of each there are, at least one."""
 
+_LARGEST_UNIT = 1 << 40
 _found: WeakKeyDictionary[Target, tuple[Fraction, ...]] = WeakKeyDictionary()
 
 
@@ -127,6 +129,33 @@ def _sums(steps: Mapping[int, int], leaves: int) -> Iterator[int]:
         at, total = place, total + steps[place]
     if at < leaves:
         yield total
+
+
+def declared_counts(shown: Subdomains) -> Counts:
+    """The distribution that each group is declared to have, as counts of values in no unit.
+
+    Values are numbered in the order of the domain.
+
+    Raises:
+        PromiseError: where a target is no distribution, or its ratios are too large to compare.
+    """
+    found, values = [np.zeros((3, 0), dtype=np.int64)], 0
+    for number, target in enumerate(shown.targets):
+        chance = probabilities(target)
+        of_leaves = [chance[leaf] for leaf in leaves(target)]
+        unit = lcm(*(part.denominator for part in of_leaves))
+        if unit > _LARGEST_UNIT:
+            raise PromiseError("the target's ratios are too large to be compared as counts")
+        parts = [part.numerator * (unit // part.denominator) for part in of_leaves]
+        possible = np.flatnonzero(parts)
+        members = np.flatnonzero(shown.target == number)
+        told = np.stack([possible, np.array(parts, dtype=np.int64)[possible]])
+        each = np.tile(told, (1, len(members)))
+        found.append(np.vstack([np.repeat(members, len(possible)), each]))
+        values = max(values, len(parts))
+    group, value, count = np.concatenate(found, axis=1)
+    order = np.lexsort((value, group))
+    return Counts(group[order], value[order], count[order], values, None)
 
 
 def fakes_needed(target: Target, copies: np.ndarray, values: np.ndarray) -> int:

@@ -67,17 +67,28 @@ def declared_hierarchical_distance(shown: Subdomains, sizes: np.ndarray) -> Dist
     return _of_groups(shown, moved, 2 * (len(shown.ancestors) - 1) * int(whole.sum()))
 
 
+def declared_shares(shown: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The chances of values in each target, and those of all rows (both Python integers).
+
+    The first are targets x values, in parts of a common unit that each of them adds up to; the
+    second, one per value, in parts of that unit times the number of rows.
+
+    Raises:
+        PromiseError: where a target is no distribution, or targets do not have the same values.
+    """
+    chances = _chances(shown)
+    rows = np.zeros(len(shown.targets), dtype=np.int64)
+    np.add.at(rows, shown.target, sizes)
+    return chances, (chances * rows.astype(object)[:, None]).sum(axis=0)
+
+
 def _apart(shown: Subdomains, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The difference of each target's chances from those of all rows, and the latter.
 
     Both are Python integers in a common unit: targets x values, and one per value.
     """
-    chances = _chances(shown)
-    rows = np.zeros(len(shown.targets), dtype=np.int64)
-    np.add.at(rows, shown.target, sizes)
-    weight = rows.astype(object)
-    whole = (chances * weight[:, None]).sum(axis=0)
-    return chances * weight.sum() - whole, whole
+    chances, whole = declared_shares(shown, sizes)
+    return chances * int(sizes.sum()) - whole, whole
 
 
 def _chances(shown: Subdomains) -> np.ndarray:

@@ -19,10 +19,9 @@ from sfumato.expectations.measures.beliefs import NEAR, Beliefs, beliefs
 from sfumato.expectations.measures.ratios import above, below
 from sfumato.expectations.models.model import (
     PrivacyModel,
-    PromisedColumn,
+    ReferencePlace,
     Way,
     Worst,
-    why_uncheckable,
 )
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 
@@ -60,11 +59,12 @@ class BayesOptimal(PrivacyModel):
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"rho2"})
     needs_population: ClassVar[bool] = True
+    since: ClassVar[int] = 6
 
     model: Literal["bayes-optimal"] = "bayes-optimal"
     rho1: Annotated[ExactNumber, Field(gt=0, lt=1, description="below it, a prior is unlikely")]
     rho2: Annotated[ExactNumber, Field(gt=0, lt=1, description="above it, a belief is likely")]
-    population: Annotated[str, Field(min_length=1, description="where the population's table is")]
+    reference: ReferencePlace
     smoothing: Annotated[
         ExactNumber,
         Field(ge=0, decimal_places=12, description="what Laplace's smoothing adds to each count"),
@@ -75,15 +75,6 @@ class BayesOptimal(PrivacyModel):
         if self.rho1 >= self.rho2:
             raise ValueError("rho1: is not smaller than rho2")
         return self
-
-    @property
-    def reference_uri(self) -> str:
-        """The population's address."""
-        return self.population
-
-    def unmeasurable(self, column: PromisedColumn | None) -> str:  # noqa: ARG002 - whatever it is
-        """A release does not hold the population."""
-        return why_uncheckable(self.name)
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`rho2`: the largest belief of each group that a breach would have to exceed (float64).

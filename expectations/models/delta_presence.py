@@ -17,10 +17,9 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, below, largest, smallest
 from sfumato.expectations.models.model import (
     PrivacyModel,
-    PromisedColumn,
+    ReferencePlace,
     Way,
     Worst,
-    why_uncheckable,
 )
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 
@@ -43,26 +42,19 @@ class DeltaPresence(PrivacyModel):
     protects: ClassVar[bool] = False
     at_most: ClassVar[frozenset[str]] = frozenset({"max"})
     needs_population: ClassVar[bool] = True
+    since: ClassVar[int] = 6
+    holds_everybody: ClassVar[bool] = True
 
     model: Literal["delta-presence"] = "delta-presence"
     min: Annotated[ExactNumber, Field(ge=0, le=1, description="smallest chance of presence")]
     max: Annotated[ExactNumber, Field(ge=0, le=1, description="largest chance of presence")]
-    population: Annotated[str, Field(min_length=1, description="where the population's table is")]
+    reference: ReferencePlace
 
     @model_validator(mode="after")
     def _ends_are_in_order(self) -> Self:
         if self.min > self.max:
             raise ValueError("min: is larger than max")
         return self
-
-    @property
-    def reference_uri(self) -> str:
-        """The population's address."""
-        return self.population
-
-    def unmeasurable(self, column: PromisedColumn | None) -> str:  # noqa: ARG002 - whatever it is
-        """A release does not hold the population."""
-        return why_uncheckable(self.name)
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`rows` of each group and `people` of the population who look like it (both int64).

@@ -3,11 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass as plain_dataclass
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
@@ -57,9 +58,16 @@ class PromisedColumn(Protocol):
         ...
 
 
-def why_uncheckable(name: str) -> str:
-    """Why a promise of that name, which speaks of a population, is not made of a release."""
-    return f"{name}: this version cannot check a release against a population"
+ReferencePlace = Annotated[
+    str,
+    Field(
+        min_length=1,
+        validation_alias=AliasChoices("reference", "population"),
+        serialization_alias="reference",
+        description="where the table of the population is; in a release, the keyed digest of it",
+    ),
+]
+"""The reference of a promise about people of a population."""
 
 
 def why_unordered(name: str, column: PromisedColumn | None) -> str | None:
@@ -90,7 +98,9 @@ class PrivacyModel(ABC):
         monotone: merging two groups that each keep the promise cannot break it.
         protects: it keeps something about the sensitive attribute from being known.
         needs_covers: it is judged on the values that groups admit of each quasi-identifier.
-        needs_population: it is judged on people of a population beside those of the groups.
+        needs_population: it is judged on people of a population beside those of the groups, and
+            has a field `reference`, a `ReferencePlace`.
+        holds_everybody: that population is said to have everybody of the table in it.
         compares_with_all: a group is compared with all rows, and not judged by itself.
         by_candidates: it depends on which values are possible, and not on how likely each is.
         at_most: the parameters of its verdicts that are worse the larger they are.
@@ -108,6 +118,7 @@ class PrivacyModel(ABC):
     protects: ClassVar[bool]
     needs_covers: ClassVar[bool] = False
     needs_population: ClassVar[bool] = False
+    holds_everybody: ClassVar[bool] = False
     compares_with_all: ClassVar[bool] = False
     by_candidates: ClassVar[bool] = False
     at_most: ClassVar[frozenset[str]] = frozenset()
@@ -139,6 +150,16 @@ class PrivacyModel(ABC):
         return False
 
     @property
+    def by_ranks(self) -> bool:
+        """True where it depends on how often values occur in a group, whichever these are."""
+        return False
+
+    @property
+    def of_one_version(self) -> bool:
+        """True where nothing is known of what several versions tell of it together."""
+        return self.needs_population
+
+    @property
     def over_versions(self) -> "PrivacyModel | None":
         """The promise about anybody's value that versions must keep together, too.
 
@@ -153,8 +174,16 @@ class PrivacyModel(ABC):
 
     @property
     def reference_uri(self) -> str | None:
-        """The address of the population that the promise speaks of, where it speaks of one."""
-        return None
+        """Where the population is that the promise speaks of, None where it speaks of none.
+
+        In a release it is a keyed digest, which tells nobody else where.
+        """
+        return getattr(self, "reference", None)
+
+    def referring_to(self, reference: str) -> "PrivacyModel":
+        """The promise about the population that is called `reference`; itself without one."""
+        place: dict[str, Any] = {"reference": reference} if self.needs_population else {}
+        return replace(self, **place)
 
     @abstractmethod
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:

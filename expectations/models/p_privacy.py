@@ -60,9 +60,24 @@ class Given:
     given: tuple[tuple[str, ...], ...]
 
 
+@dataclass(frozen=True, config=_STRICT)
+class Nearest:
+    """Each group's own distribution, or the nearest one that keeps the other promises."""
+
+    since: ClassVar[int] = 6
+
+    nearest: Literal["own"]
+
+
+_KEYS = ("normal", "zipf", "file", "given", "nearest")
+
+
 def _kind(aim: Any) -> str:
     if isinstance(aim, Mapping):
-        return next((str(name) for name in aim if name in ("normal", "zipf", "file", "given")), "")
+        return next(
+            (str(name) for name in aim if name in ("normal", "zipf", "file", "given", "nearest")),
+            "",
+        )
     return "word" if isinstance(aim, str) else type(aim).__name__.lower()
 
 
@@ -71,7 +86,8 @@ Aim = Annotated[
     | Annotated[Normal, Tag("normal")]
     | Annotated[Zipf, Tag("zipf")]
     | Annotated[File, Tag("file")]
-    | Annotated[Given, Tag("given")],
+    | Annotated[Given, Tag("given")]
+    | Annotated[Nearest, Tag("nearest")],
     Discriminator(_kind),
 ]
 
@@ -109,6 +125,16 @@ class PPrivacy(PrivacyModel):
         if self.per == "table" and self.target != "source":
             raise ValueError("per: only the target `source` is that of the strata or of the table")
         return self
+
+    @property
+    def of_groups(self) -> bool:
+        """True where each group has a target of its own, which its values decide."""
+        return isinstance(self.target, Nearest)
+
+    @property
+    def of_one_version(self) -> bool:
+        """True where other versions' groups have targets of their own, too."""
+        return self.of_groups
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`tolerance`: the imbalance of each group (Fractions; infinity where a node has no P).

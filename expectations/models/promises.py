@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
@@ -32,6 +33,7 @@ PROMISES: Mapping[str, Any] = {
     "l-diversity": Annotated[PrivacyModel, Registered("variant", L_DIVERSITY)],
     "t-closeness": TCloseness,
     "delta-disclosure": DeltaDisclosure,
+    "beta-likeness": BetaLikeness,
     "alpha-k": AlphaK,
     "ke-anonymity": KEAnonymity,
     "alpha-beta": AlphaBeta,

@@ -103,6 +103,7 @@ def compare_alternatives(
     """
     resolved = require_in_memory(resolve_run(path, overrides))
     workloads = resolved.spec.evaluate.workloads
+    _require_tried_alone(resolved)
     if not workloads and not asked.sql:
         raise SpecError(f"{path}: evaluate: compare needs workloads, or queries (--queries)")
     encrypted = resolved.spec.stages == "encrypted"
@@ -131,6 +132,16 @@ def compare_alternatives(
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)
             return Compared(page, ranked, chosen, spec)
+
+
+def _require_tried_alone(resolved: ResolvedRun) -> None:
+    """Refuse what a trial has no reference for."""
+    for number, promise in enumerate(resolved.terms.promises):
+        if promise.reference_uri is not None:
+            raise SpecError(
+                f"promises.{number}: {promise.name} speaks of a reference, which alternatives are "
+                "not held to: compare without it, and sfumato plan tells whether it holds"
+            )
 
 
 def _as_asked(ranked: list[Ranked], outcomes: Sequence[TriedOutcome]) -> list[Ranked]:

@@ -14,7 +14,7 @@ from typing import Any
 from sfumato.expectations import verdicts
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run
+from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run, with_references
 from sfumato.tasks.arrays.at_rest import encrypted_below
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.opened import open_release
@@ -93,6 +93,7 @@ def draft(path: Path, overrides: Overrides, hours: int | None = None) -> Draft:
 
 
 def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
+    resolved = with_references(resolved)
     spec, terms, line = resolved.spec, resolved.terms, resolved.line
     with stage("ingest"):
         whole, ingested = _ingest(resolved, run)
@@ -102,7 +103,7 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         known = identity(kept)
     with stage("verify"):
         measure_risks(kept, terms)
-        measure_feasibility(kept, terms, resolved.base)
+        measure_feasibility(kept, terms, resolved.references)
         stands = standing_version(line, known, rule_of(terms.versions))
         require_other_rows(line, known)
     with stage("anonymize"):
@@ -143,6 +144,6 @@ def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:
 
     owned, documents = resolved.spec.expectations, gate_documents(candidate.parent)
     judging = partial(judge, resolved.line.name, documents=documents, owned=owned.release)
-    assessment = assess_candidate(candidate, resolved.withheld, judging)
+    assessment = assess_candidate(candidate, resolved.withheld, judging, resolved.references)
     seal_candidate(candidate, assessment)
     return assessment

@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
-from sfumato.flows.resolved import require_in_memory, resolve_run
+from sfumato.flows.resolved import require_in_memory, resolve_run, with_references
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.private.failure import sanitised
@@ -41,7 +41,7 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
         PromiseError: where a promise cannot be kept, groups cannot go on, or what the line or
             others published forbids it.
     """
-    resolved = require_in_memory(resolve_run(path, overrides))
+    resolved = with_references(require_in_memory(resolve_run(path, overrides)))
     spec, line = resolved.spec, resolved.line.private
     with (
         run_directory(line) as run,

@@ -9,7 +9,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SfumatoError, 
 from sfumato.flows.evaluation import ingest_again, names_in_source
 from sfumato.flows.overrides import Overrides, SourceOverrides
 from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
-from sfumato.flows.resolved import resolve_run
+from sfumato.flows.resolved import resolve_run, with_references
 from sfumato.tasks.approval.history import with_past
 from sfumato.tasks.authorship.backup import backup_keys, restore_keys
 from sfumato.tasks.authorship.keys import PublicKey
@@ -271,4 +271,7 @@ def _rekeyed(
     if fingerprint(shown, old, names) != known.rows:
         raise InputError(f"--source {number}: is not what version {number} was made of")
     units = unit_hashes(rows[resolved.unit], new).tobytes() if resolved.unit else None
-    return known.model_copy(update={"rows": fingerprint(shown, new, names)}), units
+    changed = {"rows": fingerprint(shown, new, names), "spec": known.spec}
+    if known.spec == with_references(resolved, old).terms.digest():
+        changed["spec"] = with_references(resolved, new).terms.digest()
+    return known.model_copy(update=changed), units

@@ -51,17 +51,4 @@ def _pseudonyms(spec: SpecParts) -> None:
                 raise ValueError(f"columns.{name}.pseudonym.beside: {other!r} is not published")
 
 
-def _references(spec: SpecParts) -> None:
-    """A population is read as it is: no coding of the source acts on it."""
-    for i, promise in enumerate(spec.scoped()):
-        if promise.reference_uri is None:
-            continue
-        for name in promise.adversary_columns:
-            if spec.columns[name].codings:
-                raise ValueError(
-                    f"promises.{i}: {promise.name} compares {name!r} with a population, whose "
-                    "values are not coded: code both before they are read"
-                )
-
-
-RULES: tuple[Callable[[SpecParts], None], ...] = (_shifts, _in_parts, _pseudonyms, _references)
+RULES: tuple[Callable[[SpecParts], None], ...] = (_shifts, _in_parts, _pseudonyms)

@@ -2,7 +2,16 @@
 
 from collections.abc import Callable
 
-from sfumato.flows.rules import aimed, codings, in_parts, owned, release, source, versions
+from sfumato.flows.rules import (
+    aimed,
+    codings,
+    in_parts,
+    owned,
+    references,
+    release,
+    source,
+    versions,
+)
 from sfumato.flows.spec_parts import SpecParts
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
@@ -12,5 +21,6 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     *in_parts.RULES,
     *owned.RULES,
     *codings.RULES,
+    *references.RULES,
     *aimed.RULES,
 )

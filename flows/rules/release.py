@@ -143,11 +143,15 @@ def _partition(spec: SpecParts) -> None:
     if fault := fault_of_groups(spec, spec.grouping is not None):
         raise ValueError(fault)
     need = spec.partition.needs
-    if need and not any(isinstance(promise, need.models) for promise in spec.promises):
+    if need and not any(isinstance(promise, need.models) for promise in _grouped_by(spec)):
         raise ValueError(f"partition: {spec.partition.method} needs {need.words}")
     for i, promise in enumerate(spec.promises):
         if fault := spec.partition.fault_of(promise):
             raise ValueError(f"promises.{i}.{fault}")
+
+
+def _grouped_by(spec: SpecParts) -> tuple[PrivacyModel, ...]:
+    return spec.form.grouped_by(spec.promises, spec.partition)
 
 
 def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:

@@ -13,6 +13,7 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.distribution.nearest_targets import with_nearest_targets
 from sfumato.tasks.partitions.partition import Partition, Partitioner
 from sfumato.tasks.partitions.registry import PARTITIONS
 from sfumato.tasks.partitions.strata import with_strata
@@ -84,11 +85,14 @@ def anonymize_alone(
         PromiseError: where the partition cannot keep the promises.
     """
     if followed is None or names is None:
+        wanted = terms.form.grouped_by(terms.promises, terms.partition)
         partition = (partitioner or PARTITIONS[terms.partition.method])(
-            *with_strata(microdata, terms.strata), terms.promises, terms.partition, randomness
+            *with_strata(microdata, terms.strata), wanted, terms.partition, randomness
         )
     else:
         partition = partition_as_followed(microdata, names, followed, lasting_columns(terms))
+    if (denominator := terms.form.own_targets) is not None:
+        partition = with_nearest_targets(partition, microdata, terms.promises, denominator)
     form, class_ = form_of(terms), partition.group
     if terms.recoded and names is not None:
         tables, class_ = publish_with_classes(form, microdata, partition, terms.form, randomness)

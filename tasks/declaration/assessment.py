@@ -1,6 +1,6 @@
 """What a release promised, measured on its published tables through its form: once, for all uses.
 
-Keep out whatever needs more than the tables and what they declare.
+Keep out whatever needs more than the tables, what they declare, and references of promises.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,9 +23,11 @@ from sfumato.expectations.verdicts import (
     verdict_of,
 )
 from sfumato.tasks.declaration.coded import coding_rules
+from sfumato.tasks.declaration.references.judged import with_people
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 
 Structure = Mapping[str, tuple[Rule, ...]]
 Judge = Callable[[Tables, Structure, Sequence[Promised]], tuple[Finding, ...]]
@@ -35,9 +37,11 @@ Verdicts = tuple[tuple[PrivacyModel, Verdict], ...]
 class SeenGroups:
     """The groups that an adversary sees in published tables, counted once for each scope."""
 
-    def __init__(self, declared: Declared, tables: Tables) -> None:
+    def __init__(
+        self, declared: Declared, tables: Tables, references: References = NO_REFERENCES
+    ) -> None:
         """Look at `tables` through the form that `declared` names."""
-        self._declared, self._tables = declared, tables
+        self._declared, self._tables, self._references = declared, tables, references
         self._counted: dict[tuple[tuple[str, ...], tuple[str, ...]], Groups] = {}
 
     def told_by(self, columns: Sequence[str], sensitive: Sequence[str]) -> Groups:
@@ -49,8 +53,17 @@ class SeenGroups:
         return self._counted[scope]
 
     def of_promises(self) -> tuple[Promised, ...]:
-        """Every promise with the groups that it is about."""
-        return tuple((p, self.told_by(*_scope(p))) for p in self._declared.promises)
+        """Every promise with the groups that it is about.
+
+        They stand beside the people of its reference, where it speaks of one that is known.
+        """
+        return tuple((p, self._of_promise(p)) for p in self._declared.promises)
+
+    def _of_promise(self, promise: PrivacyModel) -> Groups:
+        groups, reference = self.told_by(*_scope(promise)), self._references.of(promise)
+        if reference is None:
+            return groups
+        return with_people(groups, promise, self._declared, self._tables, reference)
 
     def of_all(self) -> Groups:
         """The groups that all quasi-identifiers tell apart, with every sensitive attribute."""
@@ -107,7 +120,11 @@ class Assessment:
 
 
 def assess(
-    declared: Declared, tables: Tables, judge: Judge = examine, withheld: Sequence[str] = ()
+    declared: Declared,
+    tables: Tables,
+    judge: Judge = examine,
+    withheld: Sequence[str] = (),
+    references: References = NO_REFERENCES,
 ) -> Assessment:
     """Judge the tables of a release, as they were read, by its rules and promises.
 
@@ -116,8 +133,9 @@ def assess(
         tables: its tables.
         judge: what evaluates rules and promises.
         withheld: names that no column may have.
+        references: what promises about a population speak of; without it they are broken.
     """
-    groups = SeenGroups(declared, tables)
+    groups = SeenGroups(declared, tables, references)
     findings = judge(tables, structure(declared, withheld), groups.of_promises())
     return Assessment(declared, tables, groups, findings)
 

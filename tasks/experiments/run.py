@@ -1,12 +1,15 @@
 """Running experiments: each seed of each is a unit of work, done in one of two processes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import replace
 from os import cpu_count
 from shutil import rmtree
+from typing import Any
 
+from sfumato.expectations.errors import SfumatoError
 from sfumato.tasks.experiments.data.inputs import Inputs
 from sfumato.tasks.experiments.protocol.experiment import Experiment, Size, parameters_of
 from sfumato.tasks.experiments.protocol.points import Point, Results
@@ -16,7 +19,7 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.trials.processes import worker_processes
 
 _PROCESSES = 2
-_Unit = Future[tuple[Point, ...]]
+_Unit = Callable[[], tuple[Point, ...]]
 
 
 def run_experiments(
@@ -34,34 +37,65 @@ def run_experiments(
         inputs: where files are.
 
     Returns:
-        What was measured, by the names of the experiments, in their order.
+        What was measured, by the names of the experiments, in their order; a seed that fails ends
+        none but itself.
     """
     found = dict[str, Results]()
-    with _pool() as pool:
+    with closing(_Workers()) as pool:
         work = [_units(pool, one, size, seeds, inputs) for one in chosen]
         for experiment, units in sorted(zip(chosen, work, strict=True), key=lambda w: w[0].apart):
             with stage(experiment.name):
-                points = {seed: unit.result() for seed, unit in enumerate(units)}
-            found[experiment.name] = Results(points)
+                found[experiment.name] = _results(units)
     return {one.name: found[one.name] for one in chosen}
 
 
-@contextmanager
-def _pool() -> Iterator[ProcessPoolExecutor]:
-    """Processes that begin anew, for this one may have threads; what waits is dropped at an end."""
-    workers = min(_PROCESSES, cpu_count() or 1)
-    pool = worker_processes(workers)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _results(units: Iterable[_Unit]) -> Results:
+    """The points of each seed; one that fails is told of, and ends no other."""
+    points, failed = dict[int, tuple[Point, ...]](), dict[int, str]()
+    for seed, unit in enumerate(units):
+        try:
+            points[seed] = unit()
+        except SfumatoError as error:
+            failed[seed] = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, other seeds may do
+            failed[seed] = type(error).__name__
+    return Results(points, failed)
+
+
+class _Workers:
+    """Processes that begin anew, for this one may have threads, and again where one was killed."""
+
+    def __init__(self) -> None:
+        self._pool = self._new()
+
+    def unit(self, *arguments: Any) -> _Unit:
+        """A seed at work; its result is waited for, and once more in new processes if need be."""
+        pool, future = self._pool, self._pool.submit(measure_seed, *arguments)
+
+        def result() -> tuple[Point, ...]:
+            try:
+                return future.result()
+            except BrokenProcessPool:  # one of them was killed, perhaps for what another needed
+                if self._pool is pool:
+                    self._pool = self._new()
+                return self._pool.submit(measure_seed, *arguments).result()
+
+        return result
+
+    def close(self) -> None:
+        """Drop what waits, and end."""
+        self._pool.shutdown(cancel_futures=True)
+
+    @staticmethod
+    def _new() -> ProcessPoolExecutor:
+        return worker_processes(min(_PROCESSES, cpu_count() or 1))
 
 
 def _units(
-    pool: ProcessPoolExecutor, experiment: Experiment, size: Size, seeds: int, inputs: Inputs
+    pool: _Workers, experiment: Experiment, size: Size, seeds: int, inputs: Inputs
 ) -> Iterable[_Unit]:
     """The units of an experiment: at work already, or each once the one before is done."""
-    units = (pool.submit(measure_seed, experiment.name, size, inputs, s) for s in range(seeds))
+    units = (pool.unit(experiment.name, size, inputs, seed) for seed in range(seeds))
     return units if experiment.apart else list(units)
 
 

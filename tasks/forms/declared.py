@@ -75,6 +75,19 @@ class FormParameters(Part):
         """True where the sensitive values of one person stand in one row."""
         return True
 
+    @property
+    def own_targets(self) -> int | None:
+        """The denominator of targets that groups may have of their own, None without targets."""
+        return None
+
+    def grouped_by(
+        self,
+        promises: Sequence[PrivacyModel],
+        partition: PartitionParameters,  # noqa: ARG002 - of most forms
+    ) -> tuple[PrivacyModel, ...]:
+        """The promises that groups are made for; the gate alone judges those about a reference."""
+        return tuple(promise for promise in promises if not promise.needs_population)
+
     def fault_in(self, _spec: Companions) -> str | None:
         """Name a key of a spec that the form does not go with, and the rule it breaks."""
         return None

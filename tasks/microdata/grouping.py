@@ -70,7 +70,7 @@ def groups_within(
 
 def _shared(column: Column, other: Column) -> tuple[Column, Column]:
     """Two columns of the same name, with codes into the values of both."""
-    common = _common(column.values.type, other.values.type)
+    common = common_type(column.values.type, other.values.type)
     if common is None:
         raise InputError(
             f"population: column {column.name!r} holds {other.values.type}, "
@@ -82,7 +82,7 @@ def _shared(column: Column, other: Column) -> tuple[Column, Column]:
     return _recoded(column, values), _recoded(other, values)
 
 
-def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+def common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """The type in which values are compared: one for both, but decimals may differ in length."""
     if one == other:
         return one

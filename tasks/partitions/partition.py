@@ -18,12 +18,14 @@ class TargetDistributions:
     """The distribution that a sensitive attribute's values are to follow in each group.
 
     `name` is the attribute; `target` is each group's index in `distributions` (int64).
-    A distribution has the probability of each of `Column.values`, in their order.
+    A distribution has the probability of each of `Column.values`, in their order; `exact` tells
+    that it is to be declared as it is, since promises were held against it.
     """
 
     name: str
     target: np.ndarray
     distributions: tuple[tuple[Fraction, ...], ...]
+    exact: bool = False
 
 
 @dataclass(frozen=True, eq=False)

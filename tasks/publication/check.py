@@ -8,14 +8,15 @@ cannot be verified is not kept.
 
 import filecmp
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from sfumato.expectations.errors import InputError, PromiseError, SfumatoError
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.verdicts import require
 from sfumato.tasks.declaration.assessment import Assessment, Verdicts, assess
 from sfumato.tasks.declaration.canonical import read_canonical
@@ -28,6 +29,7 @@ from sfumato.tasks.declaration.opened import (
     open_release,
     require_release,
 )
+from sfumato.tasks.declaration.references.stated import with_statements
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import read_tables
@@ -35,6 +37,12 @@ from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.forms.leaves import with_published_leaves
 from sfumato.tasks.forms.optional import fakes
+from sfumato.tasks.private.references.reference import (
+    KEYED_DIGEST,
+    NO_REFERENCES,
+    References,
+    given_references,
+)
 from sfumato.tasks.private.scratch import scratch_directory
 from sfumato.tasks.publication.equivalence import equivalent
 from sfumato.tasks.publication.files import page_beside, write_release
@@ -47,27 +55,35 @@ from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.verification.integrity import digest, require_regular_files
 from sfumato.tasks.verification.limits import ReadLimits, extent_within
 
+_REFERENCE = TypeAdapter(Annotated[str, Field(pattern=KEYED_DIGEST)])
+
 
 @dataclass(frozen=True)
 class Checked:
     """The findings of a check.
 
     Attributes:
-        verdicts: of every promise, measured again on the published tables.
+        verdicts: of every promise, measured again on the published tables; as it is stated, where a
+            reference is needed that was not given.
         derived: whether derived files are byte for byte what this software makes of the tables, or
             say the same in other bytes, having been made by other software.
         made_with: that software.
         unlike: derived files that say something else; they are those of the announced digest.
+        stated: the promises whose verdicts are stated, and not measured.
     """
 
     verdicts: Verdicts
     derived: Literal["equal", "equivalent"]
     made_with: tuple[str, ...] = ()
     unlike: tuple[str, ...] = ()
+    stated: tuple[PrivacyModel, ...] = ()
 
 
 def check(
-    directory: Path, announced: str | None = None, limits: ReadLimits | None = None
+    directory: Path,
+    announced: str | None = None,
+    limits: ReadLimits | None = None,
+    given: Sequence[Path] = (),
 ) -> Checked:
     """Verify a release directory.
 
@@ -75,10 +91,12 @@ def check(
         directory: the release, as published.
         announced: the digest that the publisher announced, where there is one to compare with.
         limits: the sizes of tables that the reader takes; a publisher takes its own of any size.
+        given: the references that promises speak of, in their order; without any, these promises
+            are taken as they are stated.
 
     Raises:
         InputError: where there is no release, it was made by newer software, or is larger than
-            the limits.
+            the limits; where references are not those that promises speak of.
         PromiseError: where anything is not as it must be.
     """
     release = _sealed(directory, announced)
@@ -86,19 +104,23 @@ def check(
         if limits is not None:
             extent_within(directory, limits)
         vouched = announced is not None
+        references = given_references(release.declared.promises, given)
         if release.declared.parts is not None or release.declared.made_of:
             return _of_parts(release, vouched=vouched)
-        return _verified(release, vouched=vouched)[0]
+        return _verified(release, references, vouched=vouched)[0]
     except SfumatoError:
         raise
     except Exception as error:  # noqa: BLE001 - what cannot be verified is not kept
         raise PromiseError(f"{directory}: cannot be verified ({type(error).__name__})") from None
 
 
-def _verified(release: Release, *, vouched: bool) -> tuple[Checked, Assessment]:
+def _verified(
+    release: Release, references: References = NO_REFERENCES, *, vouched: bool
+) -> tuple[Checked, Assessment]:
     declared, directory = release.declared, release.directory
     tables = read_tables(declared, directory / "data")
-    assessment = assess(declared, tables)
+    assessed = assess(declared, tables, references=references)
+    assessment, stated = with_statements(assessed, release.manifest, references)
     require(assessment.findings)
     _counts_agree(declared, tables)
     _in_order(declared, tables)
@@ -112,7 +134,7 @@ def _verified(release: Release, *, vouched: bool) -> tuple[Checked, Assessment]:
     )
     if manifest(directory, declared, assessment.observed()) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
-    return derived, assessment
+    return replace(derived, stated=stated), assessment
 
 
 def _of_parts(release: Release, *, vouched: bool) -> Checked:
@@ -195,7 +217,9 @@ def _sealed(directory: Path, announced: str | None) -> Release:
 
 def _worded(declared: Declared) -> list[tuple[Any, TypeAdapter[Any]]]:
     """The texts that a forged manifest could put on a terminal, and types that restrict them."""
+    references = [p.reference_uri for p in declared.promises if p.reference_uri is not None]
     return [
+        *((name, _REFERENCE) for name in references),
         (declared.name, TypeAdapter(LineName)),
         (declared.title, TypeAdapter(Title)),
         (declared.software, TypeAdapter(dict[Word, Word])),

@@ -28,13 +28,15 @@ class Parameter:
 class StatedPromise:
     """A promise in words, and how it fared.
 
-    `joined` says whether it is of all groups together, not of each by itself.
+    `joined` says whether it is of all groups together, not of each by itself; `referred`, whether
+    it was measured beside a reference, which is not published.
     """
 
     title: str
     sentence: str
     scope: str
     joined: bool
+    referred: bool
     holds: bool
     groups: int
     failing: int
@@ -69,6 +71,7 @@ def state_promise(promise: PrivacyModel, verdict: Verdict, declared: Declared) -
         sentence=f"{sentence[:1].upper()}{sentence[1:]}.",
         scope=", ".join(promise.quasi_identifiers or ()),
         joined=promise.judged_jointly,
+        referred=promise.needs_population,
         holds=verdict.holds,
         groups=verdict.groups,
         failing=verdict.failing,

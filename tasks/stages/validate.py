@@ -17,6 +17,7 @@ from sfumato.tasks.candidates.remember import (
 from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, documents
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.partitions.continued.parameters import rule_of
+from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.publication.files import complete_release
 from sfumato.tasks.publication.line import Candidate
 from sfumato.tasks.publication.seal import require_sealed, seal
@@ -29,14 +30,17 @@ _JUDGED = "judged"  # the SHA-256 of the data files, from before they were read
 
 
 def assess_candidate(
-    candidate: Path, withheld: Sequence[str] = (), judge: Judge = examine
+    candidate: Path,
+    withheld: Sequence[str] = (),
+    judge: Judge = examine,
+    references: References = NO_REFERENCES,
 ) -> Assessment:
     """Judge a candidate by its data files, as they are read back; an earlier seal is void."""
     (candidate / f"{_ASSESSMENT}.json").unlink(missing_ok=True)
     declared, data = declaration(candidate), candidate / RELEASE / "data"
     write_note(candidate, _JUDGED, seal(data))
     tables = read_tables(declared, data)
-    return assess(declared, tables, judge, withheld)
+    return assess(declared, tables, judge, withheld, references)
 
 
 def seal_candidate(candidate: Path, assessment: Assessment) -> None:

@@ -1,13 +1,15 @@
 """Verify: what is at stake in the de-identified table, and whether the promises can be kept."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.groups.counting import merge
+from sfumato.expectations.groups.groups import Groups, Population
 from sfumato.expectations.measures.risk import Risk, risk
 from sfumato.expectations.models.l_diversity import eligible
 from sfumato.expectations.models.model import PrivacyModel
@@ -16,54 +18,56 @@ from sfumato.tasks.declaration.assessment import numbers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.grouping import groups_of, groups_within
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
-from sfumato.tasks.microdata.inferred_table import Written, read_inferred, types_of
-from sfumato.tasks.microdata.notation.address import local_path
+from sfumato.tasks.microdata.inferred_table import types_of
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
 from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.partitions.strata import with_strata
+from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.stages.stage import write_note
 
 
-def measure_feasibility(deidentified: Path, terms: Terms, base: Path) -> list[dict[str, Any]]:
+def measure_feasibility(
+    deidentified: Path, terms: Terms, references: References = NO_REFERENCES
+) -> list[dict[str, Any]]:
     """Measure every promise on the table as it is, and make sure that it can be kept.
 
     Args:
         deidentified: the stage of the de-identified table.
         terms: what will be declared.
-        base: the directory that a population's address is relative to.
+        references: what promises about a population speak of.
 
     Returns:
         One row per promise: what is required, what the table shows today, and what the coarsest
         grouping, each stratum one group, shows at best.
 
     Raises:
-        PromiseError: where a promise cannot be kept.
+        PromiseError: where a promise cannot be kept, or a reference lacks people of the table.
     """
     whole = with_hierarchies(load(deidentified), terms.hierarchies)
     microdata, strata = with_strata(whole, terms.strata)
     if not microdata.rows:
         raise PromiseError("no row is left to be published")
     rescued = terms.partition.may_suppress or terms.form.declares
-    rows = [_stake(p, microdata, strata, base, rescued) for p in terms.promises]
+    seen = _SeenTable(microdata, references)
+    rows = [_stake(p, seen, strata, rescued) for p in terms.promises]
     write_note(deidentified, "stakes", rows)
     return rows
 
 
 def _stake(
-    promise: PrivacyModel, microdata: Microdata, strata: Sequence[str], base: Path, rescued: bool
+    promise: PrivacyModel, table: "_SeenTable", strata: Sequence[str], rescued: bool
 ) -> dict[str, Any]:
     """A promise that cannot be kept is refused, unless something may come to its rescue.
 
     Rows may be suppressed, or distributions declared that are not those of the rows.
     """
-    known = promise.known_columns
-    best = promise.feasible(_seen(promise, microdata, [*strata, *known], base))
+    groups = table.told_by(promise, promise.adversary_columns)
+    best = promise.feasible(table.coarsest(promise, strata, groups))
     if best is not None and not best.holds and not rescued:
         raise PromiseError(
             f"{promise.name} cannot be kept: required {numbers(best.required)}, at best "
             f"{numbers(best.observed)} in {best.failing} of {best.groups} strata"
         )
-    groups = _seen(promise, microdata, promise.adversary_columns, base)
     today, failing = promise.worst(groups)
     return {
         "promise": promise.name,
@@ -81,15 +85,46 @@ def _prefixed(when: str, scores: Mapping[str, Number]) -> dict[str, Any]:
     return {f"{when} {name}": plain(value) for name, value in scores.items()}
 
 
-def _seen(promise: PrivacyModel, microdata: Microdata, by: Sequence[str], base: Path) -> Groups:
-    """The groups of rows that are equal in the columns `by`, with what the promise is about."""
-    sensitive = [promise.sensitive] if promise.sensitive else []
-    if promise.reference_uri is not None:
-        place = str(local_path(promise.reference_uri, base, os.environ))
-        people = read_inferred(place, [*by, *sensitive], Written(types=types_of(microdata)))
-        return groups_within(microdata, people, by, sensitive)
-    covered = promise.adversary_columns if promise.needs_covers else ()
-    return groups_of(microdata, by, sensitive, covered)
+class _SeenTable:
+    """What a table as it is shows to whom knows some columns."""
+
+    def __init__(self, microdata: Microdata, references: References) -> None:
+        self._microdata, self._references = microdata, references
+
+    def told_by(self, promise: PrivacyModel, by: Sequence[str]) -> Groups:
+        """The groups of rows that are equal in the columns `by`, with what the promise is about."""
+        microdata, reference = self._microdata, self._references.of(promise)
+        sensitive = [promise.sensitive] if promise.sensitive else []
+        if reference is None:
+            covered = promise.adversary_columns if promise.needs_covers else ()
+            return groups_of(microdata, by, sensitive, covered)
+        people = reference.read([*by, *sensitive], types_of(microdata))
+        groups = groups_within(microdata, people, by, sensitive)
+        if promise.holds_everybody:
+            _require_everybody(groups, promise)
+        return groups
+
+    def coarsest(self, promise: PrivacyModel, strata: Sequence[str], groups: Groups) -> Groups:
+        """The groups of which all others are parts.
+
+        Of a promise about a population it is one, which everybody could be in: a reference has no
+        strata, and whom labels admit is known once there are labels.
+        """
+        if groups.population is None:
+            return self.told_by(promise, [*strata, *promise.known_columns])
+        whole = merge(groups, np.zeros(len(groups), dtype=np.int64))
+        people = groups.population.sizes.sum() + groups.population.elsewhere
+        return replace(whole, population=Population(np.array([people]), 0))
+
+
+def _require_everybody(groups: Groups, promise: PrivacyModel) -> None:
+    population = groups.population
+    short = 0 if population is None else int((population.sizes < groups.sizes).sum())
+    if short:
+        raise PromiseError(
+            f"{promise.name}: the reference lacks people of the table: of {short} of "
+            f"{len(groups)} combinations of quasi-identifiers it has fewer than there are rows"
+        )
 
 
 def measure_risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:

@@ -94,7 +94,7 @@ def deidentify(resolved: Any, run: Path) -> None:
 def verify(resolved: Any, run: Path) -> None:
     from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 
-    measure_feasibility(run / "deidentified", resolved.terms, resolved.base)
+    measure_feasibility(run / "deidentified", resolved.terms)
     measure_risks(run / "deidentified", resolved.terms)
 
 

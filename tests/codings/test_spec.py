@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from sfumato.expectations.errors import SpecError
-from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.flows.spec import json_schema, read_spec
 
 COLUMNS = {
@@ -174,9 +173,7 @@ def test_what_does_not_fit_a_spec(read, changes, columns, words):
     assert words in str(failed.value)
 
 
-def test_a_population_is_not_coded(read, monkeypatch):
-    """Where a release can be held against one; none can yet."""
-    monkeypatch.setattr(DeltaPresence, "unmeasurable", lambda *_: None)
+def test_a_population_is_not_coded(read):
     of = {"model": "delta-presence", "min": 0, "max": 0.5, "population": "all.csv"}
     promises = [*SPEC["promises"], {**of, "quasi-identifiers": ["age"]}]
     assert read({"town": {"prefix": 1}}, promises=promises)

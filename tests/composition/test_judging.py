@@ -263,7 +263,7 @@ def test_subdomains_are_continued_or_refused():
 def test_what_cannot_be_said_of_versions_is_refused():
     first = shown(read(T8)[0])
     known = DistinctLDiversity(l=2, sensitive="s", known=("t",))
-    rho = BayesOptimal(rho1=Decimal("0.2"), rho2=Decimal("0.5"), population="p", sensitive="s")
+    rho = BayesOptimal(rho1=Decimal("0.2"), rho2=Decimal("0.5"), reference="p", sensitive="s")
     assert all(isinstance(gate(None, first, [p]), Refused) for p in (known, rho))
 
 

@@ -18,6 +18,7 @@ from sfumato.expectations.groups.groups import Cover, Groups, Joint, Population,
 from sfumato.expectations.models.alpha_beta import AlphaBeta
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.bayes_optimal import BayesOptimal
+from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.delta_presence import DeltaPresence
 from sfumato.expectations.models.k_anonymity import KAnonymity
@@ -70,6 +71,10 @@ EXAMPLES: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = {
         for distance in ("equal", "ordered", "hierarchical")
     ],
     DeltaDisclosure: lambda some: [DeltaDisclosure(delta=some("0.2", "0.7", "1.5", "4"))],
+    BetaLikeness: lambda some: [
+        BetaLikeness(beta=some("0.2", "0.7", "1.5", "4"), variant=variant)
+        for variant in ("enhanced", "basic")
+    ],
     AlphaK: lambda some: [
         AlphaK(alpha=some("0.4", "0.75", "1"), k=int(some("1", "3", "5"))),
         AlphaK(alpha=some("0.2", "0.5"), k=1, values=("1", "2")),
@@ -84,10 +89,10 @@ EXAMPLES: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = {
         PPrivacy(target={"normal": {"mean": 1, "variance": 2}}),
     ],
     DeltaPresence: lambda some: [
-        DeltaPresence(min=some("0", "0.3"), max=some("0.6", "1"), population="p.csv")
+        DeltaPresence(min=some("0", "0.3"), max=some("0.6", "1"), reference="p.csv")
     ],
     BayesOptimal: lambda some: [
-        BayesOptimal(rho1=Decimal("0.3"), rho2=some("0.5", "0.9"), population="p.csv")
+        BayesOptimal(rho1=Decimal("0.3"), rho2=some("0.5", "0.9"), reference="p.csv")
     ],
 }
 

@@ -37,7 +37,7 @@ def groups_of_population(shown, people):
 
 
 def rho(rho1, rho2, **more):
-    return BayesOptimal(rho1=Decimal(rho1), rho2=Decimal(rho2), population="p", **more)
+    return BayesOptimal(rho1=Decimal(rho1), rho2=Decimal(rho2), reference="p", **more)
 
 
 def believed(groups, smoothing=0):

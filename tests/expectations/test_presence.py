@@ -25,7 +25,7 @@ def drawn(rows, people):
 
 
 def model(low, high):
-    return DeltaPresence(min=Decimal(low), max=Decimal(high), population="p.csv")
+    return DeltaPresence(min=Decimal(low), max=Decimal(high), reference="p.csv")
 
 
 def test_a_population_of_two_classes():

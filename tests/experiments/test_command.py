@@ -1,11 +1,15 @@
 """The command and its flow: what is asked for is run, in processes of their own."""
 
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from inspect import unwrap
 
 import pytest
 
 from sfumato.flows.cli.main import run
+from sfumato.tasks.experiments.pages.files import write_files
+from sfumato.tasks.experiments.protocol.points import Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS
 
 
@@ -35,6 +39,53 @@ def test_the_flow_writes_its_pages_and_leaves_nothing_else(tmp_path, monkeypatch
     assert seeds == {"0", "1"}
     left = list((tmp_path / "work").rglob("*.parquet"))
     assert left == []
+
+
+class _FailingPool:
+    """Does in this process what is submitted; a seed fails, and a process is killed once."""
+
+    killed = False
+
+    def __init__(self, *_):
+        pass
+
+    def submit(self, measure, name, size, inputs, seed):
+        future = Future()
+        if seed == 1:
+            future.set_exception(KeyError("whose value is told to nobody"))
+        elif seed == 2 and not _FailingPool.killed:
+            _FailingPool.killed = True
+            future.set_exception(BrokenProcessPool())
+        else:
+            future.set_result(measure(name, size, inputs, seed))
+        return future
+
+    def shutdown(self, **_):
+        pass
+
+
+def test_a_seed_that_fails_ends_no_other(tmp_path, monkeypatch, unguarded):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    monkeypatch.setattr("sfumato.tasks.experiments.run.worker_processes", _FailingPool)
+    monkeypatch.setattr(_FailingPool, "killed", False)
+    unguarded(("printed-fakes",), str(tmp_path / "out"), True, 4)
+    assert _FailingPool.killed
+    written = (tmp_path / "out" / "printed-fakes.csv").read_text().splitlines()[1:]
+    assert {line.split(",")[4] for line in written} == {"0", "2", "3"}
+    ledger = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "1 of 4 seeds of <code>printed-fakes</code> failed." in ledger
+    page = (tmp_path / "out" / "distribution.html").read_text(encoding="utf-8")
+    assert "<strong>Seed 1 failed</strong> (KeyError)" in page
+    assert "whose value" not in page + ledger
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_where_every_seed_fails_nothing_is_decided(name, tmp_path):
+    experiment = EXPERIMENTS[name]
+    measured = {name: Results({}, {0: "Fault", 1: "Fault"})}
+    entries = write_files(tmp_path, [experiment], measured, "quick")
+    assert {entry.outcome for entry in entries} == {"inconclusive"}
+    assert {entry.evidence.numbers for entry in entries} == {"every seed failed: Fault"}
 
 
 @pytest.fixture

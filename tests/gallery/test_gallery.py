@@ -21,6 +21,7 @@ from sfumato.expectations import gallery
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.gallery import (
     ExpectAlphaK,
+    ExpectBetaLikeness,
     ExpectDeltaDisclosure,
     ExpectDistinctLDiversity,
     ExpectEntropyLDiversity,
@@ -72,13 +73,15 @@ def promised(by=BY, sensitive="value"):
         ExpectTCloseness(**scope, t=0.3, distance="equal"),
         ExpectTCloseness(**scope, t=0.3, distance="ordered"),
         ExpectDeltaDisclosure(**scope, delta=1),
+        ExpectBetaLikeness(**scope, beta=1),
         ExpectAlphaK(**scope, alpha=0.5, k=2),
         ExpectKeAnonymity(**scope, k=2, e=1),
     ]
 
 
 def test_every_promise_that_rows_can_keep_is_there():
-    names = {f"Expect{name}" for name in ("AlphaK", "DeltaDisclosure", "KAnonymity")}
+    kinds = ("AlphaK", "BetaLikeness", "DeltaDisclosure", "KAnonymity")
+    names = {f"Expect{name}" for name in kinds}
     names |= {f"Expect{name}LDiversity" for name in ("Distinct", "Entropy", "Recursive")}
     assert set(gallery.__all__) == names | {"ExpectKeAnonymity", "ExpectTCloseness"}
     assert set(dir(gallery)) == set(gallery.__all__)

@@ -276,7 +276,7 @@ def test_promises_that_cannot_be_kept_are_refused():
     microdata = random_table(30, 1)
     with pytest.raises(PromiseError, match="needs an alpha-beta promise"):
         made(microdata, [KAnonymity(k=2)])
-    drawn = DeltaPresence(min=Decimal(0), max=Decimal(1), population="p.csv")
+    drawn = DeltaPresence(min=Decimal(0), max=Decimal(1), reference="p.csv")
     with pytest.raises(PromiseError, match="delta-presence cannot be kept by cutting groups"):
         made(microdata, [promise("1", "1"), drawn])
     with pytest.raises(PromiseError, match="k-anonymity cannot be kept: 1 of 1 strata"):

@@ -415,7 +415,7 @@ def test_promises_about_other_attributes_and_about_who_knows_them_are_kept(objec
 def test_a_promise_about_a_population_is_refused():
     promises = [
         KEAnonymity(k=2, e=Decimal(1), sensitive="loss"),
-        DeltaPresence(min=Decimal(0), max=Decimal(1), population="people.csv"),
+        DeltaPresence(min=Decimal(0), max=Decimal(1), reference="people.csv"),
     ]
     with pytest.raises(PromiseError, match="delta-presence cannot be kept by merging groups"):
         made(table([(value, "a") for value in range(8)]), promises, "sum")

@@ -580,8 +580,8 @@ def test_a_null_is_a_category_of_its_own_below_the_root():
 @pytest.mark.parametrize(
     "promise",
     [
-        DeltaPresence(min=0, max=1, population="p.csv"),
-        BayesOptimal(rho1=Decimal("0.1"), rho2=Decimal("0.5"), population="p.csv", sensitive="s"),
+        DeltaPresence(min=0, max=1, reference="p.csv"),
+        BayesOptimal(rho1=Decimal("0.1"), rho2=Decimal("0.5"), reference="p.csv", sensitive="s"),
     ],
     ids=lambda promise: promise.name,
 )

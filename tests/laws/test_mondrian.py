@@ -159,8 +159,8 @@ def test_a_stratum_that_breaks_a_promise():
 @pytest.mark.parametrize(
     "promise",
     [
-        DeltaPresence(min=Decimal(0), max=Decimal(1), population="p.csv"),
-        BayesOptimal(rho1=Decimal("0.2"), rho2=Decimal("0.5"), population="p.csv", sensitive="s"),
+        DeltaPresence(min=Decimal(0), max=Decimal(1), reference="p.csv"),
+        BayesOptimal(rho1=Decimal("0.2"), rho2=Decimal("0.5"), reference="p.csv", sensitive="s"),
     ],
     ids=lambda promise: promise.name,
 )

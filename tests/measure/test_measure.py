@@ -171,7 +171,7 @@ def test_a_population(tmp_path):
     people = "q,s\n" + "a,1\na,2\na,2\na,1\nb,3\nb,4\nc,5\n"
     (tmp_path / "p.csv").write_text(people, encoding="utf-8")
     file, whom = str(tmp_path / "t.csv"), str(tmp_path / "p.csv")
-    promise = DeltaPresence(min=Decimal("0"), max=Decimal("0.5"), population=whom)
+    promise = DeltaPresence(min=Decimal("0"), max=Decimal("0.5"), reference=whom)
     found = measure(file, ["q"], ["s"], [promise], population=whom)
     assert found["promises"][0]["holds"]
     assert found["promises"][0]["observed"] == {"min": 0, "max": "0.5", "groups": 2, "failing": 0}
@@ -181,7 +181,7 @@ def test_a_population(tmp_path):
     found = measure(file, ["q"], ["s"], [promise])
     assert found["promises"][0]["observed"]["max"] is None
     pq.write_table(pa.table({"q": [1], "s": [1]}), tmp_path / "p.parquet")
-    promise = replace(promise, population=str(tmp_path / "p.parquet"))
+    promise = replace(promise, reference=str(tmp_path / "p.parquet"))
     with pytest.raises(InputError, match="holds int64, the table string: give both one type"):
         measure(file, ["q"], ["s"], [promise])
 
@@ -468,7 +468,7 @@ def test_parquet_has_types_of_its_own(tmp_path, capsys):
 def drawn(table, people, qi=("q",), sensitive=(), **types):
     """How many people look like the rows of each group, at most and on average, or why not."""
     written = Written(nulls=("?",), types=types)
-    promise = DeltaPresence(min=Decimal(0), max=Decimal(1), population=str(people))
+    promise = DeltaPresence(min=Decimal(0), max=Decimal(1), reference=str(people))
     found = measure(str(table), qi, sensitive, [promise], str(people), written=written)
     one = found["promises"][0]["observed"]
     return one["min"], one["max"], found["risk"]["journalist"]["elsewhere"]

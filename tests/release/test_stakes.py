@@ -21,6 +21,7 @@ from sfumato.expectations.models.l_diversity import (
 from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.private.references.reference import refer
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 from sfumato.tasks.stages.stage import read_note
@@ -55,10 +56,16 @@ def with_promise(terms: Terms, promise) -> Terms:
     return terms.model_copy(update={"promises": (promise,)})
 
 
+def measured(stage, terms: Terms, base, promise):
+    """What is at stake of a promise about a reference beside the spec."""
+    promises, references = refer((promise,), base, lambda: b"a key of a line")
+    return measure_feasibility(stage, terms.model_copy(update={"promises": promises}), references)
+
+
 def test_a_promise_is_measured_today_and_at_best(deidentified):
     distinct = {"model": "l-diversity", "variant": "distinct", "l": 4}
-    stage, terms, base = deidentified(promises=[KE, distinct])
-    ke, diversity = measure_feasibility(stage, terms, base)
+    stage, terms, _ = deidentified(promises=[KE, distinct])
+    ke, diversity = measure_feasibility(stage, terms)
     rows = [r for r in people() if int(r["age"]) > 18 and r["wage"]]
     groups = Counter((r["age"], r["town"]) for r in rows)
     values = {key: {r["wage"] for r in rows if (r["age"], r["town"]) == key} for key in groups}
@@ -82,23 +89,23 @@ INFEASIBLE = [
 
 @pytest.mark.parametrize(("promise", "told"), INFEASIBLE, ids=lambda value: str(value)[:40])
 def test_what_no_grouping_can_keep_is_refused(deidentified, promise, told):
-    stage, terms, base = deidentified()
+    stage, terms, _ = deidentified()
     with pytest.raises(PromiseError, match=f"{promise.name} cannot be kept: required") as caught:
-        measure_feasibility(stage, with_promise(terms, promise), base)
+        measure_feasibility(stage, with_promise(terms, promise))
     assert told in str(caught.value)
     assert "in 1 of 1 strata" in str(caught.value)
 
 
 def test_each_stratum_must_be_able_to_keep_it(deidentified):
-    stage, terms, base = deidentified(strata=["town"])
+    stage, terms, _ = deidentified(strata=["town"])
     towns = Counter(r["town"] for r in people() if int(r["age"]) > 18 and r["wage"])
     fewest = min(towns.values())
-    assert measure_feasibility(stage, with_promise(terms, KAnonymity(k=fewest)), base)
+    assert measure_feasibility(stage, with_promise(terms, KAnonymity(k=fewest)))
     with pytest.raises(PromiseError, match=f"at best k={fewest} in 1 of {len(towns)} strata"):
-        measure_feasibility(stage, with_promise(terms, KAnonymity(k=fewest + 1)), base)
+        measure_feasibility(stage, with_promise(terms, KAnonymity(k=fewest + 1)))
     anything = TCloseness(t=Decimal(0), distance="equal")
     with pytest.raises(PromiseError, match="t-closeness cannot be kept: required t=0"):
-        measure_feasibility(stage, with_promise(terms, anything), base)
+        measure_feasibility(stage, with_promise(terms, anything))
 
 
 def test_a_population_beside_the_spec(deidentified, small):
@@ -107,9 +114,9 @@ def test_a_population_beside_the_spec(deidentified, small):
     lines = [f'{r["age"]},"{r["town"]}"' for r in towns if r["town"]] * 4
     lines += [f"{r['age']}," for r in towns if not r["town"]] * 4
     (small.folder / "register.csv").write_text("age,town\n" + "\n".join(lines) + "\n")
-    promise = DeltaPresence(min=Decimal(0), max=Decimal("0.25"), population="register.csv")
+    promise = DeltaPresence(min=Decimal(0), max=Decimal("0.25"), reference="register.csv")
     promise = type(promise)(**{**vars(promise), "quasi_identifiers": ("age", "town")})
-    (row,) = measure_feasibility(stage, terms.model_copy(update={"promises": (promise,)}), base)
+    (row,) = measured(stage, terms, base, promise)
     assert (row["today max"], row["failing"]) == ("0.25", 0)
 
 
@@ -144,9 +151,9 @@ def lives(deidentified):
 
     def judged(register, names):
         promise = DeltaPresence(
-            min=Decimal(0), max=Decimal("0.5"), population=register, quasi_identifiers=names
+            min=Decimal(0), max=Decimal("0.5"), reference=register, quasi_identifiers=names
         )
-        return measure_feasibility(stage, terms.model_copy(update={"promises": (promise,)}), base)
+        return measured(stage, terms, base, promise)
 
     return judged
 

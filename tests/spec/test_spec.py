@@ -235,14 +235,13 @@ RANGE = {"kind": "range", "aggregate": "avg", "over": "age", "spans": [5]}
         ),
         (
             {
-                "form": {"method": "generalized"},
                 "promises": [
                     KE,
                     {"model": "delta-presence", "min": 0, "max": 0.5, "population": "all.csv"},
                 ],
             },
             "promises.1: ",
-            "cannot check a release against a population",
+            "means nothing in form permuted; it does in generalized, suppressed",
         ),
         ({"retain": -1}, "retain: ", "must be at least 0$"),
         ({"source/sha256": "abc"}, "source.sha256: ", "must match"),

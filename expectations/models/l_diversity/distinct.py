@@ -31,7 +31,7 @@ class DistinctLDiversity(LDiversity):
 
     def measure(self, groups: Groups) -> Mapping[str, np.ndarray]:
         """`l`: the number of different sensitive values of each group (int64)."""
-        return {"l": groups.of(self.sensitive).distinct}
+        return {"l": self.counts_in(groups).distinct}
 
     def failing(self, groups: Groups) -> np.ndarray:
         """Mark the groups with fewer than l different values (bool, one per group)."""

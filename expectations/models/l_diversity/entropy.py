@@ -69,9 +69,9 @@ class EntropyLDiversity(LDiversity):
         return np.asarray(~(found >= np.log(float(self.l)) - _LENIENT))
 
     def _entropy(self, groups: Groups) -> np.ndarray:
-        counts = groups.of(self.sensitive)
+        counts = self.counts_in(groups)
         if self.dont_care is None:
-            return entropy(counts, groups.sizes)
+            return entropy(counts, counts.sizes)
         return adjusted_entropy(counts, counts.entries_of(self.dont_care))
 
 

@@ -63,7 +63,7 @@ class RecursiveLDiversity(LDiversity):
 
         With `negative`, `least`: its count of the rarest of those values. All are int64.
         """
-        counts = groups.of(self.sensitive)
+        counts = self.counts_in(groups)
         dont_care = None if self.dont_care is None else counts.entries_of(self.dont_care)
         most, rest = recursive_sides(counts, self.l, dont_care)
         scores = {"most": most, "rest": rest, "l": counts.distinct}

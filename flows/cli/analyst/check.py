@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ from sfumato.flows.cli.terminal import echo, echo_json
 if TYPE_CHECKING:
     from sfumato.tasks.declaration.opened import Release
     from sfumato.tasks.publication.check import Checked
+    from sfumato.tasks.verification.limits import ReadLimits
 
 UNSEEN = (
     "that the published rows are those of the source: their values, and how many rows were read, "
@@ -41,12 +42,21 @@ UNSEEN = (
     metavar="DIR",
     help="hold it against an earlier version, each after an option of its own, in any order",
 )
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="the table that promises about a population speak of; several in the promises' order",
+)
 @as_document
 def check(
     directory: Path,
     digest: str | None,
     limits: tuple[str, ...],
     previous: tuple[Path, ...],
+    references: tuple[Path, ...],
     as_json: bool,
 ) -> None:
     """Verify a published release from its files alone, and say who signed it.
@@ -59,25 +69,29 @@ def check(
 
     found: list[Checked] = []
 
-    def checking(*arguments: Any) -> None:
-        found.append(check_release(*arguments))
+    def checking(place: Path, announced: str | None, taken: "ReadLimits") -> None:
+        found.append(check_release(place, announced, taken, references))
 
     release = way_in_by(digest, limits, checking).open(directory)
     if as_json:
-        echo_json(_document(release, found[0], previous, limits))
+        echo_json(_document(release, found[0], previous, limits, references))
         return
     for line in checked_lines(directory, found[0]):
         echo(line)
     echo(f"{directory}: {release.author}")
     echo("What these files cannot show, whoever made them:")
-    for one in UNSEEN:
+    for one in (*UNSEEN, *_unseen_references(found[0], references)):
         echo(f"  - {one}")
     if previous:
         tell_succession(release, previous, limits)
 
 
 def _document(
-    release: "Release", checked: "Checked", previous: tuple[Path, ...], limits: tuple[str, ...]
+    release: "Release",
+    checked: "Checked",
+    previous: tuple[Path, ...],
+    limits: tuple[str, ...],
+    references: tuple[Path, ...],
 ) -> dict[str, Any]:
     """The findings for JSON; exact numbers that are none of JSON's are texts."""
     from sfumato.expectations.numbers import plain
@@ -89,6 +103,7 @@ def _document(
             "groups": verdict.groups,
             "required": {name: plain(value) for name, value in verdict.required.items()},
             "observed": observation(verdict),
+            **({"stated": True} if promise in checked.stated else {}),
         }
         for promise, verdict in checked.verdicts
     ]
@@ -102,8 +117,24 @@ def _document(
         "made_with": list(checked.made_with),
         "unlike": list(checked.unlike),
         "previous": told,
-        "unseen": list(UNSEEN),
+        "unseen": [*UNSEEN, *_unseen_references(checked, references)],
     }
+
+
+def _unseen_references(checked: "Checked", given: tuple[Path, ...]) -> tuple[str, ...]:
+    """What cannot be shown of promises about a population."""
+    if checked.stated:
+        names = ", ".join(dict.fromkeys(promise.name for promise in checked.stated))
+        return (
+            f"that {names} holds: it is about a reference, which is not published; who has it can "
+            "measure it (--reference FILE)",
+        )
+    if given:
+        return (
+            "that the reference given is the one that was meant, or is as large as the population: "
+            "its digest is published under the publisher's key alone",
+        )
+    return ()
 
 
 def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
@@ -112,6 +143,13 @@ def checked_lines(directory: Path, checked: "Checked") -> Iterator[str]:
 
     for promise, verdict in checked.verdicts:
         together = " together" if promise.judged_jointly else ""
+        if promise in checked.stated:
+            yield (
+                f"{promise.name} is not measured here: the publisher states "
+                f"{numbers(verdict.observed)} in {verdict.groups} groups, and requires "
+                f"{numbers(verdict.required)}"
+            )
+            continue
         yield (
             f"{promise.name} holds in all {verdict.groups} groups{together}: "
             f"required {numbers(verdict.required)}, observed {numbers(verdict.observed)}"

@@ -30,6 +30,7 @@ def write_files(
     directory.mkdir(parents=True, exist_ok=True)
     entries = keep_ledger(measured, chosen)
     shared: dict[str, Any] = {"size": size, "seeds": _seeds(measured), "alpha": ALPHA}
+    shared["failed"] = {name: of.failed for name, of in measured.items() if of.failed}
     shared |= {"papers": PAPERS, "described": DATA}
     _write(directory / "ledger.csv", ledger_csv(entries))
     _write(directory / LEDGER, _page("ledger", {"entries": entries, "chosen": chosen, **shared}))
@@ -50,6 +51,7 @@ def _section(experiment: Experiment, results: Results, entries: Sequence[Entry])
         "data": [DATA[key] for key in experiment.data],
         "plots": [(f"{experiment.name}-{at}", plot) for at, plot in enumerate(plots, start=1)],
         "claims": [entry for entry in entries if entry.experiment is experiment],
+        "failed": results.failed,
     }
 
 
@@ -74,7 +76,8 @@ def _page(template: str, view: Mapping[str, Any]) -> str:
 
 
 def _seeds(measured: Mapping[str, Results]) -> int:
-    return max((len(results.points) for results in measured.values()), default=0)
+    whole = (len(results.points) + len(results.failed) for results in measured.values())
+    return max(whole, default=0)
 
 
 def _write(path: Path, text: str) -> None:

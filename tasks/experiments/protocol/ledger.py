@@ -55,11 +55,16 @@ class Entry:
 def keep_ledger(measured: Mapping[str, Results], experiments: Sequence[Experiment]) -> list[Entry]:
     """Decide the claims of experiments, by their names in `measured`, all at once."""
     claims = [(experiment, claim) for experiment in experiments for claim in experiment.claims]
-    evidence = [
-        claim.test.weigh(measured[experiment.name], claim.data) for experiment, claim in claims
-    ]
+    evidence = [_weigh(claim, measured[experiment.name]) for experiment, claim in claims]
     adjusted = holm([one.p for one in evidence])
     return [Entry(*claim, one, p) for claim, one, p in zip(claims, evidence, adjusted, strict=True)]
+
+
+def _weigh(claim: Claim, results: Results) -> Weight:
+    """The evidence in what was measured; where nothing was, there is none for either side."""
+    if not results.points and results.failed:
+        return Weight(1.0, 1.0, f"every seed failed: {next(iter(results.failed.values()))}")
+    return claim.test.weigh(results, claim.data)
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -41,9 +41,10 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Results:
-    """The points of each seed."""
+    """The points of each seed, and of each that failed the reason, which leaves no points."""
 
     points: Mapping[int, Sequence[Point]]
+    failed: Mapping[int, str] = field(default_factory=dict)
 
     def matrix(self, data: str, measure: str, series: str) -> Matrix:
         """The values of a series by seed and level."""

@@ -1,15 +1,25 @@
 """The parameters of distribution-based anonymization as a spec writes them."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from sfumato.expectations.models.beta_likeness import BetaLikeness
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.models.t_closeness import TCloseness
 from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.forms.declared import Companions, FormParameters
+from sfumato.tasks.partitions.declared import PartitionParameters
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from sfumato.tasks.schema.formats import since
+
+MOST = 40
+"""The largest denominator of targets of groups: each way of writing it may be tried."""
 
 _Denominator = Annotated[
     Annotated[int, Field(ge=1)] | Literal["exact"],
@@ -49,6 +59,24 @@ class RedistributedParameters(FormParameters):
         ExactNumber,
         Field(ge=0, description="most fake values in a group: a number, or a share of its rows"),
     ] = Decimal(0)
+    rows: Annotated[int | None, Field(ge=1)] = since(
+        6, None, "fewest rows of a group, where p-privacy has target: {nearest: own}"
+    )
+
+    @property
+    def own_targets(self) -> int | None:
+        """The denominator of targets that groups may have of their own."""
+        return self.largest
+
+    def grouped_by(
+        self, promises: Sequence[PrivacyModel], partition: PartitionParameters
+    ) -> tuple[PrivacyModel, ...]:
+        """By the number of rows alone where it is given; else by what is promised of values."""
+        if partition.gives_targets:
+            return super().grouped_by(promises, partition)
+        if self.rows is not None:
+            return (KAnonymity(k=self.rows, quasi_identifiers=promises[0].quasi_identifiers),)
+        return tuple(promise for promise in promises if not isinstance(promise, PPrivacy))
 
     @property
     def largest(self) -> int | None:
@@ -69,8 +97,12 @@ class RedistributedParameters(FormParameters):
     def fault_in(self, spec: Companions) -> str | None:
         """Refuse partitions without targets, several columns to spread, and several targets."""
         partition, sensitive = spec.partition, spec.named("sensitive")
-        if not partition.gives_targets:
-            return f"form: redistributed needs partition {_partitions_with_targets()}"
+        own = any(isinstance(p, PPrivacy) and p.of_groups for p in spec.promises)
+        if not partition.gives_targets and not own:
+            return (
+                f"form: redistributed needs partition {_partitions_with_targets()}, or p-privacy "
+                "with target: {nearest: own}"
+            )
         if len(sensitive) > 1:
             return "form: redistributed shows one sensitive column, and there are several"
         if self.tree == "hierarchy" and spec.columns[sensitive[0]].hierarchy is None:
@@ -81,7 +113,46 @@ class RedistributedParameters(FormParameters):
             )
         if sum(isinstance(promise, PPrivacy) for promise in spec.promises) > 1:
             return "promises: one p-privacy promise says what may be learned"
+        return self._fault_of_own(spec) if own else self._fault_of_given(spec)
+
+    def _fault_of_given(self, spec: Companions) -> str | None:
+        """What goes with targets of groups alone."""
+        if self.rows is not None:
+            return "form.rows: goes with p-privacy whose target is {nearest: own}"
+        for i, promise in enumerate(spec.promises):
+            if not isinstance(promise, PPrivacy | TCloseness):
+                return (
+                    f"promises.{i}: {promise.name} means nothing in form redistributed, unless "
+                    "p-privacy has target: {nearest: own}"
+                )
         return None
+
+    def _fault_of_own(self, spec: Companions) -> str | None:
+        """What targets of groups go with: promises that the nearest target is known for."""
+        limits = [p for p in spec.promises if not isinstance(p, PPrivacy)]
+        compared = [p for p in limits if p.compares_with_all]
+        if self.largest is None or self.largest > MOST:
+            return f"form.denominator: targets of groups need one, of at most {MOST}"
+        if spec.partition.may_suppress:
+            return "partition.suppression: targets tell of the values of all rows: suppress none"
+        if self.rows is not None and spec.partition.gives_targets:
+            return f"form.rows: partition {spec.partition.method} makes groups of any size"
+        for i, promise in enumerate(spec.promises):
+            if not (isinstance(promise, PPrivacy) or _is_aimed_at(promise)):
+                return f"promises.{i}: of {promise.name} as it is, no nearest target is known"
+        if not limits or (compared and len(limits) > 1):
+            return (
+                "promises: beside p-privacy with target: {nearest: own} it takes one t-closeness, "
+                "one β-likeness or any l-diversity, for which the nearest target is known"
+            )
+        return None
+
+
+def _is_aimed_at(promise: PrivacyModel) -> bool:
+    """True where the nearest target that keeps a promise is known."""
+    if isinstance(promise, TCloseness):
+        return promise.distance in ("equal", "ordered")
+    return promise.by_ranks or isinstance(promise, BetaLikeness)
 
 
 def _partitions_with_targets() -> str:

@@ -45,7 +45,7 @@ def annotate_trees(
     for distribution in aims.distributions:
         weights = _weights(distribution)[np.argsort(domain.place)]
         tree = _tree(aims.name, domain, weights.tolist(), parameters)
-        with_weights = annotate(tree, weights, parameters.largest)
+        with_weights = annotate(tree, weights, None if aims.exact else parameters.largest)
         if max(with_weights.target.weight.tolist()) > INT64_MAX:
             raise SpecError("form: a target's exact ratios are too large: give a denominator")
         found.append((tree, with_weights))

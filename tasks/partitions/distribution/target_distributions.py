@@ -6,7 +6,7 @@ import numpy as np
 
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.exact import exact, is_ordered
-from sfumato.expectations.models.p_privacy import File, Given, Normal, PPrivacy, Zipf
+from sfumato.expectations.models.p_privacy import File, Given, Nearest, Normal, PPrivacy, Zipf
 from sfumato.tasks.microdata.table import Column, Microdata
 from sfumato.tasks.partitions.distribution.given_distributions import given_targets
 from sfumato.tasks.targets.distribution import normal, of_counts, uniform, zipf
@@ -39,6 +39,8 @@ def target_distributions(
     match promise.target:
         case File():
             raise SpecError("target: its file was not read")
+        case Nearest():
+            raise SpecError("target: that of each group is found when there are groups")
         case Given(given=lines):
             first = np.unique(stratum, return_index=True)[1]
             columns = [microdata[name] for name in strata]

@@ -36,6 +36,9 @@ def with_targets(
         parameters: the partition's own.
         group: the group of each row (int64, 0, 1, …).
 
+    Returns:
+        The groups; without targets, where each group's own values decide its target.
+
     Raises:
         PromiseError: where p-privacy is not promised, or a promise speaks of no declared
             distributions, where the attribute has nulls, or where the distributions asked for break
@@ -45,6 +48,8 @@ def with_targets(
     column = microdata[str(promise.sensitive)]
     if column.has_null:
         raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution covers")
+    if promise.of_groups:
+        return Partition(group, facts={"groups": int(group.max(initial=-1)) + 1})
     stratum, number = dense(key([microdata[name] for name in strata], microdata.rows)[0])
     weights, of_stratum = target_distributions(promise, microdata, strata, stratum, number)
     sizes = np.bincount(group)
@@ -54,7 +59,7 @@ def with_targets(
     others = [promise for promise in promises if not isinstance(promise, PPrivacy)]
     _require_kept(others, column, sizes, target, weights)
     facts = {"groups": len(sizes), "strata": number, "targets": len(weights)}
-    aims = TargetDistributions(column.name, target, tuple(map(_distribution, weights)))
+    aims = TargetDistributions(column.name, target, tuple(map(chances, weights)))
     return Partition(group, facts=facts, target_distributions=aims)
 
 
@@ -68,7 +73,8 @@ def _wanted(promises: Sequence[PrivacyModel], parameters: PartitionParameters) -
     return wanted[0]
 
 
-def _distribution(weights: np.ndarray) -> tuple[Fraction, ...]:
+def chances(weights: np.ndarray) -> tuple[Fraction, ...]:
+    """The distribution that whole-number weights are."""
     total = sum(weights.tolist())
     return tuple(Fraction(weight, total) for weight in weights.tolist())
 
@@ -81,11 +87,7 @@ def _require_kept(
     weights: Sequence[np.ndarray],
 ) -> None:
     """Refuse distributions that break a promise, before anything is made from them."""
-    every, root = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
-    targets = tuple(map(_flat, weights))
-    ordered = is_ordered(column.values.type)
-    shown = Subdomains(every, root, sizes, target, targets, ordered, column.ancestors)
-    groups = Groups(sizes, {}, subdomains={column.name: shown})
+    groups = declared_groups(column, sizes, target, weights)
     for promise in promises:
         if not (verdict := promise.check(groups)).holds:
             limits = ", ".join(f"{name} = {plain(of)}" for name, of in verdict.required.items())
@@ -93,6 +95,23 @@ def _require_kept(
                 f"{promise.name}: the distributions that p-privacy asks of {verdict.failing} of "
                 f"{len(groups)} groups break it ({limits})"
             )
+
+
+def declared_groups(
+    column: Column, sizes: np.ndarray, target: np.ndarray, weights: Sequence[np.ndarray]
+) -> Groups:
+    """Groups as they are declared to be, before subdomains are chosen: each shows the root alone.
+
+    Args:
+        column: the sensitive attribute.
+        sizes: the rows of each group (int64).
+        target: the index of each group's distribution (int64).
+        weights: the distributions, as whole-number weights of the column's values.
+    """
+    every, root = np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64)
+    targets, ordered = tuple(map(_flat, weights)), is_ordered(column.values.type)
+    shown = Subdomains(every, root, sizes, target, targets, ordered, column.ancestors)
+    return Groups(sizes, {}, subdomains={column.name: shown})
 
 
 def _flat(weights: np.ndarray) -> Target:

@@ -1,0 +1,236 @@
+"""Each group's own distribution as its target, or the nearest one that keeps the other promises.
+
+A group whose values keep the promises keeps its own distribution, and shows its values as they are
+grouped. To any other the nearest target of one denominator is given: `tasks.targets.ranked` finds
+it for promises about how often values occur, `closest` for t-closeness, `capped` for β-likeness.
+Groups are compared with the values that all rows have; a release shows targets alone, so that what
+anybody can see of all rows is the targets' mixture. Where that differs, groups are held to a
+smaller t or β, until the targets keep the promise beside their mixture.
+
+What a group's target is depends on its values, and on nothing else of its rows.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import count
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.beta_likeness import BetaLikeness
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.p_privacy import PPrivacy
+from sfumato.expectations.models.t_closeness import TCloseness
+from sfumato.tasks.microdata.table import Column, Microdata
+from sfumato.tasks.partitions.distribution.with_targets import chances, declared_groups
+from sfumato.tasks.partitions.partition import Partition, TargetDistributions
+from sfumato.tasks.targets.capped import nearest_capped
+from sfumato.tasks.targets.closest import nearest_within
+from sfumato.tasks.targets.distribution import whole
+from sfumato.tasks.targets.ranked import as_groups, nearest_ranked, ways_of_writing
+
+_STEPS = 16  # of a limit, from itself downwards
+_MOST_NODES = 1 << 23
+
+Solve = Callable[[np.ndarray], np.ndarray | None]
+"""Finds the weights of the nearest target from how often a group has each value."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """The groups as they are: how often each has each value, and which have the same values."""
+
+    column: Column
+    groups: Groups
+    kinds: tuple[np.ndarray, ...]
+    kind: np.ndarray
+
+    @property
+    def totals(self) -> np.ndarray:
+        """How often all rows have each value (int64)."""
+        return self.groups.of(self.column.name).totals
+
+
+def with_nearest_targets(
+    partition: Partition, microdata: Microdata, promises: Sequence[PrivacyModel], denominator: int
+) -> Partition:
+    """The groups with targets of their own, where p-privacy asks for these.
+
+    Args:
+        partition: the groups.
+        microdata: their rows.
+        promises: what is promised of declared distributions.
+        denominator: of the targets of groups that cannot keep their own.
+
+    Raises:
+        PromiseError: where rows are suppressed, values are missing, or no target of the
+            denominator keeps the promises.
+    """
+    asked = [p for p in promises if isinstance(p, PPrivacy) and p.of_groups]
+    if not asked:
+        return partition
+    column = microdata[str(asked[0].sensitive)]
+    if column.has_null:
+        raise PromiseError(f"p-privacy: {column.name!r} has nulls, which no distribution covers")
+    if partition.suppressed:
+        raise PromiseError("p-privacy: targets tell of the values of all rows: suppress none")
+    given = _given(partition, column)
+    others = [promise for promise in promises if not isinstance(promise, PPrivacy)]
+    compared = [promise for promise in others if type(promise) in BESIDE_ALL]
+    if compared:
+        target, weights, held_to = _beside_all(given, compared[0], denominator)
+    else:
+        target, weights = _aim(given, others, _ranked(given, others, denominator))
+        held_to = None
+    aims = TargetDistributions(column.name, target, tuple(map(chances, weights)), exact=True)
+    facts = {**partition.facts, **_facts(given, target, weights)}
+    if held_to is not None:
+        facts["held to"] = str(held_to)
+    return replace(partition, target_distributions=aims, facts=facts)
+
+
+def _given(partition: Partition, column: Column) -> _Given:
+    number = int(partition.group.max(initial=-1)) + 1
+    groups = count(partition.group, number, {column.name: column.coded()})
+    counts = groups.of(column.name)
+    found: dict[bytes, int] = {}
+    kinds: list[np.ndarray] = []
+    kind = np.empty(number, dtype=np.int64)
+    for group, (start, end) in enumerate(zip(counts.starts, counts.ends, strict=True)):
+        shown = np.stack([counts.value[start:end], counts.count[start:end]])
+        place = found.setdefault(shown.tobytes(), len(kinds))
+        if place == len(kinds):
+            own = np.zeros(len(column.values), dtype=np.int64)
+            own[shown[0]] = shown[1]
+            kinds.append(own)
+            _require_room(len(kinds), len(own))
+        kind[group] = place
+    return _Given(column, groups, tuple(kinds), kind)
+
+
+def _require_room(targets: int, values: int) -> None:
+    """Refuse what would be published as more nodes of targets than anybody reads."""
+    if targets * values > _MOST_NODES:
+        raise PromiseError(
+            f"p-privacy: groups would have more than {_MOST_NODES // values} targets over {values} "
+            "values, all of which are published: use larger groups, or round the values"
+        )
+
+
+def _beside_all(
+    given: _Given, promise: PrivacyModel, denominator: int
+) -> tuple[np.ndarray, list[np.ndarray], Decimal]:
+    """Targets that keep a promise beside their mixture, and the limit that groups were held to."""
+    sizes, totals = given.groups.sizes, given.totals
+    name, solver = BESIDE_ALL[type(promise)]
+    for step in range(_STEPS):
+        limit: dict[str, Any] = {name: getattr(promise, name) * (_STEPS - step) / _STEPS}
+        held_to = replace(promise, **limit)
+        try:
+            target, weights = _aim(given, [held_to], solver(held_to, totals, denominator))
+        except PromiseError:
+            if step:
+                break
+            raise
+        declared = declared_groups(given.column, sizes, target, weights)
+        if promise.check(declared).holds:
+            return target, weights, limit[name]
+    raise PromiseError(
+        f"{promise.name}: targets of denominator {denominator} do not keep it beside all of them "
+        "together: use a larger form.denominator, or larger groups"
+    )
+
+
+def _close(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
+    ordered, t = promise.distance == "ordered", Fraction(promise.t)
+
+    def solve(own: np.ndarray) -> np.ndarray | None:
+        return nearest_within(own, totals, denominator, t, ordered=ordered)
+
+    return solve
+
+
+def _alike(promise: Any, totals: np.ndarray, denominator: int) -> Solve:
+    caps, rows = np.zeros_like(totals), int(totals.sum())
+    for value, common in enumerate(totals.tolist()):
+        while caps[value] < denominator and promise.allows(
+            Fraction(int(caps[value]) + 1, denominator), Fraction(common, rows)
+        ):
+            caps[value] += 1
+
+    def solve(own: np.ndarray) -> np.ndarray | None:
+        return nearest_capped(own, caps, denominator)
+
+    return solve
+
+
+BESIDE_ALL: Mapping[type[PrivacyModel], tuple[str, Callable[[Any, np.ndarray, int], Solve]]] = {
+    TCloseness: ("t", _close),
+    BetaLikeness: ("beta", _alike),
+}
+"""What finds the nearest targets of promises that compare with all rows, and their limit's name."""
+
+
+def _ranked(given: _Given, promises: Sequence[PrivacyModel], denominator: int) -> Solve:
+    ways, totals = ways_of_writing(denominator), given.totals
+    judged = as_groups(ways, given.column.name)
+    for promise in promises:
+        keeps = ~promise.failing(judged) if len(ways) else np.zeros(0, dtype=bool)
+        ways, judged = ways[keeps], as_groups(ways[keeps], given.column.name)
+
+    def solve(own: np.ndarray) -> np.ndarray | None:
+        return nearest_ranked(own, ways, totals)
+
+    return solve
+
+
+def _aim(
+    given: _Given, promises: Sequence[PrivacyModel], solve: Solve
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The index of each group's distribution (int64), and the different distributions.
+
+    Raises:
+        PromiseError: where a group has no target that keeps the promises.
+    """
+    fails = np.zeros(len(given.groups), dtype=bool)
+    for promise in promises:
+        fails |= promise.failing(given.groups)
+    broken = np.zeros(len(given.kinds), dtype=bool)
+    broken[given.kind[fails]] = True
+    found: dict[tuple[int, ...], int] = {}
+    weights: list[np.ndarray] = []
+    of_kind = np.empty(len(given.kinds), dtype=np.int64)
+    for place, own in enumerate(given.kinds):
+        aimed = solve(own) if broken[place] else own
+        if aimed is None:
+            names = ", ".join(promise.name for promise in promises)
+            raise PromiseError(
+                f"{names}: no target of this denominator keeps it: use a larger form.denominator"
+            )
+        reduced = whole(aimed.tolist())
+        of_kind[place] = found.setdefault(tuple(reduced.tolist()), len(weights))
+        if of_kind[place] == len(weights):
+            weights.append(reduced)
+    return of_kind[given.kind], weights
+
+
+def _facts(
+    given: _Given, target: np.ndarray, weights: Sequence[np.ndarray]
+) -> dict[str, int | float]:
+    """How many groups keep their own distribution, and how far the targets of others are."""
+    moved, own = Fraction(0), 0
+    for group, kind in enumerate(given.kind.tolist()):
+        values, aimed = given.kinds[kind], weights[int(target[group])]
+        rows, total = int(values.sum()), int(aimed.sum())
+        off = Fraction(int(np.abs(total * values - rows * aimed).sum()), 2 * total)
+        own += off == 0
+        moved += off
+    return {
+        "targets": len(weights),
+        "groups that keep their own distribution": own,
+        "rows that targets move": float(moved),
+    }

@@ -1,0 +1,118 @@
+"""Reference tables: whom a release is drawn from, which promises may speak of.
+
+A release calls one by a keyed digest of its file, an HMAC-SHA256 under the line's key: equal for
+equal files, and no help in finding out which file it is. Where a table is, nobody else is told.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sfumato.expectations.errors import InputError, PromiseError
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.inferred_table import Written, read_inferred
+from sfumato.tasks.microdata.notation.address import local_path
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.private.keys import keyed_hashes
+from sfumato.tasks.schema.columns import ColumnType
+
+_PREFIX = "hmac-sha256:"
+KEYED_DIGEST = rf"^{_PREFIX}[0-9a-f]{{64}}$"
+"""What a release calls a reference."""
+
+
+@dataclass(frozen=True)
+class ReferenceFile:
+    """A reference on this machine: its file, and the SHA-256 of that where it must be this one."""
+
+    path: Path
+    sha256: str | None = None
+
+    def read(self, columns: Sequence[str], types: Mapping[str, ColumnType]) -> Microdata:
+        """Some columns of it, texts by the types of the table that is compared with it.
+
+        Raises:
+            InputError: where it cannot be read, or lacks a column.
+            PromiseError: where the file was changed while it was in use.
+        """
+        found = read_inferred(str(self.path), columns, Written(types=types))
+        if self.sha256 is not None and _sha256(self.path) != self.sha256:
+            raise PromiseError(f"{self.path}: the reference was changed meanwhile: run again")
+        return found
+
+
+@dataclass(frozen=True)
+class References:
+    """The references of promises, by what these call them."""
+
+    files: Mapping[str, ReferenceFile] = field(default_factory=dict)
+
+    def of(self, promise: PrivacyModel) -> ReferenceFile | None:
+        """The reference that a promise speaks of, None where it is not known here."""
+        return self.files.get(promise.reference_uri or "")
+
+
+NO_REFERENCES = References()
+
+
+def refer(
+    promises: Sequence[PrivacyModel], base: Path, secret: Callable[[], bytes]
+) -> tuple[tuple[PrivacyModel, ...], References]:
+    """Promises with keyed digests of their references in place of addresses, and where these are.
+
+    Args:
+        promises: as a spec makes them.
+        base: the directory that addresses are relative to.
+        secret: gets the line's key, where it is needed.
+
+    Raises:
+        InputError: where a reference is no file that can be read.
+    """
+    files: dict[str, ReferenceFile] = {}
+    made = []
+    for promise in promises:
+        if promise.reference_uri is not None:
+            path = local_path(promise.reference_uri, base, os.environ)
+            file = ReferenceFile(path, _sha256(path))
+            name = _keyed(str(file.sha256), secret())
+            files[name] = file
+            promise = promise.referring_to(name)
+        made.append(promise)
+    return tuple(made), References(files)
+
+
+def given_references(promises: Sequence[PrivacyModel], paths: Sequence[Path]) -> References:
+    """The references that a reader gives, in the order in which promises first speak of them.
+
+    Raises:
+        InputError: where some are given, and more or fewer than promises speak of.
+    """
+    if not paths:
+        return NO_REFERENCES
+    named = dict.fromkeys(p.reference_uri for p in promises if p.reference_uri is not None)
+    if len(named) != len(paths):
+        raise InputError(
+            f"--reference: the promises speak of {len(named)} references, and {len(paths)} are "
+            "given: give each once, in the order of the promises"
+        )
+    return References({n: ReferenceFile(p) for n, p in zip(named, paths, strict=True)})
+
+
+def _keyed(sha256: str, secret: bytes) -> str:
+    (found,) = keyed_hashes([f"reference {sha256}".encode()], secret)
+    return f"{_PREFIX}{found.tobytes().hex()}"
+
+
+def _sha256(path: Path) -> str:
+    """The SHA-256 of a reference.
+
+    Raises:
+        InputError: where it is no file, or cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read as a reference ({error.strerror})") from None
