@@ -8,7 +8,7 @@ in cells, and of the values in a group.
 from sqlglot import exp
 
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, VALUED
+from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, CHOSEN, VALUED
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.sql.dialects.dialect import Dialect, Types
@@ -113,8 +113,21 @@ def _numbered(column: exp.Column) -> str | None:
 
 
 def _valued(root: exp.Expr, number: str, types: Types) -> ColumnType | None:
-    part = next(part for part in root.find_all(exp.CTE) if part.alias == f"{VALUED}{number}")
-    for named in part.find_all(exp.Alias):
-        if named.alias == "v" and isinstance(named.this, exp.Column):
-            return types.get(named.this.name)
-    return None
+    name = _called(root, f"{VALUED}{number}", "v")
+    return types.get(_called(root, CHOSEN, name) or name)
+
+
+def _called(root: exp.Expr, part: str, name: str) -> str:
+    """The column that a part of a query calls by a name; none is the empty one."""
+    of_part = (
+        named
+        for of in root.find_all(exp.CTE)
+        if of.alias == part
+        for named in of.find_all(exp.Alias)
+    )
+    found = (
+        named.this.name
+        for named in of_part
+        if named.alias == name and isinstance(named.this, exp.Column)
+    )
+    return next(found, "")

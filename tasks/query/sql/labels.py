@@ -1,14 +1,17 @@
-"""Databases that are given labels: they do not know what these admit, and no query is rewritten."""
+"""Databases that are given labels, and in label tables what these admit."""
 
 from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.help_tables.labels import label_tables
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import TABLE, Question
+from sfumato.tasks.query.question.ways.labels import labels as way
+from sfumato.tasks.query.sql.answer_columns import AnswerColumns
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.label_conditions.tables import types_of_labels
 from sfumato.tasks.query.sql.way import SqlWay
 
 _WORDS = """\
@@ -22,15 +25,25 @@ The rows of people who have left are still there, and nothing tells them from th
 group_id."""
 
 
-def _refusal(declared: Terms) -> str:
+def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
+    # DuckDB decides conditions on labels; what rewrites no query on these does without it.
+    from sfumato.tasks.query.sql.label_conditions.bounds import LabelBounds
+    from sfumato.tasks.query.sql.label_conditions.decided import Decided
+    from sfumato.tasks.sql.session import session
+
+    with session({}) as connection:
+        decided = Decided(connection, declared.columns)
+        bounds = LabelBounds(question, declared, decided).bounds()
+    return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
+
+
+def _refusal(declared: Terms) -> str | None:
+    if not declared.composed:
+        return None
     return (
-        f"a release in form {declared.form.method} is asked with `sfumato query` alone: "
-        f"what its labels admit is not known to a database"
+        f"a composed release in form {declared.form.method} is asked with `sfumato query` alone: "
+        f"nothing tells a database whose rows are people's"
     )
-
-
-def _refused(_: Question, declared: Terms, _reading: Reading, _estimator: Estimator) -> exp.Select:
-    raise QueryError(_refusal(declared))
 
 
 def _queries(declared: Declared) -> Sequence[tuple[str, exp.Select]]:
@@ -41,11 +54,13 @@ def _queries(declared: Declared) -> Sequence[tuple[str, exp.Select]]:
 
 
 labels = SqlWay(
-    rewritten=_refused,
+    rewritten=_rewritten,
     words=lambda _: _WORDS,
-    examples=lambda _: [],
+    examples=None,
     views=lambda _: [],
     refusal=_refusal,
+    types=types_of_labels,
     of_vacant=lambda _: _STILL_THERE,
     queries=_queries,
+    beside=label_tables,
 )
