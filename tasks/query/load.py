@@ -106,7 +106,7 @@ def _tables(release: Release) -> dict[str, pa.Table]:
     declared = release.declared
     paths = files_of_tables(release, declared.named("sensitive"))
     published = {name: read_table(path) for name, path in paths.items()}
-    return {**SQL_WAYS[declared.form.shows].beside(published, declared), **published}
+    return {**published, **SQL_WAYS[declared.form.shows].beside(published, declared)}
 
 
 def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: TargetDatabase) -> _Loaded:

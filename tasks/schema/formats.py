@@ -16,6 +16,7 @@ default: what does not use it is written, and digested, as it always was.
     5   columns: leaves: published: those leaves of a hierarchy alone that stand under a published
         label; partitions aimed at a workload: hybrid, contiguous; strata by levels of hierarchies;
         intervals: the factors of calibrated ones
+    6   form.label-tables of generalized and suppressed; form.single-values of generalized
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from pydantic import BaseModel, Field, ValidationError
 from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.schema.nesting import parse_json
 
-NEWEST = 5
+NEWEST = 6
 
 _MARK = "x-since-format"
 

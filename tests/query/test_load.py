@@ -221,7 +221,7 @@ def test_a_recoded_release_is_its_table_and_what_its_labels_admit(kind, url, tmp
     }
     declared = plain("generalized", **columns)
     loaded = load(on_disk(tmp_path / "release", {"microdata": table}, declared), url)
-    assert loaded == ["label_age", "value_age", "microdata"]
+    assert loaded == ["microdata", "label_age", "value_age"]
     with target(url) as database:
         assert counted(rows(database, "microdata", ["age", "loss"])) == counted(
             [("[1, 3]", 1), (None, 2), ("2", 3)]

@@ -159,7 +159,7 @@ class Release:
         self.tables = FORMS[form].publish(
             microdata,
             Partition(group, recoding=coarse(microdata, group, recoding, chance)),
-            SimpleNamespace(linked=linked),
+            SimpleNamespace(linked=linked, single_values=chance.choice(["quoted", "plain"])),
             seeded_keys(1),
         )
         self._stack = ExitStack()

@@ -59,6 +59,12 @@ def kind_of_labels(declared: Terms, name: str) -> Kind:
     return "values" if listed else "ranges"
 
 
+def names_of_label_tables(declared: Terms) -> list[str]:
+    """The names of the tables of all quasi-identifiers."""
+    names = declared.named("quasi-identifier")
+    return [of(name) for name in names for of in (label_name, value_name)]
+
+
 def label_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
     """The label tables of every quasi-identifier by their names.
 

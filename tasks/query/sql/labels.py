@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Declared, Terms
-from sfumato.tasks.query.help_tables.labels import label_tables
+from sfumato.tasks.query.help_tables.labels import label_tables, names_of_label_tables
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import TABLE, Question
 from sfumato.tasks.query.question.ways.labels import labels as way
@@ -19,6 +19,14 @@ The table microdata holds the published rows: labels in the place of quasi-ident
 columns as they are. A label stands for several values, so that a query on labels is not the query
 on what they stand for: `sfumato query . "SELECT …"` answers that one, with bounds that surely
 contain the answer over the represented rows."""
+
+_TOLD = """\
+The tables label_… tell what each label admits: a row for each value, or the least and the greatest
+one, low and high; without either it can be anything. A code in the place of a label may have some
+of its characters hidden: kept of its length are told. admits_null tells whether a null may be
+behind the label. The tables value_… have every value that labels of a column admit, if there are
+not too many. `sfumato query . "SELECT … FROM microdata …" --rewrite duckdb` writes queries for
+bounds over them."""
 
 _STILL_THERE = """\
 The rows of people who have left are still there, and nothing tells them from the others of the same
@@ -50,12 +58,16 @@ def _queries(declared: Declared) -> Sequence[tuple[str, exp.Select]]:
     label = exp.column(declared.named("quasi-identifier")[0], quoted=True)
     query = exp.select(label, exp.Count(this=exp.Star())).from_(TABLE)
     ordered = query.group_by(label.copy()).order_by(label.copy())
-    return [("How many rows have each label:", ordered)]
+    found = [("How many rows have each label:", ordered)]
+    if declared.form.tells_labels:
+        table = names_of_label_tables(declared)[0]
+        found.append(("What each of them admits:", exp.select("*").from_(table)))
+    return found
 
 
 labels = SqlWay(
     rewritten=_rewritten,
-    words=lambda _: _WORDS,
+    words=lambda declared: f"{_WORDS}\n\n{_TOLD}" if declared.form.tells_labels else _WORDS,
     examples=None,
     views=lambda _: [],
     refusal=_refusal,
