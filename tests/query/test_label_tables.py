@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.question.read import read_question
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.target import target
 from tests.query.asked import on_disk
 from tests.query.dialect_laws import LOCAL, SERVERS, address, agree, returned
+from tests.query.test_composed_labels import LABELS, labelled
 from tests.query.test_recoded import ALL, FUNCTIONS, PETS, TIGHT, extremes, random_table
 from tests.query.test_recoded_truth import Release, queries
 
@@ -102,6 +104,27 @@ def test_bounds_are_the_extremes_over_all_worlds(names, kind, tmp_path):
                     assert [number(of) for of in row] == [number(of) for of in expected], where
                     compared += 1
     assert compared > 20
+
+
+@pytest.mark.parametrize("kind", EACH)
+@pytest.mark.parametrize("names", [[], ["age"], ["word"], ["sex", "word"]])
+def test_composed_releases(names, kind, tmp_path):
+    """Some rows are of people who left, and nothing tells which."""
+    keys = ", ".join(names)
+    aggregates = "COUNT(*), COUNT(loss), SUM(loss), AVG(loss), MIN(loss), MAX(loss), MAX(word)"
+    apart = 0
+    for seed in range(3):
+        declared, tables, _ = labelled(f"databases {seed}")
+        with filled(kind, tmp_path / str(seed), tables, declared) as database:
+            for where, _ in LABELS:
+                query = f"SELECT {', '.join([*names, aggregates])} FROM microdata WHERE {where}"
+                query += f" GROUP BY {keys}" if names else ""
+                expected = returned(
+                    read_question(query, declared), answer_on(tables, declared, query), "possible"
+                )
+                agree(database.execute(rewrite(query, declared).sql(kind)), expected, query)
+                apart += sum(row[len(names)] < row[len(names) + 1] for row in expected)
+    assert apart > 10
 
 
 def as_key(values):

@@ -45,15 +45,6 @@ def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimat
     return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
 
 
-def _refusal(declared: Terms) -> str | None:
-    if not declared.composed:
-        return None
-    return (
-        f"a composed release in form {declared.form.method} is asked with `sfumato query` alone: "
-        f"nothing tells a database whose rows are people's"
-    )
-
-
 def _queries(declared: Declared) -> Sequence[tuple[str, exp.Select]]:
     label = exp.column(declared.named("quasi-identifier")[0], quoted=True)
     query = exp.select(label, exp.Count(this=exp.Star())).from_(TABLE)
@@ -70,7 +61,6 @@ labels = SqlWay(
     words=lambda declared: f"{_WORDS}\n\n{_TOLD}" if declared.form.tells_labels else _WORDS,
     examples=None,
     views=lambda _: [],
-    refusal=_refusal,
     types=types_of_labels,
     of_vacant=lambda _: _STILL_THERE,
     queries=_queries,

@@ -15,11 +15,11 @@ from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.behind_labels.decide import by_column, columns_of
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, Question
+from sfumato.tasks.query.question.relations import GROUP_ID
 from sfumato.tasks.query.sql.conditions.sensitive_values import runs
 from sfumato.tasks.query.sql.conditions.trees import (
     BOUNDS_OF,
     CHOSEN,
-    VALUED,
     Part,
     alias,
     join,
@@ -29,9 +29,9 @@ from sfumato.tasks.query.sql.conditions.trees import (
     same,
     select,
     tree,
-    trees,
     with_parts,
 )
+from sfumato.tasks.query.sql.label_conditions.counted import copies_of_values, rows_of_cells
 from sfumato.tasks.query.sql.label_conditions.decided import Decided, Tested
 from sfumato.tasks.query.sql.label_conditions.meant import JoinedRows, MayMust, connect, of_row
 
@@ -60,7 +60,10 @@ class LabelBounds:
         for number, of in enumerate(ends):
             columns += [alias(end, f"{side}{number}") for end, side in zip(of, "lu", strict=True)]
         query = select([*columns, tree("counted.count_l AS least")], "counted")
-        parts = [*self._chosen(), ("counted", self._counted()), *self._of_columns()]
+        counted = rows_of_cells(
+            keys_of(self.question), len(self._valued), composed=self.declared.composed
+        )
+        parts = [*self._chosen(), *counted, *self._of_columns()]
         for number in self._bounded:
             table = f"{BOUNDS_OF}{number}"
             join(query, table, same("cell", table, "counted"), "LEFT")
@@ -93,6 +96,7 @@ class LabelBounds:
             *(alias(key, of) for key, of in zip(keys, key_names(self.question), strict=True)),
             *(alias(of_row(name), f"v{number}") for number, name in enumerate(self._valued)),
             alias(surely, "must"),
+            *([own(GROUP_ID, TABLE)] if self.declared.composed else []),
         ]
         query = select(columns, TABLE, where=[meant.may if meant else None])
         for name, on, kind in rows.joins:
@@ -115,25 +119,11 @@ class LabelBounds:
         meant += [rows.meant(part) for part in parts]
         return keys, connect(meant, every=True) if meant else None
 
-    def _counted(self) -> exp.Select:
-        """The query of how many rows, and how many values of each column, each cell has."""
-        every: exp.Expr = exp.Literal.number(1)
-        columns = [*_sums("", own("must"), every)]
-        for number in range(len(self._valued)):
-            of_known = (_where_known(number, of) for of in (own("must"), every))
-            columns += _sums(f"_{number}", *of_known)
-        keys = keys_of(self.question)
-        cell = own("cell") if keys else tree("1 AS cell")
-        return select([cell, *keys, *columns], CHOSEN, by=[own("cell"), *keys] if keys else [])
-
     def _of_columns(self) -> Iterator[Part]:
         """The bounds of each column, from how many of its values count in each cell."""
         for number in self._bounded:
-            known = tree(f"NOT v{number} IS NULL")
-            valued = [own("cell"), alias(own(f"v{number}"), "v"), own("must")]
-            yield f"{VALUED}{number}", select(valued, CHOSEN, where=[known])
+            yield from copies_of_values(number, composed=self.declared.composed)
             source = f"of_value_{number}"
-            yield source, select(trees(*_COPIES), f"{VALUED}{number}", by=trees("cell", "v"))
             kinds = {
                 a.kind for a in self.question.aggregates if a.sensitive == self._valued[number]
             }
@@ -159,34 +149,9 @@ class LabelBounds:
         return own(f"{name}_l", table), own(f"{name}_u", table)
 
 
-_COPIES = (
-    "cell",
-    "v",
-    "SUM(must) AS low_sure",
-    "SUM(1 - must) AS low_maybe",
-    "SUM(must) AS high_sure",
-    "SUM(1 - must) AS high_maybe",
-)
-
-
 def _conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
     """The parts that AND joins, those on the same column as one."""
     if condition is None:
         return []
     inner = condition.unnest()
     return by_column(inner) if isinstance(inner, exp.And) else [inner]
-
-
-def _where_known(column: int, number: exp.Expr) -> exp.Expr:
-    return exp.Case().when(tree(f"v{column} IS NULL"), exp.Literal.number(0)).else_(number)
-
-
-def _sums(end: str, least: exp.Expr, most: exp.Expr) -> list[exp.Expr]:
-    """The sums of two numbers of each row, 0 over none."""
-    nothing = exp.Literal.number(0)
-    return [
-        alias(
-            exp.Coalesce(this=exp.Sum(this=of), expressions=[nothing.copy()]), f"count_{side}{end}"
-        )
-        for of, side in ((least, "l"), (most.copy(), "u"))
-    ]
