@@ -5,6 +5,8 @@ Bounds stand in help tables, and in common table expressions that
 in cells, and of the values in a group.
 """
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
@@ -14,7 +16,10 @@ from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.sql.dialects.dialect import Dialect, Types
 from sfumato.tasks.sql.write import spell
 
+Outwards = Callable[[exp.Expr, bool], exp.Expr]
+
 _HELP = "help_"
+_SUMS = {"l_sum": False, "u_sum": True, "sum_l": False, "sum_u": True}  # whether it is an upper one
 _INEXACT = ("decimal", "float")
 _KEYS = ((CELLED, "cell"), (VALUED, "v"))  # beside group_id
 
@@ -40,6 +45,8 @@ def spell_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
     if spelling is not None:
         if not spelling.decimals:
             _require_exact_sums(changed, known, dialect)
+        if spelling.outwards is not None:
+            _round_sums(changed, known, spelling.outwards)
         if spelling.groups_windows:
             _group_windows(changed)
         if not spelling.boolean_extremes and "boolean" in known.values():
@@ -69,6 +76,16 @@ def _require_exact_sums(tree: exp.Expr, types: Types, dialect: Dialect) -> None:
         sums = named.find(exp.Sum) or _summed(named.this)
         if named.alias in compared and sums and _bounded(named.this, types) in _INEXACT:
             raise dialect.refusal("HAVING with a sum or mean of decimals or floats")
+
+
+def _round_sums(tree: exp.Expr, types: Types, outwards: Outwards) -> None:
+    """Round sums that are bounds outwards, where the database's may have been rounded."""
+    for named in list(tree.find_all(exp.Alias)):
+        bound = named.this
+        of_help = isinstance(bound, exp.Sum) and isinstance(bound.this, exp.Column)
+        name = bound.this.name if of_help else named.alias
+        if name in _SUMS and _bounded(bound, types) is not None:
+            named.set("this", outwards(bound, _SUMS[name]))
 
 
 def _group_windows(tree: exp.Expr) -> None:
