@@ -21,7 +21,17 @@ from tests.query.test_recoded import ALL, FUNCTIONS, PETS, TIGHT, extremes, rand
 from tests.query.test_recoded_truth import Release, queries
 
 EACH = [*LOCAL, *SERVERS]
-SEEDS = {"dev": 6, "ci": 25, "deep": 200}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
+SEEDS = {"dev": 4, "ci": 12, "deep": 200}[os.environ.get("HYPOTHESIS_PROFILE", "dev")]
+
+
+def few_aggregates(query, chance):
+    """A query for a few of its aggregates: many take long to be written."""
+    shown, rest = query.removeprefix("SELECT ").split(" FROM ", 1)
+    items = shown.split(", ")
+    keys = [item for item in items if " AS " not in item]
+    chosen = chance.sample([item for item in items if " AS " in item], 4)
+    having = chance.choice(["", "", " HAVING COUNT(*) > 1"])
+    return f"SELECT {', '.join([*keys, *chosen])} FROM {rest}{having}"
 
 
 @contextmanager
@@ -68,9 +78,9 @@ def test_random_queries(form, kind, tmp_path):
             Release(chance, form, edges=0.0) as release,
             filled(kind, tmp_path / str(seed), release.tables, release.declared) as database,
         ):
-            for _ in range(8):
-                query, _ = queries(release, chance)
-                compared(database, release, query, "possible", met)
+            for _ in range(6):
+                query = few_aggregates(queries(release, chance)[0], chance)
+                compared(database, release, query, chance.choice(["possible", "certain"]), met)
     assert met["compared"] > SEEDS
 
 
@@ -83,7 +93,7 @@ def test_bounds_are_the_extremes_over_all_worlds(names, kind, tmp_path):
     """
     places = [list(PETS.columns).index(name) for name in names]
     compared = 0
-    for seed in range(2):
+    for seed in range(1):
         table, hidden = random_table(np.random.default_rng(seed), 5)
         with filled(kind, tmp_path / str(seed), {"microdata": table}, PETS) as database:
             for where, holds in TIGHT[: None if not names else 9]:
@@ -103,7 +113,7 @@ def test_bounds_are_the_extremes_over_all_worlds(names, kind, tmp_path):
                     expected = [end for function in FUNCTIONS for end in worlds[function][:2]]
                     assert [number(of) for of in row] == [number(of) for of in expected], where
                     compared += 1
-    assert compared > 20
+    assert compared > 8
 
 
 @pytest.mark.parametrize("kind", EACH)
@@ -113,7 +123,7 @@ def test_composed_releases(names, kind, tmp_path):
     keys = ", ".join(names)
     aggregates = "COUNT(*), COUNT(loss), SUM(loss), AVG(loss), MIN(loss), MAX(loss), MAX(word)"
     apart = 0
-    for seed in range(3):
+    for seed in range(2):
         declared, tables, _ = labelled(f"databases {seed}")
         with filled(kind, tmp_path / str(seed), tables, declared) as database:
             for where, _ in LABELS:
@@ -124,7 +134,7 @@ def test_composed_releases(names, kind, tmp_path):
                 )
                 agree(database.execute(rewrite(query, declared).sql(kind)), expected, query)
                 apart += sum(row[len(names)] < row[len(names) + 1] for row in expected)
-    assert apart > 10
+    assert apart > 4
 
 
 def as_key(values):
