@@ -23,6 +23,8 @@ def _fault(spec: SpecParts) -> str | None:
     for key, chosen in (("partition", spec.partition), ("form", spec.form)):
         if chosen.not_in_parts:
             return f"{key}: {chosen.not_in_parts}"
+    if spec.form.tells_labels:
+        return "form.label-tables: parts have labels in common: `sfumato load` makes the tables"
     return _fault_of_cut(spec, parts) or _fault_of_promises(spec) or _fault_of_run(spec)
 
 

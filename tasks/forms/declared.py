@@ -71,6 +71,11 @@ class FormParameters(Part):
         return (cls.judged_as or cls.shows) in promise.ways
 
     @property
+    def tells_labels(self) -> bool:
+        """True where it is published in tables what each label admits."""
+        return False
+
+    @property
     def together(self) -> bool:
         """True where the sensitive values of one person stand in one row."""
         return True
@@ -100,6 +105,11 @@ class SensitiveApart(FormParameters):
         Literal["independent", "together"],
         Field(description="whether several sensitive columns keep their association"),
     ] = "independent"
+
+    @property
+    def tells_labels(self) -> bool:
+        """True where it is published in tables what each label admits."""
+        return False
 
     @property
     def together(self) -> bool:

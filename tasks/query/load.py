@@ -68,7 +68,7 @@ def load(
         InputError: where a file of the release is missing, the database cannot be reached, has one
             of the tables already, cannot hold a value, or refuses.
     """
-    tables = _read(release)
+    tables = _tables(release)
     with target(url, environ) as database:
         loaded = _ready(release.declared, tables, database)
         with translate_refusals(f"{database.place}: the database refuses", database.dialect):
@@ -88,7 +88,7 @@ def load_within(release: Release, database: TargetDatabase) -> list[str]:
     Raises:
         InputError: where a file of the release is missing, or the database cannot hold a value.
     """
-    loaded = _ready(release.declared, _read(release), database)
+    loaded = _ready(release.declared, _tables(release), database)
     _require_ready(database)
     _make_all(database, loaded)
     return loaded.names
@@ -101,9 +101,12 @@ def functions_of(declared: Terms, dialect: Dialect) -> list[Made]:
     return [function for function in functions if function is not None]
 
 
-def _read(release: Release) -> dict[str, pa.Table]:
-    paths = files_of_tables(release, release.declared.named("sensitive"))
-    return {name: read_table(path) for name, path in paths.items()}
+def _tables(release: Release) -> dict[str, pa.Table]:
+    """The published tables, and those that are made of them for databases."""
+    declared = release.declared
+    paths = files_of_tables(release, declared.named("sensitive"))
+    published = {name: read_table(path) for name, path in paths.items()}
+    return {**published, **SQL_WAYS[declared.form.shows].beside(published, declared)}
 
 
 def _ready(declared: Terms, tables: Mapping[str, pa.Table], database: TargetDatabase) -> _Loaded:

@@ -18,7 +18,8 @@ default: what does not use it is written, and digested, as it always was.
         intervals: the factors of calibrated ones
     6   the promises delta-presence and bayes-optimal, about a reference that has a keyed digest;
         beta-likeness; p-privacy whose target is the nearest to each group's own distribution, and
-        form.rows
+        form.rows;
+        form.label-tables of generalized and suppressed; form.single-values of generalized
 """
 
 from collections.abc import Iterator, Mapping, Sequence

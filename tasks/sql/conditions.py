@@ -31,8 +31,8 @@ class Conditions:
     spelling: Spelling
     types: Types
 
-    def rewrite(self, clause: exp.Where) -> None:
-        """Write all tests of a clause as the database reads them.
+    def rewrite(self, clause: exp.Expr) -> None:
+        """Write all tests within a clause as the database reads them.
 
         Raises:
             QueryError: naming what the database cannot say.
@@ -150,7 +150,8 @@ class Conditions:
         if isinstance(node, exp.Paren | exp.Neg):
             return self._kind(node.this)
         if isinstance(node, exp.Column):
-            return self.types.get(node.name, "unknown")
+            known = (f"{node.table}.{node.name}", node.name)
+            return next((self.types[name] for name in known if name in self.types), "unknown")
         if isinstance(node, exp.Literal):
             return "string" if node.is_string else _number(node.name)
         if isinstance(node, exp.Div):

@@ -36,9 +36,11 @@ def spell(changed: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> exp.
     """The tree that `write` writes, made of the given one, which it takes apart."""
     if dialect.spelling is None:
         return changed
-    for clause in list(changed.find_all(exp.Where)):
-        known = types if _is_of_published(clause) else _NO_TYPES
-        Conditions(dialect, dialect.spelling, known).rewrite(clause)
+    for clause in list(changed.find_all(exp.Where, exp.If)):
+        published = _is_of_published(clause)
+        if published or isinstance(clause, exp.Where):
+            known = types if published else _NO_TYPES
+            Conditions(dialect, dialect.spelling, known).rewrite(clause)
     return changed.transform(partial(_spell, spelling=dialect.spelling), copy=False)
 
 
@@ -61,9 +63,9 @@ def _iso(text: str, is_date: bool) -> str:
     return datetime.fromisoformat(text).isoformat(" ", "microseconds")
 
 
-def _is_of_published(clause: exp.Where) -> bool:
+def _is_of_published(clause: exp.Expr) -> bool:
     """Decide whether a condition is on published columns, not on bounds."""
-    select = clause.parent
+    select = clause.find_ancestor(exp.Select)
     source = select.args.get("from_") if isinstance(select, exp.Select) else None
     table = source.this if source else None
     return isinstance(table, exp.Table) and table.name not in _common(clause)

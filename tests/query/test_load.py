@@ -213,15 +213,35 @@ def test_views_say_what_a_group_has(kind, url, tmp_path):
 
 
 @kinds
-def test_a_recoded_release_is_its_table(kind, url, tmp_path):
-    table = pa.table({"age": ["1-5", None], "loss": pa.array([1, 2], pa.int64())})
-    columns = {"age": column("quasi-identifier", "integer"), "loss": SMALL.columns["loss"]}
+def test_a_recoded_release_is_its_table_and_what_its_labels_admit(kind, url, tmp_path):
+    table = pa.table({"age": ["[1, 3]", None, "2"], "loss": pa.array([1, 2, 3], pa.int64())})
+    columns = {
+        "age": column("quasi-identifier", "integer", nulls=True),
+        "loss": SMALL.columns["loss"],
+    }
     declared = plain("generalized", **columns)
-    assert load(on_disk(tmp_path / "release", {"microdata": table}, declared), url) == ["microdata"]
+    loaded = load(on_disk(tmp_path / "release", {"microdata": table}, declared), url)
+    assert loaded == ["microdata", "label_age", "value_age"]
     with target(url) as database:
         assert counted(rows(database, "microdata", ["age", "loss"])) == counted(
-            [("1-5", 1), (None, 2)]
+            [("[1, 3]", 1), (None, 2), ("2", 3)]
         )
+        assert counted(rows(database, "label_age", ["label", "low", "high", "admits_null"])) == (
+            counted([("[1, 3]", 1, 3, False), ("2", 2, 2, False)])
+        )
+        assert counted(rows(database, "value_age", ["value"])) == counted([(1,), (2,), (3,)])
+
+
+@kinds
+def test_values_of_an_earlier_release_are_done_away_with(kind, url, tmp_path):
+    """A star admits anything: values told before would leave some out."""
+    columns = {"age": column("quasi-identifier", "integer"), "loss": SMALL.columns["loss"]}
+    declared = plain("suppressed", **columns)
+    for label, told in (("2", "value"), ("*", "untold")):
+        table = pa.table({"age": ["1", label], "loss": pa.array([1, 2], pa.int64())})
+        load(on_disk(tmp_path / label, {"microdata": table}, declared), url, replace=True)
+        with target(url) as database:
+            assert len(rows(database, "value_age", [told])) == (2 if told == "value" else 1)
 
 
 WORDS = plain(

@@ -28,7 +28,7 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.query.ask import ask, engine
-from sfumato.tasks.query.engines.labels.values_behind_labels import MOST
+from sfumato.tasks.query.behind_labels.values_behind_labels import MOST
 from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes
 from tests.query.worlds import COUNTS, column, shape
@@ -159,7 +159,7 @@ class Release:
         self.tables = FORMS[form].publish(
             microdata,
             Partition(group, recoding=coarse(microdata, group, recoding, chance)),
-            SimpleNamespace(linked=linked),
+            SimpleNamespace(linked=linked, single_values=chance.choice(["quoted", "plain"])),
             seeded_keys(1),
         )
         self._stack = ExitStack()
@@ -380,7 +380,7 @@ def asked(release, query, keys, met):
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
 def test_the_truth_is_within_the_bounds(form, most, monkeypatch):
     monkeypatch.setattr(
-        "sfumato.tasks.query.engines.labels.values_behind_labels.MOST", most
+        "sfumato.tasks.query.behind_labels.values_behind_labels.MOST", most
     )  # 0: no interval is told by its values
     met = Counter()
     for seed in range(10):
@@ -438,7 +438,7 @@ class Plain(Grammar):
 @pytest.mark.parametrize("most", [MOST, 0])
 @pytest.mark.parametrize("form", ["generalized", "suppressed"])
 def test_bounds_on_one_column_are_attained(form, most, monkeypatch):
-    monkeypatch.setattr("sfumato.tasks.query.engines.labels.values_behind_labels.MOST", most)
+    monkeypatch.setattr("sfumato.tasks.query.behind_labels.values_behind_labels.MOST", most)
     open_rows = 0
     for seed in range(6):
         chance = random.Random(f"tight {form} {most} {seed}")

@@ -5,7 +5,7 @@ import pytest
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.read import read_inquiry
 from sfumato.tasks.query.sql.rewrite import rewrite
-from tests.query.worlds import CENSUS, declare
+from tests.query.worlds import CENSUS
 
 REFUSED = [
     ("SELECT * FROM microdata", "SELECT *"),
@@ -138,12 +138,6 @@ def test_literals_are_not_repeated():
         with pytest.raises(QueryError) as refused:
             rewrite(query, CENSUS)
         assert "secret" not in str(refused.value)
-
-
-@pytest.mark.parametrize("form", ["generalized", "suppressed"])
-def test_recoded_releases_are_not_rewritten(form):
-    with pytest.raises(QueryError, match=f"form {form} is asked with `sfumato query` alone"):
-        rewrite("SELECT COUNT(*) FROM microdata", declare(form=form))
 
 
 def test_many_bounds_of_one_query_are_allowed():

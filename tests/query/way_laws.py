@@ -73,7 +73,8 @@ class WayLaws:
             assert str(refused.value) == refusal
             return
         (row,) = answer_on(case.tables, case.declared, query).rows
-        with session(case.tables) as connection:
+        beside = SQL_WAYS[case.way].beside(case.tables, case.declared)
+        with session({**case.tables, **beside}) as connection:
             (found,) = fetch(connection, rewrite(query, case.declared).tree)
         assert found[:2] == (row["n"].lower, row["n"].upper)
         assert len(found) == len(WAYS[case.way].sides)

@@ -39,7 +39,7 @@ def table_of(rows):
 
 
 def published(microdata, group, form="generalized"):
-    parameters = SimpleNamespace(linked=())
+    parameters = SimpleNamespace(linked=(), single_values="quoted")
     return FORMS[form].publish(microdata, Partition(np.array(group)), parameters, seeded_keys(1))
 
 

@@ -46,11 +46,11 @@ def publish(
     """Replace quasi-identifiers by labels and publish in canonical order."""
     kept, group, order = by_group(partition)
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    labels = {}
+    labels, plain = {}, parameters.single_values == "plain"
     for column in microdata.with_roles("quasi-identifier"):
         categories = column.category()[0][kept]
         recoding = partition.recoding.get(column.name)
-        shown = _labels(column, categories[order], starts, recoding)
+        shown = _labels(column, categories[order], starts, recoding, plain)
         labels[column.name] = shown.take(pa.array(group))
     return table_of(microdata, kept, labels)
 
@@ -63,29 +63,37 @@ def rules(
 
 
 def _labels(
-    column: Column, categories: np.ndarray, starts: np.ndarray, recoding: np.ndarray | None
+    column: Column,
+    categories: np.ndarray,
+    starts: np.ndarray,
+    recoding: np.ndarray | None,
+    plain: bool,
 ) -> pa.Array:
     """The label of each group: a run of `categories` from each of `starts` on."""
     if column.ancestors is not None or recoding is not None:
-        return _nodes(column, categories, starts, recoding)
+        return _nodes(column, categories, starts, recoding, plain)
     if is_ordered(column.values.type):
         return _intervals(column, categories, starts)
-    return _sets(column, categories, starts)
+    return _sets(column, categories, starts, plain)
 
 
 def _nodes(
-    column: Column, categories: np.ndarray, starts: np.ndarray, recoding: np.ndarray | None
+    column: Column,
+    categories: np.ndarray,
+    starts: np.ndarray,
+    recoding: np.ndarray | None,
+    plain: bool,
 ) -> pa.Array:
     """The node at the level of each group, by default the lowest at which its rows agree."""
     levels = column.levels()
     level = lowest_common(levels, categories, starts) if recoding is None else recoding
     node = levels[level, categories[starts]]
-    texts = [_texts(column, number, nodes) for number, nodes in enumerate(levels)]
+    texts = [_texts(column, number, nodes, plain) for number, nodes in enumerate(levels)]
     offsets = np.cumsum([0, *(len(of_level) for of_level in texts)])
     return pa.concat_arrays(texts).take(pa.array(offsets[level] + node))
 
 
-def _texts(column: Column, level: int, nodes: np.ndarray) -> pa.Array:
+def _texts(column: Column, level: int, nodes: np.ndarray, plain: bool) -> pa.Array:
     """The label of each node of a level, null for the null's own."""
     number = int(nodes.max(initial=-1)) + 1
     if column.labels is not None:
@@ -93,16 +101,16 @@ def _texts(column: Column, level: int, nodes: np.ndarray) -> pa.Array:
         return pa.concat_arrays([known, pa.nulls(number - len(known), pa.string())])
     if level > 0:
         return pa.array([STAR])
-    values = _written(column)
+    values = _written(column, plain)
     return pa.concat_arrays([pa.nulls(number - len(values), pa.string()), values])
 
 
-def _written(column: Column) -> pa.Array:
+def _written(column: Column, plain: bool) -> pa.Array:
     """The label of each value alone."""
     texts = pc.cast(column.values, pa.string())
     if is_ordered(column.values.type):
         return texts
-    return pa.array([value_set([text]) for text in texts.to_pylist()], pa.string())
+    return pa.array([value_set([text], plain=plain) for text in texts.to_pylist()], pa.string())
 
 
 def _intervals(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa.Array:
@@ -123,7 +131,7 @@ def _intervals(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa
     return pa.array(labels, pa.string()).take(pa.array(place))
 
 
-def _sets(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa.Array:
+def _sets(column: Column, categories: np.ndarray, starts: np.ndarray, plain: bool) -> pa.Array:
     """The values of each group, in ascending order."""
     null, number = int(column.has_null), column.category()[1]
     texts = pc.cast(column.values, pa.string()).to_pylist()
@@ -137,6 +145,7 @@ def _sets(column: Column, categories: np.ndarray, starts: np.ndarray) -> pa.Arra
         run, before = tuple(members[before:end]), end
         if run not in seen:
             known = [texts[category - null] for category in run if category >= null]
-            seen[run] = value_set(known, len(known) < len(run)) if known else None
+            with_null = len(known) < len(run)
+            seen[run] = value_set(known, with_null, plain=plain) if known else None
         labels.append(seen[run])
     return pa.array(labels, pa.string())

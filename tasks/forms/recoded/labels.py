@@ -2,7 +2,8 @@
 
 A value alone is written as it is; `[17, 23]` admits all values from 17 to 23, `{a, b}` these two,
 `… or null` null as well; a label of the column's hierarchy admits the leaves below it, and `*` any
-value. A text that could be taken for another notation is quoted in a set of its own: `{"{a, b}"}`.
+value. A text that could be taken for another notation is quoted in a set of its own: `{"{a, b}"}`;
+so is any with a comma, a quote or a brace, where single values are not to be `plain`.
 """
 
 import json
@@ -86,15 +87,27 @@ def interval(low: str, high: str, null: bool = False) -> str:
     return label + _OR_NULL * null
 
 
-def value_set(texts: Sequence[str], null: bool = False) -> str:
-    """The label of some values, as texts.
+def value_set(texts: Sequence[str], null: bool = False, *, plain: bool = False) -> str:
+    """The label of some values, as texts; a single one can be `plain`.
 
     >>> value_set(["a", "b"]), value_set(["a"]), value_set(["a, b"]), value_set(["a"], null=True)
     ('{a, b}', 'a', '{"a, b"}', 'a or null')
     """
+    if plain and len(texts) == 1:
+        return _plain(texts[0]) + _OR_NULL * null
     quoted = [_quoted(text) for text in texts]
     alone = len(texts) == 1 and quoted[0] == texts[0]
     return (quoted[0] if alone else f"{{{', '.join(quoted)}}}") + _OR_NULL * null
+
+
+def _plain(text: str) -> str:
+    """The label of one value, as a text: itself, unless it reads as a label.
+
+    >>> _plain("a, b"), _plain("*"), _plain("{a}"), _plain("[1, 2]"), _plain("a or null")
+    ('a, b', '{"*"}', '{"{a}"}', '{"[1, 2]"}', '{"a or null"}')
+    """
+    reads = not text or text == STAR or text[0] in "{[" or text.endswith(_OR_NULL)
+    return f"{{{json.dumps(text, ensure_ascii=False)}}}" if reads else text
 
 
 def _quoted(text: str) -> str:

@@ -5,23 +5,39 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from sfumato.tasks.forms.declared import Companions, FormParameters
+from sfumato.tasks.schema.formats import since
 
 
-class GeneralizedParameters(FormParameters):
-    """Labels that stand for several values in the place of quasi-identifiers."""
+class RecodedParameters(FormParameters):
+    """Labels in the place of quasi-identifiers."""
 
     shows: ClassVar[str] = "labels"
     recodes: ClassVar[bool] = True
+
+    label_tables: bool = since(6, False, "what each label admits is published in tables, too")
+
+    @property
+    def tells_labels(self) -> bool:
+        """True where it is published in tables what each label admits."""
+        return self.label_tables
+
+
+class GeneralizedParameters(RecodedParameters):
+    """Labels that stand for several values in the place of quasi-identifiers."""
+
     shows_hierarchies: ClassVar[bool] = True
 
     method: Literal["generalized"]
+    single_values: Literal["quoted", "plain"] = since(
+        6,
+        "quoted",
+        "texts without a hierarchy that stand alone: in braces and quotes where they have special "
+        "characters, or where they read as a label alone",
+    )
 
 
-class SuppressedParameters(FormParameters):
+class SuppressedParameters(RecodedParameters):
     """Quasi-identifiers as they are where a whole group shares them, else a star."""
-
-    shows: ClassVar[str] = "labels"
-    recodes: ClassVar[bool] = True
 
     method: Literal["suppressed"]
     linked: Annotated[

@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.help_tables.registry import HELP_TABLES
-from sfumato.tasks.query.help_tables.rows import help_name
 
 
 def build_help_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str, pa.Table]:
@@ -21,4 +20,4 @@ def build_help_tables(tables: Mapping[str, pa.Table], declared: Terms) -> dict[s
 def help_names(declared: Terms, sensitive: Sequence[str] | None = None) -> list[str]:
     """The names of the help tables, where questions are of some sensitive columns or of all."""
     asked = declared.named("sensitive") if sensitive is None else sensitive
-    return [help_name(name) for name in HELP_TABLES[declared.form.shows].columns(declared, asked)]
+    return list(HELP_TABLES[declared.form.shows].names(declared, asked))

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.help_tables.columns import tables_of_columns
-from sfumato.tasks.query.help_tables.rows import tables_of_rows
+from sfumato.tasks.query.help_tables.labels import label_tables, names_of_label_tables
+from sfumato.tasks.query.help_tables.rows import help_name, tables_of_rows
 from sfumato.tasks.query.help_tables.subdomains import tables_of_subdomains
 
 _Tables = Mapping[str, pa.Table]
@@ -18,25 +19,33 @@ class HelpTables:
     """The help tables of a way of showing.
 
     Attributes:
-        columns: those that have one, where questions are of the given sensitive ones.
+        names: those that questions on the given sensitive columns need.
         build: makes all of them by their names, from the published tables alone.
     """
 
-    columns: Callable[[Terms, Sequence[str]], Sequence[str]]
+    names: Callable[[Terms, Sequence[str]], Sequence[str]]
     build: Callable[[_Tables, Terms], dict[str, pa.Table]]
 
 
 def _asked(_: Terms, sensitive: Sequence[str]) -> Sequence[str]:
-    return sensitive
+    return [help_name(name) for name in sensitive]
 
 
 def _quasi_identifiers(declared: Terms, _: Sequence[str]) -> Sequence[str]:
-    return declared.named("quasi-identifier")
+    return [help_name(name) for name in declared.named("quasi-identifier")]
+
+
+def _of_labels(declared: Terms, _: Sequence[str]) -> Sequence[str]:
+    return names_of_label_tables(declared) if declared.form.tells_labels else []
+
+
+def _labels(tables: _Tables, declared: Terms) -> dict[str, pa.Table]:
+    return label_tables(tables, declared) if declared.form.tells_labels else {}
 
 
 HELP_TABLES: Mapping[str, HelpTables] = {
     "rows": HelpTables(_asked, tables_of_rows),
     "columns": HelpTables(_quasi_identifiers, tables_of_columns),
     "subdomains": HelpTables(_asked, tables_of_subdomains),
-    "labels": HelpTables(lambda _declared, _sensitive: [], lambda _tables, _declared: {}),
+    "labels": HelpTables(_of_labels, _labels),
 }

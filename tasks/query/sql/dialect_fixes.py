@@ -5,16 +5,21 @@ Bounds stand in help tables, and in common table expressions that
 in cells, and of the values in a group.
 """
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, VALUED
+from sfumato.tasks.query.sql.conditions.trees import BOUNDS_OF, CELLED, CHOSEN, VALUED
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.schema.names import safe_name
 from sfumato.tasks.sql.dialects.dialect import Dialect, Types
 from sfumato.tasks.sql.write import spell
 
+Outwards = Callable[[exp.Expr, bool], exp.Expr]
+
 _HELP = "help_"
+_SUMS = {"l_sum": False, "u_sum": True, "sum_l": False, "sum_u": True}  # whether it is an upper one
 _INEXACT = ("decimal", "float")
 _KEYS = ((CELLED, "cell"), (VALUED, "v"))  # beside group_id
 
@@ -40,6 +45,8 @@ def spell_bounds(tree: exp.Expr, dialect: Dialect, types: Types | None = None) -
     if spelling is not None:
         if not spelling.decimals:
             _require_exact_sums(changed, known, dialect)
+        if spelling.outwards is not None:
+            _round_sums(changed, known, spelling.outwards)
         if spelling.groups_windows:
             _group_windows(changed)
         if not spelling.boolean_extremes and "boolean" in known.values():
@@ -69,6 +76,16 @@ def _require_exact_sums(tree: exp.Expr, types: Types, dialect: Dialect) -> None:
         sums = named.find(exp.Sum) or _summed(named.this)
         if named.alias in compared and sums and _bounded(named.this, types) in _INEXACT:
             raise dialect.refusal("HAVING with a sum or mean of decimals or floats")
+
+
+def _round_sums(tree: exp.Expr, types: Types, outwards: Outwards) -> None:
+    """Round sums that are bounds outwards, where the database's may have been rounded."""
+    for named in list(tree.find_all(exp.Alias)):
+        bound = named.this
+        of_help = isinstance(bound, exp.Sum) and isinstance(bound.this, exp.Column)
+        name = bound.this.name if of_help else named.alias
+        if name in _SUMS and _bounded(bound, types) is not None:
+            named.set("this", outwards(bound, _SUMS[name]))
 
 
 def _group_windows(tree: exp.Expr) -> None:
@@ -113,8 +130,21 @@ def _numbered(column: exp.Column) -> str | None:
 
 
 def _valued(root: exp.Expr, number: str, types: Types) -> ColumnType | None:
-    part = next(part for part in root.find_all(exp.CTE) if part.alias == f"{VALUED}{number}")
-    for named in part.find_all(exp.Alias):
-        if named.alias == "v" and isinstance(named.this, exp.Column):
-            return types.get(named.this.name)
-    return None
+    name = _called(root, f"{VALUED}{number}", "v")
+    return types.get(_called(root, CHOSEN, name) or name)
+
+
+def _called(root: exp.Expr, part: str, name: str) -> str:
+    """The column that a part of a query calls by a name; none is the empty one."""
+    of_part = (
+        named
+        for of in root.find_all(exp.CTE)
+        if of.alias == part
+        for named in of.find_all(exp.Alias)
+    )
+    found = (
+        named.this.name
+        for named in of_part
+        if named.alias == name and isinstance(named.this, exp.Column)
+    )
+    return next(found, "")

@@ -1,14 +1,17 @@
-"""Databases that are given labels: they do not know what these admit, and no query is rewritten."""
+"""Databases that are given labels, and in label tables what these admit."""
 
 from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.help_tables.labels import label_tables, names_of_label_tables
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import TABLE, Question
+from sfumato.tasks.query.question.ways.labels import labels as way
+from sfumato.tasks.query.sql.answer_columns import AnswerColumns
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
+from sfumato.tasks.query.sql.label_conditions.tables import types_of_labels
 from sfumato.tasks.query.sql.way import SqlWay
 
 _WORDS = """\
@@ -17,35 +20,49 @@ columns as they are. A label stands for several values, so that a query on label
 on what they stand for: `sfumato query . "SELECT …"` answers that one, with bounds that surely
 contain the answer over the represented rows."""
 
+_TOLD = """\
+The tables label_… tell what each label admits: a row for each value, or the least and the greatest
+one, low and high; without either it can be anything. A code in the place of a label may have some
+of its characters hidden: kept of its length are told. admits_null tells whether a null may be
+behind the label. The tables value_… have every value that labels of a column admit, if there are
+not too many. `sfumato query . "SELECT … FROM microdata …" --rewrite duckdb` writes queries for
+bounds over them."""
+
 _STILL_THERE = """\
 The rows of people who have left are still there, and nothing tells them from the others of the same
 group_id."""
 
 
-def _refusal(declared: Terms) -> str:
-    return (
-        f"a release in form {declared.form.method} is asked with `sfumato query` alone: "
-        f"what its labels admit is not known to a database"
-    )
+def _rewritten(question: Question, declared: Terms, reading: Reading, _: Estimator) -> exp.Select:
+    # DuckDB decides conditions on labels; what rewrites no query on these does without it.
+    from sfumato.tasks.query.sql.label_conditions.bounds import LabelBounds
+    from sfumato.tasks.query.sql.label_conditions.decided import Decided
+    from sfumato.tasks.sql.session import session
 
-
-def _refused(_: Question, declared: Terms, _reading: Reading, _estimator: Estimator) -> exp.Select:
-    raise QueryError(_refusal(declared))
+    with session({}) as connection:
+        decided = Decided(connection, declared.columns)
+        bounds = LabelBounds(question, declared, decided).bounds()
+    return AnswerColumns(question, bounds, ("l{}", "u{}"), way.sides, "least").read(reading)
 
 
 def _queries(declared: Declared) -> Sequence[tuple[str, exp.Select]]:
     label = exp.column(declared.named("quasi-identifier")[0], quoted=True)
     query = exp.select(label, exp.Count(this=exp.Star())).from_(TABLE)
     ordered = query.group_by(label.copy()).order_by(label.copy())
-    return [("How many rows have each label:", ordered)]
+    found = [("How many rows have each label:", ordered)]
+    if declared.form.tells_labels:
+        table = names_of_label_tables(declared)[0]
+        found.append(("What each of them admits:", exp.select("*").from_(table)))
+    return found
 
 
 labels = SqlWay(
-    rewritten=_refused,
-    words=lambda _: _WORDS,
-    examples=lambda _: [],
+    rewritten=_rewritten,
+    words=lambda declared: f"{_WORDS}\n\n{_TOLD}" if declared.form.tells_labels else _WORDS,
+    examples=None,
     views=lambda _: [],
-    refusal=_refusal,
+    types=types_of_labels,
     of_vacant=lambda _: _STILL_THERE,
     queries=_queries,
+    beside=label_tables,
 )

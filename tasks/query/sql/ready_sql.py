@@ -1,7 +1,5 @@
 """Ready SQL of a release: views over its files, and example queries to start from."""
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from sfumato.tasks.declaration.cuts import PARTS
@@ -11,6 +9,7 @@ from sfumato.tasks.query.help_tables.build import help_names
 from sfumato.tasks.query.question.question import TABLE
 from sfumato.tasks.query.sql.registry import SQL_WAYS
 from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.query.sql.way import SqlWay
 from sfumato.tasks.sql.parted import union_of_parts
 
 _RUN = "Run in the directory of the release, for example: duckdb -init sql/duckdb.sql"
@@ -31,15 +30,17 @@ def duckdb_script(declared: Declared) -> str:
     parts = [_comment("\n\n".join(words)), "\n".join(views)]
     for title, plain in way.queries(declared):
         parts.append(f"{_comment(title)}\n{plain.sql('duckdb', pretty=True)};")
-    for query in [] if way.refusal(declared) else _examples(declared, way.examples(declared)):
+    for query in _examples(declared, way):
         rewritten = rewrite(query, declared).sql()
         parts.append(f"{_comment(f'Bounds for: {query}')}\n{rewritten};")
     return "\n\n".join(parts) + "\n"
 
 
-def _examples(declared: Declared, aggregates: Sequence[exp.Expr]) -> list[str]:
+def _examples(declared: Declared, way: SqlWay) -> list[str]:
     """Queries for some aggregates: over all rows, and by the first quasi-identifier."""
-    query = exp.select(exp.Count(this=exp.Star()), *aggregates).from_(TABLE)
+    if way.examples is None or way.refusal(declared) is not None:
+        return []
+    query = exp.select(exp.Count(this=exp.Star()), *way.examples(declared)).from_(TABLE)
     queries = [query]
     for other in declared.named("quasi-identifier")[:1]:
         key = exp.column(other, quoted=True)

@@ -1,8 +1,9 @@
 """The SQL of a release, which depends on the way in which its form shows a person."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Declared, Terms
@@ -15,6 +16,10 @@ Rewriting = Callable[[Question, Terms, Reading, Estimator], exp.Select]
 """Turns a question into a query over the published tables that returns its bounds."""
 
 
+Beside = Callable[[Mapping[str, pa.Table], Terms], Mapping[str, pa.Table]]
+"""Makes tables of the published ones."""
+
+
 @dataclass(frozen=True)
 class SqlWay:
     """Queries for databases.
@@ -22,21 +27,23 @@ class SqlWay:
     Attributes:
         rewritten: makes the query for bounds.
         words: how to read the tables, as the release's `sql/duckdb.sql` tells it.
-        examples: of the aggregates that questions may ask, as trees.
+        examples: of the aggregates that questions may ask, as trees; None where ready SQL has none.
         views: the sensitive columns that have views of their groups, and functions for bounds.
         exact_groups: whether these views hold exact sums and extremes, not bounds.
         refusal: why no query is rewritten, if that is so.
         queries: what is asked of the published tables themselves, under a title each.
         types: of the columns that are made beside the published ones.
+        beside: the tables that are made of the published ones when a database is filled.
         of_vacant: how to read values of people who left, where versions are composed.
     """
 
     rewritten: Rewriting
     words: Callable[[Declared], str]
-    examples: Callable[[Declared], Sequence[exp.Expr]]
+    examples: Callable[[Declared], Sequence[exp.Expr]] | None
     views: Callable[[Terms], Sequence[str]]
     exact_groups: bool = True
     refusal: Callable[[Terms], str | None] = lambda _: None
     queries: Callable[[Declared], Sequence[tuple[str, exp.Select]]] = lambda _: ()
     types: Callable[[Terms], Types] = lambda _: {}
     of_vacant: Callable[[Declared], str] = lambda _: ""
+    beside: Beside = lambda _tables, _declared: {}

@@ -51,6 +51,7 @@ class Spelling:
         nulls_first: whether nulls come first in ascending order.
         boolean_extremes: whether there is a least boolean.
         groups_windows: whether the rows of windows must be grouped to be joined in good time.
+        outwards: a bound that is a sum, or an upper one, where floats stand for what is too long.
     """
 
     matches: Pattern
@@ -68,6 +69,7 @@ class Spelling:
     nulls_first: bool = False
     boolean_extremes: bool = True
     groups_windows: bool = False
+    outwards: Callable[[exp.Expr, bool], exp.Expr] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """SQLite, which has neither moments nor decimals: texts and floats stand for them."""
 
+import math
 import sqlite3
 from collections.abc import Callable
 from decimal import Decimal
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
 REAL_DIGITS = 15
 """Of a number that is held exactly."""
+LARGEST_WHOLE = 2**53
+"""Up to here every whole number is a float."""
+_ROUNDING = "5e-16"  # more than four roundings of a float near 1
+_ENDS = {"l_sum": -math.inf, "u_sum": math.inf}  # of help tables, whose bounds are rounded outwards
 _BOOLEAN = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind="BOOLEAN")
 """A type by its name alone: sqlglot would write INTEGER."""
 
@@ -56,11 +62,53 @@ def _is_real(column: pa.ChunkedArray) -> bool:
     return largest.scaleb(column.type.scale) < Decimal(10**REAL_DIGITS)
 
 
-def _shown(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _shown(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     kind = kind_of(column.type)
     if kind in ("date", "timestamp"):
         return column.cast(pa.string())
-    return column.cast(pa.string()).cast(pa.float64()) if kind == "decimal" else column
+    if kind != "decimal":
+        return column
+    floats = column.cast(pa.string()).cast(pa.float64())
+    end = _ENDS.get(name)
+    return floats if end is None else _rounded(column, floats, end)
+
+
+def _rounded(exact: pa.ChunkedArray, floats: pa.ChunkedArray, end: float) -> pa.ChunkedArray:
+    """Floats that stand for bounds, beyond 2**53 the next towards an end where one has rounded."""
+    found = []
+    for value, near in zip(exact.to_pylist(), floats.to_pylist(), strict=True):
+        beyond = near is not None and abs(near) > LARGEST_WHOLE
+        within = beyond and (Decimal(near) > value if end < 0 else Decimal(near) < value)
+        found.append(math.nextafter(near, end) if within else near)
+    return pa.chunked_array([pa.array(found, pa.float64())])
+
+
+def _outwards(bound: exp.Expr, is_upper: bool) -> exp.Expr:
+    """A bound made of sums, further out by more than they can have rounded where they are floats.
+
+    A sum of n floats is off by at most n - 1 roundings of the sum of their sizes.
+    """
+    sizes = [
+        exp.Sum(this=exp.Abs(this=exp.Mul(this=exp.paren(of.this), expression=_number("1.0"))))
+        for of in bound.find_all(exp.Sum)
+    ]
+    size = reduce(lambda left, right: exp.Add(this=left, expression=right), sizes, _number("0.0"))
+    kind = exp.Anonymous(this="TYPEOF", expressions=[bound.copy()])
+    inexact = exp.and_(
+        exp.EQ(this=kind, expression=exp.Literal.string("real")),
+        exp.GT(this=size.copy(), expression=_number(str(LARGEST_WHOLE))),
+    )
+    rows = exp.Add(this=exp.Count(this=exp.Star()), expression=_number("3"))
+    spare = reduce(
+        lambda left, right: exp.Mul(this=left, expression=right),
+        [exp.paren(size), exp.paren(rows), _number(_ROUNDING)],
+    )
+    out = (exp.Add if is_upper else exp.Sub)(this=exp.paren(bound), expression=spare)
+    return exp.Case().when(inexact, out).else_(bound.copy())
+
+
+def _number(text: str) -> exp.Expr:
+    return exp.Literal.number(text)
 
 
 def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
@@ -70,7 +118,7 @@ def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
 
 
 def _fill(connection: Any, name: str, table: pa.Table) -> None:
-    shown = pa.table({column: _shown(table[column]) for column in table.column_names})
+    shown = pa.table({column: _shown(table[column], column) for column in table.column_names})
     insert_rows(connection, "sqlite", name, shown, "?")
 
 
@@ -87,6 +135,7 @@ sqlite = Dialect(
         decimals=False,
         nulls_first=True,
         groups_windows=True,
+        outwards=_outwards,
     ),
     storage=Storage(
         types={

@@ -29,13 +29,13 @@ from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.labels import Between, ListedValues
 from sfumato.tasks.forms.recoded.recoded import read_labels
 from sfumato.tasks.microdata.table import Column, key
+from sfumato.tasks.query.behind_labels.three_valued import ThreeValued
+from sfumato.tasks.query.behind_labels.values_behind_labels import is_listed, values_of_label
 from sfumato.tasks.query.bounds.bounds import Bounds, within
 from sfumato.tasks.query.bounds.counted_values import CountedValues, estimate_of
 from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.engines.labels.attendance import Attendance, Meant, attendance_in
 from sfumato.tasks.query.engines.labels.rows_with_labels import Rows
-from sfumato.tasks.query.engines.labels.three_valued import ThreeValued
-from sfumato.tasks.query.engines.labels.values_behind_labels import is_listed, values_of_label
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, Key, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator

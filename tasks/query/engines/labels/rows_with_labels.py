@@ -7,7 +7,7 @@ which leaves nothing out. Chances suppose that all values behind a label are equ
 independent between columns: they make estimates, never bounds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.arrow import as_numpy
 from sfumato.tasks.forms.recoded.labels import Admitted
 from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.query.engines.labels.three_valued import (
+from sfumato.tasks.query.behind_labels.decide import by_column, columns_of, decide, fold
+from sfumato.tasks.query.behind_labels.three_valued import (
     FAILED,
     ThreeValued,
     conjunction,
@@ -27,16 +27,14 @@ from sfumato.tasks.query.engines.labels.three_valued import (
     negation,
     one_outcome,
 )
-from sfumato.tasks.query.engines.labels.values_behind_labels import (
+from sfumato.tasks.query.behind_labels.values_behind_labels import (
     ValuesBehindLabels,
     is_single,
     values_of_label,
 )
 from sfumato.tasks.schema.published import Schema
-from sfumato.tasks.sql.session import fetch, fetch_table
 
-_ROW = "\x01row"  # no published column can be called so
-_CONSTANT = "\x01constant"
+_CONSTANT = "\x01constant"  # no published column can be called so
 
 
 class Rows:
@@ -79,7 +77,7 @@ class Rows:
         return self._encoded[name]
 
     def _of(self, node: exp.Expr) -> ThreeValued:
-        asked = _columns(node)
+        asked = columns_of(node)
         if len(asked) == 1:
             return self._of_one(asked[0], node)
         if isinstance(node, exp.Paren):
@@ -88,7 +86,7 @@ class Rows:
             return negation(self._of(node.this))
         if isinstance(node, exp.And | exp.Or):
             join = conjunction if isinstance(node, exp.And) else disjunction
-            return reduce(join, (self._of(part) for part in _by_column(node)))
+            return reduce(join, (self._of(part) for part in by_column(node)))
         return self._of_several(asked, node) if asked else self._of_none(node)
 
     def _of_none(self, node: exp.Expr) -> ThreeValued:
@@ -118,11 +116,11 @@ class Rows:
             self._behind[name] = ValuesBehindLabels(self.labels[name][0], self.schema[name])
         type_ = self.schema[name].arrow_type
 
-        def decide(values: pa.Array | Sequence[Any]) -> np.ndarray:
+        def of_values(values: pa.Array | Sequence[Any]) -> np.ndarray:
             known = values if isinstance(values, pa.Array) else pa.array(values, type_)
             return self.decide(pa.table({name: known}), node)
 
-        tally = self._behind[name].tally(node, decide, self._folded)
+        tally = self._behind[name].tally(node, of_values, self._folded)
         whole = tally.weight.sum(axis=0)
         shares = tally.weight / np.where(whole > 0, whole, np.nan)
         false, true, null = tally.possible
@@ -149,47 +147,8 @@ class Rows:
         return one_outcome(found)
 
     def _folded(self, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
-        return fetch(self._connection, exp.select(*nodes))[0] if nodes else ()
+        return fold(self._connection, nodes)
 
     def decide(self, table: pa.Table, node: exp.Expr) -> np.ndarray:
         """On each row 1 where a condition is true, 0 false, 2 null, 3 where it has no outcome."""
-        place = pa.array(np.arange(table.num_rows))
-        self._connection.register("asked", table.append_column(_ROW, place))
-        number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
-        known = exp.Coalesce(this=number, expressions=[_number(2)])
-        found_or_not = exp.Coalesce(this=exp.Try(this=known), expressions=[_number(FAILED)])
-        shown = exp.column(_ROW, quoted=True), exp.alias_(found_or_not, "outcome", copy=False)
-        try:
-            rows = fetch_table(self._connection, exp.select(*shown).from_("asked"))
-        finally:
-            self._connection.unregister("asked")
-        found = np.empty(table.num_rows, dtype=np.int8)
-        places, outcomes = (as_numpy(column.combine_chunks()) for column in rows.columns)
-        found[places] = outcomes
-        return found
-
-
-def _by_column(node: exp.Expr) -> list[exp.Expr]:
-    """The parts of a chain of one connective, those on the same column joined to one."""
-    kind: Callable[..., exp.Expr] = type(node)
-    found: dict[str, exp.Expr] = {}
-    waiting = [node]
-    while waiting:
-        part = waiting.pop().unnest()
-        if type(part) is type(node):
-            waiting += [part.args["expression"], part.this]
-            continue
-        asked = _columns(part)
-        place = asked[0] if len(asked) == 1 else f"\0{len(found)}"
-        known = found.get(place)
-        part = exp.paren(part, copy=False)
-        found[place] = part if known is None else kind(this=known, expression=part)
-    return list(found.values())
-
-
-def _columns(node: exp.Expr) -> list[str]:
-    return sorted({column.name for column in node.find_all(exp.Column)})
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value)
+        return decide(self._connection, table, node)

@@ -11,8 +11,8 @@ from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.relations import GROUP_ID
 from sfumato.tasks.sql.parse import drop_places
 
-CELLED, VALUED, BOUNDS_OF = "celled", "valued_", "bounds_"
-"""Names, or how they start: groups in cells, the values of a group, and bounds of cells."""
+CELLED, VALUED, BOUNDS_OF, CHOSEN = "celled", "valued_", "bounds_", "chosen"
+"""Names, or how they start: groups in cells, values of a group, bounds of cells, rows of labels."""
 Part = tuple[str, exp.Query]
 """A query with the name that others read it by."""
 
@@ -59,7 +59,7 @@ def select(
     return query.group_by(*by, copy=False) if by else query
 
 
-def join(query: exp.Select, table: exp.Table | str, on: exp.Expr, kind: str = "") -> None:
+def join(query: exp.Select, table: exp.Expr | str, on: exp.Expr, kind: str = "") -> None:
     """Have a query join a table on a condition, which becomes part of it."""
     joined = exp.table_(table) if isinstance(table, str) else table
     query.join(joined, on=on, join_type=kind, copy=False)

@@ -2,7 +2,7 @@
 
 Labels that stand for few values are decided by trying all of them. A condition that only compares
 the column with constants is decided for the others, too: by pieces of the number line (see
-`tasks.query.engines.labels.number_line`), or by the texts next to the constants. What is left can
+`tasks.query.behind_labels.number_line`), or by the texts next to the constants. What is left can
 come to anything.
 """
 
@@ -16,18 +16,18 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sfumato.tasks.forms.recoded.labels import Admitted, Anything, Between, ListedValues, Prefixed
-from sfumato.tasks.query.engines.labels.number_line import (
+from sfumato.tasks.query.behind_labels.number_line import (
     Extents,
     decide_on_number_line,
     extents_of,
 )
-from sfumato.tasks.query.engines.labels.scales import Scale, scale_of
+from sfumato.tasks.query.behind_labels.scales import Scale, scale_of
 from sfumato.tasks.schema.published import DeclaredColumn
 
 MOST = 200_000  # values of all labels that are tried one by one
 _TEXTS = 5_000  # that are tried for one prefix
-_EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.Is)
-_COMPARISONS = (*_EQUALITIES, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.Is)
+COMPARISONS = (*EQUALITIES, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _CONNECTIVES = (exp.And, exp.Or, exp.Not, exp.Paren)
 _LAST = chr(0x10FFFF)
 
@@ -88,7 +88,7 @@ class ValuesBehindLabels:
         return tallied
 
     def _of_wide(self, condition: exp.Expr, decide: Decide, fold: Fold) -> Tally:
-        nodes = _constants(condition, (*_COMPARISONS, exp.Like))
+        nodes = constants_of(condition, (*COMPARISONS, exp.Like))
         liked = condition.find(exp.Like) is not None
         if nodes is None or (liked and self._scale is not None):
             return _undecided(self._wide, len(self._labels))
@@ -101,7 +101,7 @@ class ValuesBehindLabels:
 
     def _of_texts(self, named: Sequence[str], condition: exp.Expr, decide: Decide) -> Tally:
         liked = condition.find(exp.Like) is not None
-        equal = _constants(condition, _EQUALITIES) is not None
+        equal = constants_of(condition, EQUALITIES) is not None
         tried: list[_Tried] = []
         undecided = []
         for n in self._wide:
@@ -193,10 +193,10 @@ def values_of_label(label: Admitted, column: DeclaredColumn) -> Iterator[Any]:
         yield from (False, True)
 
 
-def _constants(node: exp.Expr, allowed: tuple[type[exp.Expr], ...]) -> list[exp.Expr] | None:
+def constants_of(node: exp.Expr, allowed: tuple[type[exp.Expr], ...]) -> list[exp.Expr] | None:
     """The constants that a condition compares the column with, None where it does anything else."""
     if isinstance(node, _CONNECTIVES):
-        of_parts = [_constants(part, allowed) for part in node.iter_expressions()]
+        of_parts = [constants_of(part, allowed) for part in node.iter_expressions()]
         known = [nodes for nodes in of_parts if nodes is not None]
         return list(chain(*known)) if len(known) == len(of_parts) else None
     if isinstance(node, exp.Column) or node.find(exp.Column) is None:

@@ -12,13 +12,13 @@ import numpy as np
 
 from sfumato.expectations.exact import INT64_MAX
 from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
-from sfumato.tasks.query.engines.labels.scales import Numbers, Scale
+from sfumato.tasks.query.behind_labels.scales import Numbers, Scale
 
 _HALF = 2**62
 
 
 @dataclass(frozen=True)
-class _Piece:
+class Piece:
     """Numbers on which a condition comes to the same."""
 
     first: int
@@ -75,11 +75,10 @@ def decide_on_number_line(
         The possible outcomes (bool, 3 x labels) and their weights (float64, 3 x labels), nothing
         for labels that are not among the extents; None where no pieces decide.
     """
-    marks = _marks(constants, scale)
-    if marks is None:
+    decided = decide_pieces(constants, scale, decide)
+    if decided is None:
         return None
-    pieces = _pieces(marks, scale)
-    found = decide([scale.value(_representative(piece)) for piece in pieces])
+    pieces, found = decided
     outcome = np.equal.outer(np.arange(4), found)
     failed = outcome[3]
     possible, weight = (np.zeros((3, extents.labels), dtype=kind) for kind in (bool, float))
@@ -92,6 +91,21 @@ def decide_on_number_line(
     untold = ~extents.limited & (extents.hull is None)
     weight[:, extents.wide] = np.where(untold, np.nan, spread)
     return possible, weight
+
+
+def decide_pieces(
+    constants: Sequence[Any], scale: Scale, decide: Callable[[Sequence[Any]], np.ndarray]
+) -> tuple[list[Piece], np.ndarray] | None:
+    """Cut the number line at constants: its pieces, ascending, and the outcome on each (int8).
+
+    Returns:
+        None where comparisons with a constant round.
+    """
+    marks = _marks(constants, scale)
+    if marks is None:
+        return None
+    pieces = _pieces(marks, scale)
+    return pieces, decide([scale.value(_representative(piece)) for piece in pieces])
 
 
 def _as_one(low: Numbers, _high: Numbers) -> np.ndarray:
@@ -108,17 +122,17 @@ def _marks(constants: Sequence[Any], scale: Scale) -> list[int] | None:
     return sorted(found)
 
 
-def _pieces(marks: Sequence[int], scale: Scale) -> list[_Piece]:
+def _pieces(marks: Sequence[int], scale: Scale) -> list[Piece]:
     """Each mark by itself, and what lies between, before and behind them."""
     found, start = [], scale.lowest
     for mark in marks:
-        found += [_Piece(start, mark - 1)] if start < mark else []
-        found.append(_Piece(mark, mark))
+        found += [Piece(start, mark - 1)] if start < mark else []
+        found.append(Piece(mark, mark))
         start = mark + 1
-    return found + ([_Piece(start, scale.highest)] if start <= scale.highest else [])
+    return found + ([Piece(start, scale.highest)] if start <= scale.highest else [])
 
 
-def _representative(piece: _Piece) -> int:
+def _representative(piece: Piece) -> int:
     """The number of a piece that is closest to 0: what is far out may not be comparable."""
     return min(max(0, piece.first), piece.last)
 
@@ -142,7 +156,7 @@ def _extent(label: Admitted, scale: Scale) -> tuple[int, int] | None:
 
 def _within(
     amount: np.ndarray,
-    pieces: Sequence[_Piece],
+    pieces: Sequence[Piece],
     low: Numbers,
     high: Numbers,
     lengths: Callable[[Numbers, Numbers], np.ndarray],

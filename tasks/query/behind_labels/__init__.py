@@ -1,0 +1,1 @@
+"""What stands behind labels: their values, number lines, and conditions decided on them."""

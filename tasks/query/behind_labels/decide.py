@@ -1,0 +1,73 @@
+"""Conditions that DuckDB decides on values, and their parts by the columns that they are about."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sfumato.expectations.arrow import as_numpy
+from sfumato.tasks.query.behind_labels.three_valued import FAILED
+from sfumato.tasks.sql.session import fetch, fetch_table
+
+_ROW = "\x01row"  # no published column can be called so
+
+
+def decide(connection: duckdb.DuckDBPyConnection, table: pa.Table, node: exp.Expr) -> np.ndarray:
+    """Decide a condition on each row: 1 where it is true, 0 false, 2 null, 3 where it fails (int8).
+
+    Raises:
+        QueryError: where the condition cannot be evaluated at all.
+    """
+    place = pa.array(np.arange(table.num_rows))
+    connection.register("asked", table.append_column(_ROW, place))
+    number = exp.cast(exp.paren(node, copy=False), "tinyint", copy=False)
+    known = exp.Coalesce(this=number, expressions=[_number(2)])
+    found_or_not = exp.Coalesce(this=exp.Try(this=known), expressions=[_number(FAILED)])
+    shown = exp.column(_ROW, quoted=True), exp.alias_(found_or_not, "outcome", copy=False)
+    try:
+        rows = fetch_table(connection, exp.select(*shown).from_("asked"))
+    finally:
+        connection.unregister("asked")
+    found = np.empty(table.num_rows, dtype=np.int8)
+    places, outcomes = (as_numpy(column.combine_chunks()) for column in rows.columns)
+    found[places] = outcomes
+    return found
+
+
+def fold(connection: duckdb.DuckDBPyConnection, nodes: Sequence[exp.Expr]) -> Sequence[Any]:
+    """The values of some expressions without columns.
+
+    Raises:
+        QueryError: where one cannot be evaluated.
+    """
+    return fetch(connection, exp.select(*nodes))[0] if nodes else ()
+
+
+def by_column(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of a chain of one connective, those on the same column joined to one."""
+    kind: Callable[..., exp.Expr] = type(node)
+    found: dict[str, exp.Expr] = {}
+    waiting = [node]
+    while waiting:
+        part = waiting.pop().unnest()
+        if type(part) is type(node):
+            waiting += [part.args["expression"], part.this]
+            continue
+        asked = columns_of(part)
+        place = asked[0] if len(asked) == 1 else f"\0{len(found)}"
+        known = found.get(place)
+        part = exp.paren(part, copy=False)
+        found[place] = part if known is None else kind(this=known, expression=part)
+    return list(found.values())
+
+
+def columns_of(node: exp.Expr) -> list[str]:
+    """The names of the columns that a condition is about, each once."""
+    return sorted({column.name for column in node.find_all(exp.Column)})
+
+
+def _number(value: int) -> exp.Expr:
+    return exp.Literal.number(value)
