@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from sfumato.flows.overrides import Overrides, PublishOverrides, SourceOverrides
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.publication.publish import Published
@@ -42,6 +44,13 @@ class FrozenLine:
     def sources(self) -> str:
         """Where the sources are, from the specs: a format of evolving lines has its own."""
         return "sources" if (self.folder / "sources").exists() else "../sources"
+
+    @property
+    def references(self) -> tuple[Path, ...]:
+        """The tables that promises about a population speak of, in their order."""
+        spec = (self.folder / f"{self.form}.yaml").read_text(encoding="utf-8")
+        named = (promise.get("reference") for promise in yaml.safe_load(spec)["promises"])
+        return tuple(self.folder / name for name in named if name)
 
     @property
     def queries(self) -> list[str]:
