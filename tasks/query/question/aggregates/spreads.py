@@ -1,5 +1,6 @@
 """The variance of a sample and of a population, and the standard deviation of a population."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -36,28 +37,21 @@ def _root_of_population(choices: Choices) -> Bounds:
     return replace(found, lower=root_below(found.lower), upper=root_above(found.upper))
 
 
-var_samp = AggregateKind(
-    name="var_samp",
-    parsed=(exp.Variance,),
-    takes=NUMBERS,
-    returns=lambda _: "float",
-    of_choices=_sample,
-    of_cells=lambda cells: [_sample(choices) for choices in cells.choices()],
-    fewest=2,
-)
-var_pop = AggregateKind(
-    name="var_pop",
-    parsed=(exp.VariancePop,),
-    takes=NUMBERS,
-    returns=lambda _: "float",
-    of_choices=_population,
-    of_cells=lambda cells: [_population(choices) for choices in cells.choices()],
-)
-stddev_pop = AggregateKind(
-    name="stddev_pop",
-    parsed=(exp.StddevPop,),
-    takes=NUMBERS,
-    returns=lambda _: "float",
-    of_choices=_root_of_population,
-    of_cells=lambda cells: [_root_of_population(choices) for choices in cells.choices()],
-)
+def _spread(
+    name: str, parsed: type[exp.Expr], of: Callable[[Choices], Bounds], fewest: int
+) -> AggregateKind:
+    """An aggregate that is known where it is known among what the values are chosen."""
+    return AggregateKind(
+        name=name,
+        parsed=(parsed,),
+        takes=NUMBERS,
+        returns=lambda _: "float",
+        of_choices=of,
+        of_cells=lambda cells: [of(choices) for choices in cells.choices()],
+        fewest=fewest,
+    )
+
+
+var_samp = _spread("var_samp", exp.Variance, _sample, fewest=2)
+var_pop = _spread("var_pop", exp.VariancePop, _population, fewest=1)
+stddev_pop = _spread("stddev_pop", exp.StddevPop, _root_of_population, fewest=1)
