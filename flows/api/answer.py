@@ -29,7 +29,9 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         guaranteed: whether the truth over the represented rows surely lies within the bounds.
         verified: whether anything vouches for the release's files.
         not_represented: how many rows of the source were left out, and why.
-        certain: for each row whether a HAVING clause surely keeps it.
+        certain: for each row whether it is surely in the answer: whether its group surely has rows,
+            and HAVING surely holds.
+        by_estimate: whether rows are ordered by what is only estimated.
     """
 
     def __init__(self, found: "Answer") -> None:
@@ -40,6 +42,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         self.verified: bool = found.verified
         self.not_represented: dict[str, int] = dict(found.not_represented)
         self.certain: tuple[bool, ...] = found.certain
+        self.by_estimate: bool = found.by_estimate
 
     def __len__(self) -> int:
         return len(self._found.rows)
@@ -59,7 +62,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         The bounds of an aggregate `x` are the columns `x_lower`, `x_upper` and `x_estimate`: int64
         where all are integers, else float64 rounded outward, or dates and timestamps. There may be
         `x_likely_lower` and `x_likely_upper` beside them; `x_may_be_empty` where the answer may be
-        null; and `certain` where a HAVING clause only may keep a row. Nulls stand where no row was
+        null; and `certain` where a row may not be in the answer. Nulls stand where no row was
         selected.
         """
         import pyarrow as pa

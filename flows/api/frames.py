@@ -37,15 +37,19 @@ def table_file(table: Any) -> Iterator[str]:
 
     from sfumato.tasks.private.scratch import scratch_directory
 
-    content = _arrow(table)
+    content = arrow_table(table)
     with scratch_directory() as scratch:
         file = scratch / "table.parquet"
         pq.write_table(content, file, store_schema=False)
         yield str(file)
 
 
-def _arrow(table: Any) -> pa.Table:
-    """The columns of a table; an index without a name is none."""
+def arrow_table(table: Any) -> pa.Table:
+    """The columns of a table; an index without a name is none.
+
+    Raises:
+        InputError: where it is none that Arrow can read.
+    """
     try:
         found = table if isinstance(table, pa.Table) else pa.table(table)
     except (TypeError, ValueError, pa.ArrowException):

@@ -1,5 +1,6 @@
 """A release that was opened: verified files, and questions to them."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import finalize
 
 from sfumato.flows.api.answer import BoundedAnswer
+from sfumato.flows.api.frames import arrow_table
 from sfumato.flows.api.markup import table_html
 from sfumato.flows.api.tables import PublishedTables, SchemaColumn
 from sfumato.tasks.query.conversation import Conversation
@@ -98,20 +100,28 @@ class VerifiedRelease:
         """
         return PublishedTables(self._release)
 
-    def query(self, sql: str, estimator: "Estimator" = "weighted") -> BoundedAnswer:
+    def query(
+        self,
+        sql: str,
+        estimator: "Estimator" = "weighted",
+        tables: Mapping[str, Any] | None = None,
+    ) -> BoundedAnswer:
         """Answer aggregates over `microdata`, with bounds that surely contain the truth.
 
         Args:
-            sql: SELECT with COUNT, SUM, AVG, MIN, MAX and others over `microdata`, with WHERE,
-                GROUP BY and HAVING.
+            sql: a SELECT over `microdata`, as the guide's page on queries says.
             estimator: how often values are taken to occur that a group admits: `weighted`, as
                 expected, or `uniform`, all alike. Bounds do not depend on it.
+            tables: of your own, by the names that JOIN calls them: Arrow tables, pandas or Polars
+                data frames.
 
         Raises:
             QueryError: where the query is not allowed, or cannot be evaluated.
+            InputError: where something given is no table.
             PromiseError: where the files changed since they were verified.
         """
-        found = self._conversation.answer(sql, estimator)
+        own = {name: arrow_table(table) for name, table in (tables or {}).items()}
+        found = self._conversation.answer(sql, estimator, own)
         require_unchanged(self.directory, self._standing)
         return BoundedAnswer(found)
 

@@ -144,13 +144,15 @@ def open_tables(
     return OpenTables(tables, declared, opened, partial(engine, estimator=estimator))
 
 
-def answer_with(asked: OpenTables, release: Release, sql: str) -> Answer:
+def answer_with(
+    asked: OpenTables, release: Release, sql: str, own: OwnTables | None = None
+) -> Answer:
     """Answer a query with an engine that has the files of a release open.
 
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
     """
-    return _of_files(release, ask_inquiry(asked, read_inquiry(sql, release.declared)))
+    return _of_files(release, ask_inquiry(asked, read_inquiry(sql, release.declared, own)))
 
 
 def _of_files(release: Release, found: Answer) -> Answer:

@@ -7,6 +7,7 @@ from typing import Self
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.query.ask import Answer, answer_with, open_release
 from sfumato.tasks.query.inquiries.answering import OpenTables
+from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 
 _QUESTIONS = 1_000  # an engine remembers parts of conditions: after as many it is opened anew
@@ -32,7 +33,9 @@ class Conversation:
     ) -> None:
         self._stack.close()
 
-    def answer(self, sql: str, estimator: Estimator = "weighted") -> Answer:
+    def answer(
+        self, sql: str, estimator: Estimator = "weighted", own: OwnTables | None = None
+    ) -> Answer:
         """Answer a query, as `answer` does.
 
         Raises:
@@ -47,4 +50,4 @@ class Conversation:
             sensitive = self._release.declared.named("sensitive")
             opened = open_release(self._release, sensitive, estimator)
             self._open[estimator] = self._stack.enter_context(opened)
-        return answer_with(self._open[estimator], self._release, sql)
+        return answer_with(self._open[estimator], self._release, sql, own)

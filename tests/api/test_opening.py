@@ -76,6 +76,21 @@ def test_what_is_told_of_a_release(line):
         assert "no: check() verifies it" in shown
 
 
+def test_tables_of_ones_own_are_joined(line):
+    import pandas as pd
+
+    release = sfumato.open(line / "0002")
+    sides = pd.DataFrame({"sex": ["Female", "Male"], "side": ["a", "b"]})
+    joined = release.query(
+        "SELECT side, COUNT(*) AS n FROM microdata JOIN sides USING (sex) GROUP BY side ORDER BY n",
+        tables={"sides": sides},
+    )
+    plain = release.query("SELECT sex, COUNT(*) AS n FROM microdata GROUP BY sex ORDER BY n")
+    assert [row["n"] for row in joined] == [row["n"] for row in plain]
+    with pytest.raises(sfumato.InputError, match="neither a path nor a table"):
+        release.query(COUNT, tables={"sides": 3})
+
+
 def test_a_check_makes_answers_guaranteed(line):
     release = sfumato.open(line / "0002")
     assert not release.query(COUNT).guaranteed
