@@ -105,6 +105,9 @@ ANSWERED: tuple[tuple[int, str], ...] = (
         "SELECT sex, AVG(loss) FROM microdata GROUP BY sex HAVING MAX(loss) > MIN(loss) "
         "OR COUNT(*) IN (1, 2)",
     ),
+    # weights, and other products with exact columns
+    (0, "SELECT SUM(age * loss), SUM(loss * age) / SUM(age) FROM microdata"),
+    (1, "SELECT sex, SUM((age - 1) * loss) AS w FROM microdata WHERE age < 2 GROUP BY sex"),
     # medians and spread
     (0, "SELECT MEDIAN(loss), QUANTILE_CONT(loss, 0.25) FROM microdata WHERE age > 0"),
     (
@@ -125,7 +128,8 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("SELECT age, AVG(loss) FROM microdata GROUP BY age ORDER BY 2 LIMIT 1", "LIMIT"),
     ("SELECT COUNT(DISTINCT loss) FROM microdata WHERE age = 1", "how many different values"),
     ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "one question"),
-    ("SELECT SUM(age * loss) FROM microdata", "association is not published"),
+    ("SELECT SUM(age + loss) FROM microdata", "association is not published"),
+    ("SELECT SUM(age * loss) FROM microdata WHERE loss > 0", "no condition is on sensitive values"),
     ("SELECT SUM(loss) OVER (PARTITION BY age) FROM microdata", "not allowed: WINDOW"),
 )
 """Queries, and words of the reason why they have no answer."""

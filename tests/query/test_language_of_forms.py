@@ -125,6 +125,7 @@ OF_ROWS_WITH_LABELS = (
     (0, "SELECT COUNT(*) FROM microdata WHERE UPPER(CAST(vip AS VARCHAR)) = 'TRUE' AND age = 1"),
 )
 OF_CALCULATIONS = (
+    (1, "SELECT sex, SUM(age * loss), SUM(age * loss) / SUM(age) FROM microdata GROUP BY sex"),
     (0, "SELECT SUM(ABS(loss)), MEDIAN(loss), MIN(loss * 2) FROM microdata WHERE age > 0"),
     (1, "SELECT word, COUNT(*), SUM(loss) FROM microdata GROUP BY word"),
     (1, "SELECT sex, COUNT(*) FROM microdata WHERE UPPER(word) = 'A' OR age = 1 GROUP BY sex"),

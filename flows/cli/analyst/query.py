@@ -65,7 +65,7 @@ def _dialects() -> list[str]:
     "reading",
     type=click.Choice(["possible", "certain"]),
     default="possible",
-    help="which rows a HAVING clause keeps in the printed SQL",
+    help="rows of the printed SQL: those that may be in the answer, or those that surely are",
 )
 @click.option(
     "--estimator",

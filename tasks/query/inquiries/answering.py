@@ -139,10 +139,17 @@ class _Cells:
     def _exactly(self, question: Question, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
         """What is asked of columns that are published as they are."""
         from sfumato.tasks.query.inquiries.exact_columns import exact_bounds
+        from sfumato.tasks.query.inquiries.products import products
         from sfumato.tasks.sql.session import session
 
+        declared = self._published.declared
+        weighted = [one for one in part.exact if one.weight is not None]
+        others = [one for one in part.exact if one.weight is None]
         with session(self._published.tables) as connection:
-            return exact_bounds(connection, self._published.declared, question, part.exact)
+            found = exact_bounds(connection, declared, question, others)
+            for key, bounds in products(connection, declared, question, weighted).items():
+                found.setdefault(key, {}).update(bounds)
+        return found
 
     def _narrowed(self, part: InquiredPart, bands: Mapping[str, Any]) -> InquiredPart:
         """The part in which sensitive columns have some values."""

@@ -149,6 +149,9 @@ class Measures:
             return self._of_case(call, narrowed)
         if call.of is None:
             return self._pooled(call, None, call.where)
+        weighted = self._weighted(call)
+        if weighted is not None:
+            return weighted
         name = self._calculations.column(call.of).name
         column = self._calculations.terms.columns[name]
         where = call.where
@@ -158,6 +161,37 @@ class Measures:
             return self._pooled(call, name if self._beside_labels(name) else None, where)
         self._require_type(call, name, column.type)
         return self._pooled(call, name, where)
+
+    def _weighted(self, call: Call) -> Formula | None:
+        """The sum of a sensitive column times one that is published as it is; None of no such."""
+        terms = self._calculations.terms
+        factors = (call.of.this, call.of.expression) if isinstance(call.of, exp.Mul) else ()
+        way = WAYS[terms.form.shows]
+        if call.kind.name != "sum" or not (way.shows_rows and factors):
+            return None
+        if "sensitive" not in way.calculable:
+            return None
+        bare = [factor.unnest() for factor in factors]
+        apart = [self._is_sensitive(factor) for factor in bare]
+        if sorted(apart) != [False, True] or not all(f.find(exp.Column) for f in bare):
+            return None
+        value, other = bare if apart[0] else bare[::-1]
+        if not isinstance(value, exp.Column):
+            return None
+        weight = self._calculations.column(other).name
+        self._require_type(call, weight, terms.columns[value.name].type)
+        nullable = self._calculations.terms.columns[weight].nulls
+        where = _and_there(call.where, weight) if nullable else call.where
+        parts = self._parts.over(where)
+        aggregate = Aggregate("sum", value.name, f"sum({value.name})", weight=weight)
+        values = tuple(self._parts.ask(part, aggregate, exact=True) for part in parts)
+        if len(parts) == 1:
+            return Plain(values[0])
+        return pool("sum", values, tuple(self._parts.ask(part, ROWS) for part in parts))
+
+    def _is_sensitive(self, node: exp.Expr) -> bool:
+        columns = self._calculations.terms.columns
+        return any(columns[c.name].role == "sensitive" for c in node.find_all(exp.Column))
 
     def _beside_labels(self, name: str) -> bool:
         """Whether values, and nulls, stand in rows beside labels, where engines count them."""

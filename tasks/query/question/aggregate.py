@@ -20,6 +20,7 @@ class Aggregate:
         label: its name in the answer.
         distinct: whether it is of the different values.
         share: of the values that are below it, where it is a quantile.
+        weight: a column that is published as it is, which each value is multiplied by.
     """
 
     function: str
@@ -27,6 +28,7 @@ class Aggregate:
     label: str
     distinct: bool = False
     share: Fraction | None = None
+    weight: str | None = None
 
     @property
     def kind(self) -> AggregateKind:

@@ -1,0 +1,139 @@
+"""Sums of products of a column that is published as it is and of a sensitive one, as of weights.
+
+Of a group's rows any may have any of its values. By the rearrangement inequality a sum of products
+is greatest where the greatest numbers meet the greatest values, and least where they meet the least
+ones: of fewer rows than values those with positive numbers take the values from one end, and the
+others from the other end. Groups add up. Exact, in integers.
+
+Source: Hardy, Littlewood, Pólya, Inequalities (1934), section 10.2.
+"""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+
+from sfumato.expectations.errors import QueryError
+from sfumato.expectations.exact import Exact, exact
+from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.bounds import Bounds, within
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.question.relations import GROUP_ID, Relations, relations
+from sfumato.tasks.query.sql.conditions.sensitive_values import count_of, group_parts
+from sfumato.tasks.query.sql.conditions.trees import (
+    alias,
+    key_names,
+    own,
+    published_column,
+    select,
+    with_parts,
+)
+from sfumato.tasks.sql.session import fetch_table
+
+Found = dict[Key, dict[Aggregate, Bounds]]
+
+
+def products(
+    connection: duckdb.DuckDBPyConnection,
+    declared: Declared,
+    question: Question,
+    aggregates: Sequence[Aggregate],
+) -> Found:
+    """The bounds of sums of products by the values of the group columns.
+
+    Args:
+        connection: sees the published tables.
+        declared: of the release.
+        question: which rows are meant, and how they are grouped.
+        aggregates: each of a sensitive column, with the column that it is multiplied by.
+
+    Raises:
+        QueryError: where a condition is on sensitive values.
+    """
+    if question.matching:
+        raise QueryError(
+            "a product with a sensitive column is summed where no condition is on sensitive values"
+        )
+    known, found = relations(declared), Found()
+    for aggregate in aggregates:
+        values = _values(connection, known, str(aggregate.sensitive))
+        for key, rows in _rows(connection, known, question, str(aggregate.weight)):
+            found.setdefault(key, {})[aggregate] = values.bounds(*rows)
+    return found
+
+
+class _GroupValues:
+    """The values of each group, descending; groups are 0, 1, … in the order of their numbers.
+
+    `units` are all of them (Python integers), group by group, and `starts` where each begins.
+    """
+
+    def __init__(self, numbers: Exact, group: np.ndarray, times: np.ndarray) -> None:
+        order = np.lexsort((np.repeat(-numbers.units, times), np.repeat(group, times)))
+        self._units = np.repeat(numbers.units, times)[order].astype(object)
+        self._groups, self._starts, self._sizes = np.unique(
+            np.repeat(group, times)[order], return_index=True, return_counts=True
+        )
+        self._digits = numbers.digits
+
+    def bounds(self, group: np.ndarray, numbers: Exact) -> Bounds:
+        """The bounds of the sum over rows, each of a group (int64), with a number each."""
+        order = np.lexsort((-numbers.units, group))
+        place = np.searchsorted(self._groups, group[order])
+        units = numbers.units[order].astype(object)
+        scale = 10 ** (numbers.digits + self._digits)
+        high = self._greatest(place, units, 1)
+        low = -self._greatest(place, units, -1)
+        totals = np.add.reduceat(self._units, self._starts)
+        expected = sum(
+            Fraction(int(unit) * int(totals[at]), int(self._sizes[at]))
+            for unit, at in zip(units, place, strict=True)
+        )
+        ends = Fraction(low, scale), Fraction(high, scale)
+        guess = within(Fraction(expected, scale), *ends)
+        return Bounds(_whole(ends[0]), _whole(ends[1]), guess)
+
+    def _greatest(self, place: np.ndarray, units: np.ndarray, sign: int) -> int:
+        """The greatest sum of products, of the values (sign 1) or of their opposites (-1)."""
+        _, starts, hits = np.unique(place, return_index=True, return_counts=True)
+        rank = np.arange(len(place)) - np.repeat(starts, hits)
+        size, number = self._sizes[place], np.repeat(hits, hits)
+        from_above = np.where(units >= 0, rank, size - number + rank).astype(np.int64)
+        chosen = from_above if sign > 0 else size - 1 - from_above
+        return int((units * sign * self._units[self._starts[place] + chosen]).sum())
+
+
+def _whole(number: Fraction) -> int | Fraction:
+    return int(number) if number == int(number) else number
+
+
+def _values(connection: duckdb.DuckDBPyConnection, known: Relations, name: str) -> _GroupValues:
+    """The values of a sensitive column in each group."""
+    table = next(of for columns, of in known.tables.items() if name in columns)
+    shown = [own(GROUP_ID), alias(published_column(name), "v"), alias(count_of(known), "times")]
+    query = select(shown, table, by=[own(GROUP_ID), published_column(name)])
+    found = fetch_table(connection, with_parts(group_parts(known), query))
+    group, times = (found[of].to_numpy().astype(np.int64) for of in (GROUP_ID, "times"))
+    return _GroupValues(exact(found["v"].combine_chunks(), name), group, times)
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, known: Relations, question: Question, name: str
+) -> Iterator[tuple[Key, tuple[np.ndarray, Exact]]]:
+    """By cell the groups of the rows that are meant, and their numbers."""
+    keys = zip(question.group_by, key_names(question), strict=True)
+    shown = [alias(published_column(of), key) for of, key in keys]
+    columns = [*shown, own(GROUP_ID), alias(published_column(name), "x")]
+    table = fetch_table(connection, select(columns, known.rows, where=[question.condition]))
+    width = len(question.group_by)
+    cells: dict[Key, list[int]] = {}
+    told = list(zip(*(column.to_pylist() for column in table.columns[:width]), strict=True))
+    for place, key in enumerate(told or [()] * table.num_rows):
+        cells.setdefault(key, []).append(place)
+    group = table[GROUP_ID].to_numpy().astype(np.int64)
+    numbers = exact(table["x"].combine_chunks(), name) if table.num_rows else Exact(group, 0)
+    for key, places in cells.items():
+        at = np.array(places)
+        yield key, (group[at], Exact(numbers.units[at], numbers.digits))
