@@ -1,6 +1,7 @@
 """What is calculated of aggregates, as formulas over those of an inquiry's parts."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -149,6 +150,9 @@ class Measures:
             return self._of_case(call, narrowed)
         if call.of is None:
             return self._pooled(call, None, call.where)
+        if call.descending:
+            opposite = replace(call, of=exp.Neg(this=exp.paren(call.of)), descending=False)
+            return Calculation(formulas.negate, (self._of_call(opposite),))
         name = self._calculations.column(call.of).name
         column = self._calculations.terms.columns[name]
         where = call.where

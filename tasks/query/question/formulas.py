@@ -16,6 +16,8 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
 from sfumato.tasks.query.question.aggregate import Aggregate
 
+_MOST_DECIMALS = 30
+
 NULL = Bounds(None, None, None)
 """No answer: an aggregate of no rows."""
 
@@ -170,6 +172,8 @@ def _count(pairs: Sequence[Pair]) -> Bounds:
 
 
 def _sum(pairs: Sequence[Pair]) -> Bounds:
+    if all(value.lower is None for value, _ in pairs):
+        return NULL
     empty = not any(number(count.lower) for _, count in pairs)
     return _total([_or_zero(value) for value, _ in pairs], empty=empty)
 
@@ -361,10 +365,17 @@ def absolute(operand: Bounds) -> Bounds:
 
 
 def round_off(operand: Bounds, decimals: Bounds) -> Bounds:
-    """The operand rounded to decimals, halves away from 0, which keeps the order of numbers."""
+    """The operand rounded to decimals, halves away from 0, which keeps the order of numbers.
+
+    Raises:
+        QueryError: where they are too many, or no whole number.
+    """
     if operand.lower is None:
         return NULL
-    scale = Fraction(10) ** int(number(decimals.lower))
+    places = number(decimals.lower)
+    if places.denominator != 1 or abs(places) > _MOST_DECIMALS:
+        raise QueryError(f"ROUND takes a whole number of decimals, {_MOST_DECIMALS} at most")
+    scale = Fraction(10) ** int(places)
 
     def one(value: Value) -> Fraction:
         exact = number(value) * scale
