@@ -1,12 +1,16 @@
 """Queries at the edges of the language: what is rare, large, infinite or of no rows."""
 
+import math
 from collections import defaultdict
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.question.formulas import divide, divide_by_whole, null_if, null_if_whole
 from tests.query.test_language_of_forms import outside
 from tests.query.test_language_of_worlds import AllWorlds
 from tests.query.test_matched import FORMS, in_form
@@ -25,6 +29,9 @@ EDGES = (
     (1, "SELECT sex, SUM(1), SUM(-2) FILTER (WHERE loss > 0) FROM microdata GROUP BY sex"),
     (0, "SELECT SUM(1), SUM(2) FROM microdata WHERE age > 5"),
     (0, "SELECT SUM(loss) FROM microdata WHERE (age > 5 OR loss > 5)"),
+    (1, "SELECT age, NULLIF(MEDIAN(gain), 0), COUNT(*) / MEDIAN(gain) FROM microdata GROUP BY age"),
+    (1, "SELECT age, NULLIF(SUM(loss) / 4, -1), 3 / (SUM(gain) / 2) FROM microdata GROUP BY age"),
+    (1, "SELECT age, 3 / SUM(gain), NULLIF(SUM(gain), 0) FROM microdata GROUP BY age"),
 )
 
 
@@ -33,12 +40,17 @@ def release(request):
     return AllWorlds(*request.param, 1)
 
 
+def finite(row):
+    """A row in which quotients by 0 are null."""
+    return tuple(None if value in (math.inf, -math.inf) else value for value in row)
+
+
 @pytest.mark.parametrize(("keys", "query"), EDGES, ids=range(len(EDGES)))
 def test_answers_hold_those_of_every_world(release, keys, query):
     answer, found = answer_on(release.tables, release.declared, query), defaultdict(list)
     for rows in release.answers(query):
         for row in rows:
-            found[row[:keys]].append(row[keys:])
+            found[row[:keys]].append(finite(row[keys:]))
     assert outside(answer, found, keys, release.number) == []
 
 
@@ -58,6 +70,19 @@ def test_a_sum_of_no_rows_in_any_part_is_null():
     query = "SELECT SUM(loss) AS s FROM microdata WHERE age > 5 OR loss > 5"
     (row,) = answer_on(release.tables, release.declared, query).rows
     assert (row["s"].lower, row["s"].may_be_empty) == (None, False)
+
+
+def test_an_end_that_is_left_out_is_not_attained():
+    open_, one = Bounds(0, 1, may_be_empty=False), Bounds(Fraction(1), Fraction(1))
+    assert null_if(open_, one) == Bounds(0, 1, may_be_empty=True, attained=False)
+    assert null_if_whole(open_, one) == Bounds(0, 0, may_be_empty=True, attained=False)
+
+
+def test_only_whole_divisors_are_at_least_one_where_they_are_not_zero():
+    one, open_ = Bounds(1, 1), Bounds(0, 2)
+    assert divide(one, open_).unbounded
+    found = divide_by_whole(one, open_)
+    assert (found.lower, found.upper, found.may_be_empty) == (Fraction(1, 2), 1, True)
 
 
 REFUSED = (
