@@ -31,6 +31,13 @@ EDGES = (
     (0, "SELECT SUM(loss) FROM microdata WHERE (age > 5 OR loss > 5)"),
     (1, "SELECT age, NULLIF(MEDIAN(gain), 0), COUNT(*) / MEDIAN(gain) FROM microdata GROUP BY age"),
     (1, "SELECT age, NULLIF(SUM(loss) / 4, -1), 3 / (SUM(gain) / 2) FROM microdata GROUP BY age"),
+    (0, "SELECT COUNT(*) FROM microdata WHERE (loss > 0) = TRUE AND (age > 0) <> (sex = 'f')"),
+    (
+        0,
+        "SELECT SUM(loss) FROM microdata WHERE sex IS DISTINCT FROM 'f' "
+        "AND (loss > 0) = (loss < 9)",
+    ),
+    (0, "SELECT COUNT(*) FROM microdata WHERE loss IS NOT DISTINCT FROM 1 OR age = 0"),
     (1, "SELECT age, 3 / SUM(gain), NULLIF(SUM(gain), 0) FROM microdata GROUP BY age"),
 )
 
@@ -94,6 +101,8 @@ REFUSED = (
     ("SELECT SUM(age) * 1e300 * 1e300 FROM microdata", "more than the largest float"),
     ("SELECT ROUND(AVG(loss), 1000000000) FROM microdata", "ROUND takes .* 30 at most"),
     ("SELECT ROUND(AVG(loss), 1.5) FROM microdata", "ROUND takes a whole number"),
+    ("SELECT DISTINCT sex FROM microdata", "GROUP BY shows each value once"),
+    ("SELECT COUNT(*) FROM microdata WHERE (loss > 0) = (age > 0)", "association"),
     ("SELECT QUANTILE_CONT(loss, [0.25, 0.5]) FROM microdata", "takes one number"),
 )
 
@@ -103,3 +112,20 @@ def test_what_no_bounds_can_hold_is_refused_in_one_line(release, query, why):
     with pytest.raises(QueryError, match=why) as refused:
         answer_on(release.tables, release.declared, query)
     assert "\n" not in str(refused.value)
+
+
+OWN = {
+    "r": (pa.array([1.5, float("nan")]), "number that is infinite, or none"),
+    "lists": (pa.array([[1], [2]]), "type that queries cannot use"),
+    "moments": (pa.array([1, 2], pa.timestamp("ns")), "a value that no timestamp holds"),
+    "large": (pa.array([1, 2**63], pa.uint64()), "a value that no integer holds"),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_column_that_queries_cannot_use_is_named(name):
+    release, (column, why) = AllWorlds("permuted", "together", 1), OWN[name]
+    own = {name: pa.table({"age": [0, 1], "v": column})}
+    query = f"SELECT v, COUNT(*) FROM microdata JOIN {name} USING (age) GROUP BY v"
+    with pytest.raises(QueryError, match=f"column 'v'.*{why}"):
+        answer_on(release.tables, release.declared, query, own=own)
