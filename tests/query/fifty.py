@@ -107,6 +107,7 @@ ANSWERED: tuple[tuple[int, str], ...] = (
     ),
     # weights, and other products with exact columns
     (0, "SELECT SUM(age * loss), SUM(loss * age) / SUM(age) FROM microdata"),
+    (1, "SELECT sex, SUM(age * loss) / COUNT(*) FROM microdata GROUP BY sex"),
     (1, "SELECT sex, SUM((age - 1) * loss) AS w FROM microdata WHERE age < 2 GROUP BY sex"),
     # medians and spread
     (0, "SELECT MEDIAN(loss), QUANTILE_CONT(loss, 0.25) FROM microdata WHERE age > 0"),

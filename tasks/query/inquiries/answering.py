@@ -4,11 +4,14 @@ A cell is a combination of values of GROUP BY. Where one of its columns is of se
 cell is asked about for each value that is published; it may be that no row has it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from itertools import product
 from math import prod
+from sys import float_info
 from typing import Any
 
 from sqlglot import exp
@@ -110,6 +113,7 @@ class _Cells:
         if inquiry.keys and not any(number(rows.upper) for rows in base):
             return None
         known = {formula: formula.bounds(_WithNone(found)) for formula in inquiry.formulas}
+        _require_floats(known.values())
         exists = not inquiry.keys or any(number(rows.lower) for rows in base)
         having = inquiry.having
         if having is None:
@@ -175,6 +179,18 @@ class _Cells:
         if not found:
             raise QueryError("GROUP BY of a sensitive column whose values are not published")
         return list(found)
+
+
+def _require_floats(found: Iterable[Bounds]) -> None:
+    """Make sure that bounds can be written as floats.
+
+    Raises:
+        QueryError: where one cannot.
+    """
+    ends = (end for bounds in found for end in (bounds.lower, bounds.upper))
+    numbers = (Fraction(end) for end in ends if isinstance(end, int | Fraction | Decimal))
+    if any(abs(end) > float_info.max for end in numbers):
+        raise QueryError("what is calculated comes to more than the largest float, 1.8e308")
 
 
 def _equal(bands: Mapping[str, Any]) -> list[exp.Expr]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
@@ -42,17 +43,33 @@ def _extended(source: Source, calculated: list[Calculated]) -> Source:
     if not own:
         return source
     needed = list(dict.fromkeys(name for one in own for name in one.of))
-    found = calculate(table.select(needed), [one.expression for one in own])
+    found = _calculated(table.select(needed), own)
     for one, column in zip(own, found.columns, strict=True):
         table = table.append_column(one.name, _cast(column, one))
     return table
 
 
+def _calculated(table: pa.Table, wanted: list[Calculated]) -> pa.Table:
+    try:
+        return calculate(table, [one.expression for one in wanted])
+    except QueryError as error:
+        raise QueryError(
+            f"{error}: what is calculated is undefined in some row, or beyond its type "
+            "(NULLIF(…, 0) as a divisor is null where it would be 0)"
+        ) from None
+
+
 def _cast(column: pa.ChunkedArray, one: Calculated) -> pa.ChunkedArray:
     try:
-        return column.cast(one.columns[one.name].arrow_type)
+        found = column.cast(one.columns[one.name].arrow_type)
     except pa.ArrowInvalid:
         raise QueryError("a calculation that comes to numbers beyond 64 bits") from None
+    if one.type == "float" and pc.all(pc.is_finite(found)).as_py() is False:
+        raise QueryError(
+            "a calculation that is infinite, or no number, in some row: NULLIF(…, 0) as a divisor "
+            "is null where it would be 0"
+        )
+    return found
 
 
 def add_joined(tables: Files, joins: Iterable[JoinedTable]) -> dict[str, Source]:

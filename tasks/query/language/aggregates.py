@@ -26,6 +26,7 @@ class Call:
         where: the condition on rows that count, besides that of the query.
         distinct: whether it is of the different values.
         share: of a quantile.
+        descending: whether a quantile that is one of the values is counted from above.
     """
 
     kind: AggregateKind
@@ -33,6 +34,7 @@ class Call:
     where: exp.Expr | None = None
     distinct: bool = False
     share: Fraction | None = None
+    descending: bool = False
 
 
 def read_call(node: exp.Expr) -> Call | None:
@@ -69,10 +71,10 @@ def _share(node: exp.Expr, kind: AggregateKind) -> Fraction:
 
 def _share_of(given: exp.Expr | None, kind: AggregateKind) -> Fraction:
     if not isinstance(given, exp.Literal) or given.is_string:
-        raise QueryError(f"{kind.called} takes a number from 0 to 1")
+        raise QueryError(f"{kind.called} takes one number from 0 to 1")
     share = Fraction(given.name)
     if not 0 <= share <= 1:
-        raise QueryError(f"{kind.called} takes a number from 0 to 1")
+        raise QueryError(f"{kind.called} takes one number from 0 to 1")
     return share
 
 
@@ -86,8 +88,11 @@ def _within_group(node: exp.WithinGroup) -> Call:
     if kind is None or len(ordered) != 1:
         raise QueryError(f"not allowed: {construct(inner)} with WITHIN GROUP")
     share = _share_of(inner.this, kind)
-    down = bool(ordered[0].args.get("desc"))
-    return _of(kind, ordered[0].this, 1 - share if down else share)
+    call = _of(kind, ordered[0].this, share)
+    if not ordered[0].args.get("desc"):
+        return call
+    between = kind is AGGREGATES["percentile_cont"]
+    return replace(call, share=1 - share) if between else replace(call, descending=True)
 
 
 def _of(kind: AggregateKind, of: exp.Expr | None, share: Fraction | None) -> Call:
@@ -174,7 +179,9 @@ class Narrowed:
 
 def without_case(call: Call) -> Narrowed | None:
     """A call whose CASE became a condition on rows; None where it is no such condition."""
-    cased = read_case(call.of)
+    cased, constant = read_case(call.of), number_of(call.of)
+    if call.kind.name == "sum" and constant is not None:
+        return Narrowed(_counting(call), constant, "null")
     if cased is None or call.distinct:
         return None
     if cased.otherwise is None:

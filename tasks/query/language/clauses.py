@@ -21,6 +21,7 @@ _CLAUSES = frozenset(
     | {"with_"}
 )
 _CALLED = {"locks": "FOR UPDATE"}
+_INSTEAD = {"distinct": ": GROUP BY shows each value once, beside an aggregate as COUNT(*)"}
 _MOST_ROWS = 10**9
 
 
@@ -71,7 +72,8 @@ def read_clauses(sql: str, schema: Schema, own: OwnTables) -> Clauses:
         raise QueryError(f"not allowed: {construct(select)}")
     for key, value in select.args.items():
         if value and key not in _CLAUSES:
-            raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}")
+            hint = _INSTEAD.get(key, "")
+            raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}{hint}")
     try:
         source = read_source(select, list(schema))
         joins = select.args.get("joins") or ()

@@ -17,6 +17,8 @@ from sfumato.tasks.query.question.conditions import bundles, conjuncts
 from sfumato.tasks.sql.predicate import check_predicate
 
 _MOST = 16
+_CALCULATIONS = (exp.Func, exp.IntDiv, exp.DPipe, exp.NullSafeEQ, exp.NullSafeNEQ)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
 def checked_condition(condition: exp.Expr, calculations: Calculations) -> exp.Expr:
@@ -58,9 +60,17 @@ def _is_allowed(node: exp.Expr, calculations: Calculations) -> bool:
 
 def _calculates(node: exp.Expr) -> bool:
     """Whether there is a function in it, or another calculation that the list lacks."""
-    return any(isinstance(part, exp.Func | exp.IntDiv | exp.DPipe) for part in node.walk()) or (
+    return any(isinstance(part, _CALCULATIONS) or _of_conditions(part) for part in node.walk()) or (
         isinstance(node, exp.Is) and not isinstance(node.expression, exp.Null)
     )
+
+
+def _of_conditions(node: exp.Expr) -> bool:
+    """Whether truth values are compared: (a > 0) = (b > 0)."""
+    if not isinstance(node, _COMPARISONS):
+        return False
+    sides = (node.this, node.args["expression"])
+    return any(isinstance(side.unnest(), exp.Predicate) for side in sides)
 
 
 def disjoint_conditions(condition: exp.Expr, declared: Terms) -> list[exp.Expr]:

@@ -27,6 +27,7 @@ _ALLOWED: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Div: frozenset({"this", "expression", "typed", "safe"}),
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.IntDiv, exp.Pow), _BINARY),
     **dict.fromkeys((exp.And, exp.Or, exp.Is), _BINARY),
+    **dict.fromkeys((exp.NullSafeEQ, exp.NullSafeNEQ), _BINARY),
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _BINARY),
     **dict.fromkeys((exp.Like, exp.ILike), frozenset({"this", "expression", "negate"})),
     exp.Between: frozenset({"this", "low", "high"}),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
@@ -132,13 +133,37 @@ def _prepared(
                 "published one is"
             ) from None
     for name, stands in names.items():
-        type_, scale = column_type(table.schema.field(name).type)
-        declared[stands] = DerivedColumn(
-            role="insensitive", type=type_, scale=scale, nulls=True, of=tuple(keys)
-        )
-        columns[stands] = table[name].cast(declared[stands].arrow_type)
+        declared[stands] = _declared(table, name, tuple(keys))
+        columns[stands] = _values(table, name, declared[stands])
     declared[matched] = DerivedColumn(role="insensitive", type="boolean", of=tuple(keys))
     return JoinedTable(pa.table(columns), tuple(keys), declared, matched)
+
+
+def _declared(table: pa.Table, name: str, keys: tuple[str, ...]) -> DerivedColumn:
+    """The declaration of a column of the analyst's."""
+    try:
+        type_, scale = column_type(table.schema.field(name).type)
+    except QueryError:
+        raise QueryError(
+            f"JOIN: column {quote_name(name)} is of a type that queries cannot use: leave it out"
+        ) from None
+    return DerivedColumn(role="insensitive", type=type_, scale=scale, nulls=True, of=keys)
+
+
+def _values(table: pa.Table, name: str, declared: DerivedColumn) -> pa.ChunkedArray:
+    """The values of a column of the analyst's, of which all numbers are finite."""
+    try:
+        found = table[name].cast(declared.arrow_type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise QueryError(
+            f"JOIN: column {quote_name(name)} has a value that no {declared.type} holds here: "
+            "leave it out"
+        ) from None
+    if declared.type == "float" and pc.all(pc.is_finite(found)).as_py() is False:
+        raise QueryError(
+            f"JOIN: column {quote_name(name)} has a number that is infinite, or none: make it null"
+        )
+    return found
 
 
 def _require_exact(name: str, schema: Schema) -> None:

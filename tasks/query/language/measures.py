@@ -1,6 +1,7 @@
 """What is calculated of aggregates, as formulas over those of an inquiry's parts."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -93,7 +94,9 @@ class Measures:
         if isinstance(node, exp.Coalesce) and len(node.expressions) == 1:
             return Calculation(formulas.coalesce, self._with_constant(node, node.expressions[0]))
         if isinstance(node, exp.Nullif):
-            return Calculation(formulas.null_if, self._with_constant(node, node.expression))
+            operands = self._with_constant(node, node.expression)
+            null_if = formulas.null_if_whole if self._is_whole(operands[0]) else formulas.null_if
+            return Calculation(null_if, operands)
         if isinstance(node, exp.Round):
             return Calculation(
                 formulas.round_off, self._with_constant(node, node.args.get("decimals"))
@@ -128,14 +131,24 @@ class Measures:
                 inner = self._mean(rest, right) if isinstance(times, Constant) else None
                 if inner is not None:
                     return Calculation(formulas.multiply, (times, inner))
-        return Calculation(formulas.divide, (left, right))
+        divide = formulas.divide_by_whole if self._is_whole(right) else formulas.divide
+        return Calculation(divide, (left, right))
+
+    def _is_whole(self, formula: Formula) -> bool:
+        columns = self._calculations.terms.columns
+        return formulas.is_whole(formula, lambda name: columns[name].type == "integer")
 
     def _mean(self, left: Formula, right: Formula) -> Formula | None:
         if not isinstance(left, Plain) or not isinstance(right, Plain):
             return None
         over, under = left.of, right.of
         same = over.part == under.part and over.aggregate.function == "sum"
-        if not same or not under.aggregate.kind.counts_rows or under.aggregate.distinct:
+        if (
+            not same
+            or over.aggregate.weight is not None
+            or not under.aggregate.kind.counts_rows
+            or under.aggregate.distinct
+        ):
             return None
         if self._calculations.terms.columns[str(over.aggregate.sensitive)].nulls:
             return None
@@ -152,6 +165,9 @@ class Measures:
         weighted = self._weighted(call)
         if weighted is not None:
             return weighted
+        if call.descending:
+            opposite = replace(call, of=exp.Neg(this=exp.paren(call.of)), descending=False)
+            return Calculation(formulas.negate, (self._of_call(opposite),))
         name = self._calculations.column(call.of).name
         column = self._calculations.terms.columns[name]
         where = call.where
@@ -239,7 +255,7 @@ class Measures:
             times = Calculation(formulas.multiply, (Constant(narrowed.times), value))
             return Calculation(formulas.divide, (times, self._pooled(call, None, call.where)))
         if narrowed.otherwise == "null" and narrowed.call.kind.counts_rows:
-            value = Calculation(formulas.null_if, (value, _ZERO))
+            value = Calculation(formulas.null_if_whole, (value, _ZERO))
         if narrowed.times != 1:
             value = Calculation(formulas.multiply, (Constant(narrowed.times), value))
         if narrowed.otherwise == "zero" and call.kind.name == "sum":

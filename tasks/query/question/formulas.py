@@ -16,6 +16,9 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
 from sfumato.tasks.query.question.aggregate import Aggregate
 
+_MOST_DECIMALS = 30
+_OF_WHOLE = frozenset({"sum", "min", "max", "percentile_disc"})  # whole of whole numbers
+
 NULL = Bounds(None, None, None)
 """No answer: an aggregate of no rows."""
 
@@ -170,6 +173,8 @@ def _count(pairs: Sequence[Pair]) -> Bounds:
 
 
 def _sum(pairs: Sequence[Pair]) -> Bounds:
+    if all(value.lower is None for value, _ in pairs):
+        return NULL
     empty = not any(number(count.lower) for _, count in pairs)
     return _total([_or_zero(value) for value, _ in pairs], empty=empty)
 
@@ -305,19 +310,42 @@ def multiply(left: Bounds, right: Bounds) -> Bounds:
     return _of_two(lambda a, b: a * b, left, right)
 
 
-def divide(left: Bounds, right: Bounds) -> Bounds:
-    """A quotient, null where the divisor is 0; nothing is known where it may come close to that."""
+def divide(left: Bounds, right: Bounds, *, whole_divisor: bool = False) -> Bounds:
+    """A quotient, null where the divisor is 0; nothing is known where it may come close to that.
+
+    A divisor that is a whole number, and not negative, is at least 1 elsewhere.
+    """
     if left.lower is None or right.lower is None or right.lower == right.upper == 0:
         return NULL
     low, high = number(right.lower), number(right.upper)
     if low > 0 or high < 0:
         return _of_two(lambda a, b: a / b, left, right)
-    counts = isinstance(right.lower, int) and isinstance(right.upper, int) and low == 0
-    if not counts:
+    if not whole_divisor or low != 0:
         return UNBOUNDED
     guess = right.estimate
     nonzero = replace(right, lower=1, estimate=guess if guess and number(guess) >= 1 else None)
     return replace(_of_two(lambda a, b: a / b, left, nonzero), may_be_empty=True, attained=False)
+
+
+def is_whole(formula: Formula, is_integer: Callable[[str], bool]) -> bool:
+    """Decide whether a formula surely comes to whole numbers.
+
+    Args:
+        formula: any.
+        is_integer: tells of a column whether its values are whole.
+    """
+    if isinstance(formula, Constant):
+        return formula.value.denominator == 1
+    if isinstance(formula, Existing):
+        return is_whole(formula.value, is_integer)
+    if isinstance(formula, Calculation):
+        return formula.function in _KEEPING_WHOLE and all(
+            is_whole(operand, is_integer) for operand in formula.operands
+        )
+    aggregate = formula.asked[0].aggregate
+    if aggregate.kind.counts_rows:
+        return True
+    return aggregate.function in _OF_WHOLE and is_integer(str(aggregate.sensitive))
 
 
 def negate(operand: Bounds) -> Bounds:
@@ -336,15 +364,31 @@ def coalesce(operand: Bounds, instead: Bounds) -> Bounds:
     return Bounds(whole(low), whole(high), operand.estimate, attained=operand.attained)
 
 
+def divide_by_whole(left: Bounds, right: Bounds) -> Bounds:
+    """A quotient by a whole number."""
+    return divide(left, right, whole_divisor=True)
+
+
 def null_if(operand: Bounds, value: Bounds) -> Bounds:
     """The operand, null where it is a number."""
     if operand.lower is None or operand.lower == operand.upper == value.lower:
         return NULL
     inside = operand.lower <= value.lower <= operand.upper  # type: ignore[operator]
-    low = operand.lower
-    if inside and isinstance(low, int) and low == value.lower:
-        low += 1
-    return replace(operand, lower=low, may_be_empty=operand.may_be_empty or inside)
+    is_end = value.lower in (operand.lower, operand.upper)
+    empty, attained = operand.may_be_empty or inside, operand.attained and not is_end
+    return replace(operand, may_be_empty=empty, attained=attained)
+
+
+def null_if_whole(operand: Bounds, value: Bounds) -> Bounds:
+    """A whole number, null where it is another: an end that it cannot have is one less, or more."""
+    found = null_if(operand, value)
+    if found.lower is None or value.lower not in (found.lower, found.upper):
+        return found
+    low, high = number(found.lower), number(found.upper)
+    low += low == value.lower
+    high -= high == value.lower
+    guess = None if found.estimate is None else min(max(number(found.estimate), low), high)
+    return replace(found, lower=whole(low), upper=whole(high), estimate=guess)
 
 
 def absolute(operand: Bounds) -> Bounds:
@@ -361,10 +405,17 @@ def absolute(operand: Bounds) -> Bounds:
 
 
 def round_off(operand: Bounds, decimals: Bounds) -> Bounds:
-    """The operand rounded to decimals, halves away from 0, which keeps the order of numbers."""
+    """The operand rounded to decimals, halves away from 0, which keeps the order of numbers.
+
+    Raises:
+        QueryError: where they are too many, or no whole number.
+    """
     if operand.lower is None:
         return NULL
-    scale = Fraction(10) ** int(number(decimals.lower))
+    places = number(decimals.lower)
+    if places.denominator != 1 or abs(places) > _MOST_DECIMALS:
+        raise QueryError(f"ROUND takes a whole number of decimals, {_MOST_DECIMALS} at most")
+    scale = Fraction(10) ** int(places)
 
     def one(value: Value) -> Fraction:
         exact = number(value) * scale
@@ -374,3 +425,6 @@ def round_off(operand: Bounds, decimals: Bounds) -> Bounds:
     guess = None if operand.estimate is None else one(operand.estimate)
     low, high = whole(one(operand.lower)), whole(one(operand.upper))
     return replace(operand, lower=low, upper=high, estimate=guess, likely=None)
+
+
+_KEEPING_WHOLE = (add, subtract, multiply, negate, absolute, coalesce, null_if_whole)
