@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from sfumato.tasks.query.ask import Answer
+    from sfumato.tasks.query.answer import Answer
 
 _SHOWN = 60  # rows
 _LARGE = 1 << 63
@@ -52,7 +52,7 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
 
     def document(self) -> dict[str, Any]:
         """The answer as JSON has it; bounds that are no integers are floats rounded outward."""
-        from sfumato.tasks.query.ask import document
+        from sfumato.tasks.query.answer import document
 
         return document(self._found)
 

@@ -12,7 +12,7 @@ from sfumato.flows.cli.show import document, failure
 from sfumato.flows.cli.terminal import echo, echo_json, one_line, visible
 
 if TYPE_CHECKING:
-    from sfumato.tasks.query.ask import Answer
+    from sfumato.tasks.query.answer import Answer
 
 _SIX_DIGITS = 100_000
 _DECIMALS = 20
@@ -20,7 +20,7 @@ _DECIMALS = 20
 
 def answer_as(found: "Answer", format_: str) -> None:
     """An answer as a table, as JSON, or as CSV with its bounds in columns of their own."""
-    from sfumato.tasks.query.ask import document as as_document
+    from sfumato.tasks.query.answer import document as as_document
 
     if format_ == "json":
         document(as_document(found), "json")

@@ -4,10 +4,9 @@ The truth is that over the represented rows. How bounds come about depends on th
 per kind of form takes a question and returns the rows of its answer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
+from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.engines.engine import Engine, Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.build import help_names
@@ -30,36 +29,6 @@ from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import GroupColumn, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.sql.parted import TableInParts
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a query: rows by the names of their columns.
-
-    Attributes:
-        form: of publication, which says how the bounds come about.
-        guaranteed: whether the truth over the represented rows surely lies within the bounds; of
-            files that nothing vouches for, it does not.
-        not_represented: how many rows of the source were left out, and why.
-        columns: names in the order of the query.
-        rows: a value for each column of the GROUP BY that is shown, bounds for all else; in the
-            order that is asked for, else in ascending order of those values, nulls last.
-        certain: for each row whether it is surely in the answer: a group surely has rows, and a
-            HAVING clause surely holds; a row is here if it may be in the answer.
-        verified: whether anything vouches for the files, where the answer comes from files.
-        coded: the columns whose values were coded before, and how: the answer is about coded ones.
-        by_estimate: whether rows are ordered by what is not known exactly, but estimated.
-    """
-
-    form: str
-    guaranteed: bool
-    not_represented: Mapping[str, int]
-    columns: tuple[str, ...]
-    rows: tuple[Mapping[str, Any], ...]
-    certain: tuple[bool, ...] = ()
-    verified: bool = True
-    coded: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    by_estimate: bool = False
 
 
 def answer(
@@ -249,25 +218,3 @@ def _not_represented(declared: Declared) -> dict[str, int]:
     rows = declared.rows
     left_out = {"nulls": rows.dropped_for_nulls, "suppressed": rows.suppressed}
     return left_out | ({"versions": rows.not_represented_versions} if declared.composed else {})
-
-
-def document(answer: Answer) -> dict[str, Any]:
-    """The answer as JSON; bounds that are no integers are floats rounded outward."""
-    coded = sorted(answer.coded.items())
-    return {
-        "form": answer.form,
-        "guaranteed": answer.guaranteed,
-        "verified": answer.verified,
-        "not_represented": dict(answer.not_represented),
-        "columns": list(answer.columns),
-        "rows": [{name: _json(value) for name, value in row.items()} for row in answer.rows],
-        **({} if all(answer.certain) else {"certain": list(answer.certain)}),
-        **({"order": "estimate"} if answer.by_estimate else {}),
-        **({"coded": {name: list(keys) for name, keys in coded}} if coded else {}),
-    }
-
-
-def _json(value: Any) -> Json | dict[str, Json]:
-    if isinstance(value, Bounds):
-        return value.document()
-    return str(value) if isinstance(value, Decimal) else nearest(value)

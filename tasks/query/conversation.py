@@ -5,7 +5,8 @@ from types import TracebackType
 from typing import Self
 
 from sfumato.tasks.declaration.opened import Release
-from sfumato.tasks.query.ask import Answer, answer_with, open_release
+from sfumato.tasks.query.answer import Answer
+from sfumato.tasks.query.ask import answer_with, open_release
 from sfumato.tasks.query.inquiries.answering import OpenTables
 from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato.flows.api.answer import BoundedAnswer
 from sfumato.flows.api.markup import IntervalScale
-from sfumato.tasks.query.ask import Answer
+from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.bounds.bounds import Bounds, Likely
 from tests.corpus.lines import CORPUS
 

@@ -14,7 +14,8 @@ from sfumato.flows.cli.main import run
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.query.ask import answer, document
+from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.ask import answer
 from tests.corpus.lines import CORPUS, PASSPHRASE, VERSIONS, FrozenLine
 
 

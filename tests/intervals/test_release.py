@@ -20,7 +20,8 @@ from sfumato.tasks.private.calibrated.factors import (
 )
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.accuracy.workloads.range import RangeQueries
-from sfumato.tasks.query.ask import answer, document
+from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.intervals.shapes.families import fault_of_stated
 from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
 from sfumato.tasks.verification.integrity import digest

@@ -14,7 +14,8 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.forms.form import Tables
-from sfumato.tasks.query.ask import answer, answer_on, document, files_of_tables
+from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.ask import answer, answer_on, files_of_tables
 from sfumato.tasks.query.engines.engine import read_table
 from sfumato.tasks.query.engines.rows import RowsEngine
 from sfumato.tasks.query.help_tables.build import build_help_tables

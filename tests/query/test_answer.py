@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato.expectations.errors import InputError, QueryError
-from sfumato.tasks.query.ask import answer, answer_on, document
+from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, order_rows
 from sfumato.tasks.query.question.inquiry import Inquiry
@@ -264,7 +265,8 @@ def test_bounds_contain_the_truth_on_larger_tables(seed):
 SCRIPT = """
 import sys
 from pathlib import Path
-from sfumato.tasks.query.ask import answer, document
+from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.ask import answer
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.declaration.opened import Release
 from tests.query.worlds import CENSUS

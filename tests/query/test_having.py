@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.query.ask import answer_on, document
+from sfumato.tasks.query.answer import document
+from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.question.aggregate import Aggregate

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 
 from sfumato.tasks.declaration.terms import Declared, RowCounts
 from sfumato.tasks.forms.parameters import FormChoice
-from sfumato.tasks.query.ask import Answer, ask, engine
+from sfumato.tasks.query.answer import Answer
+from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.help_tables.rows import help_name, help_table
 from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.schema.published import DeclaredColumn

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.query.bounds.arithmetic import NULL, number
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
@@ -25,7 +26,7 @@ from sfumato.tasks.query.language.sources import all_of
 from sfumato.tasks.query.question.aggregate import ROWS
 from sfumato.tasks.query.question.calculated import extend_terms
 from sfumato.tasks.query.question.conditions import split_condition
-from sfumato.tasks.query.question.formulas import NULL, AskedOfPart, number
+from sfumato.tasks.query.question.formulas import AskedOfPart
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.sql.parse import literal

@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.bounds.arithmetic import number
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.question.formulas import Formula, number
+from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.inquiry import Inquiry, OrderKey
 from sfumato.tasks.query.question.question import Key
 from sfumato.tasks.sql.parse import quote_name

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.language.calculations import Calculations
+from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.conditions import bundles, conjuncts
 from sfumato.tasks.sql.predicate import check_predicate
 

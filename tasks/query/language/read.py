@@ -7,15 +7,15 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.language.calculations import Calculations
 from sfumato.tasks.query.language.clauses import Clauses, SelectItem, read_clauses
-from sfumato.tasks.query.language.functions import require_calculation
 from sfumato.tasks.query.language.measures import Measures
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.calculated import extend_terms
+from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.formulas import Formula
+from sfumato.tasks.query.question.functions import require_calculation
 from sfumato.tasks.query.question.having import Having, on_groups, read_having
 from sfumato.tasks.query.question.inquiry import Inquiry, KeyColumn, Measure, OrderKey
 from sfumato.tasks.query.question.joined import OwnTables

@@ -7,8 +7,8 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.language.functions import require_calculation
 from sfumato.tasks.query.question.calculated import Calculated, extend_terms
+from sfumato.tasks.query.question.functions import require_calculation
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.parse import quote_name

@@ -1,0 +1,166 @@
+"""Interval arithmetic on bounds: what is calculated of values within them is within the result."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.bounds.bounds import Bounds, Value
+
+_MOST_DECIMALS = 30
+
+NULL = Bounds(None, None, None)
+"""No answer: an aggregate of no rows."""
+
+
+UNBOUNDED = Bounds(None, None, None, may_be_empty=True, unbounded=True)
+"""Nothing is known: something may be divided by nothing, or by next to nothing."""
+
+
+def number(value: Any) -> Fraction:
+    """A number, exactly.
+
+    Raises:
+        QueryError: where it is none.
+    """
+    if isinstance(value, int | Fraction | Decimal):
+        return Fraction(value)
+    raise QueryError("arithmetic takes numbers alone")
+
+
+def whole(value: Fraction | int) -> int | Fraction:
+    """An integer, where the number is one."""
+    return int(value) if value == int(value) else value
+
+
+def _of_two(
+    combine: Callable[[Fraction, Fraction], Fraction], left: Bounds, right: Bounds
+) -> Bounds:
+    """The interval of a function that is monotone in each operand."""
+    if left.lower is None or right.lower is None:
+        return NULL
+    ends = [
+        combine(number(a), number(b))
+        for a in (left.lower, left.upper)
+        for b in (right.lower, right.upper)
+    ]
+    known = left.estimate is not None and right.estimate is not None
+    estimate = combine(number(left.estimate), number(right.estimate)) if known else None
+    low, high = min(ends), max(ends)
+    empty = left.may_be_empty or right.may_be_empty
+    inside = None if estimate is None else min(max(estimate, low), high)
+    return Bounds(whole(low), whole(high), inside, may_be_empty=empty)
+
+
+def add(left: Bounds, right: Bounds) -> Bounds:
+    """A sum."""
+    return _of_two(lambda a, b: a + b, left, right)
+
+
+def subtract(left: Bounds, right: Bounds) -> Bounds:
+    """A difference."""
+    return _of_two(lambda a, b: a - b, left, right)
+
+
+def multiply(left: Bounds, right: Bounds) -> Bounds:
+    """A product."""
+    return _of_two(lambda a, b: a * b, left, right)
+
+
+def divide(left: Bounds, right: Bounds, *, whole_divisor: bool = False) -> Bounds:
+    """A quotient, null where the divisor is 0; nothing is known where it may come close to that.
+
+    A divisor that is a whole number, and not negative, is at least 1 elsewhere.
+    """
+    if left.lower is None or right.lower is None or right.lower == right.upper == 0:
+        return NULL
+    low, high = number(right.lower), number(right.upper)
+    if low > 0 or high < 0:
+        return _of_two(lambda a, b: a / b, left, right)
+    if not whole_divisor or low != 0:
+        return UNBOUNDED
+    guess = right.estimate
+    nonzero = replace(right, lower=1, estimate=guess if guess and number(guess) >= 1 else None)
+    return replace(_of_two(lambda a, b: a / b, left, nonzero), may_be_empty=True, attained=False)
+
+
+def negate(operand: Bounds) -> Bounds:
+    """The opposite."""
+    return subtract(Bounds(Fraction(0), Fraction(0), Fraction(0)), operand)
+
+
+def coalesce(operand: Bounds, instead: Bounds) -> Bounds:
+    """The operand, or what stands instead where it is null."""
+    if operand.lower is None:
+        return instead
+    if not operand.may_be_empty:
+        return operand
+    low = min(number(operand.lower), number(instead.lower))
+    high = max(number(operand.upper), number(instead.upper))
+    return Bounds(whole(low), whole(high), operand.estimate, attained=operand.attained)
+
+
+def divide_by_whole(left: Bounds, right: Bounds) -> Bounds:
+    """A quotient by a whole number."""
+    return divide(left, right, whole_divisor=True)
+
+
+def null_if(operand: Bounds, value: Bounds) -> Bounds:
+    """The operand, null where it is a number."""
+    if operand.lower is None or operand.lower == operand.upper == value.lower:
+        return NULL
+    inside = operand.lower <= value.lower <= operand.upper  # type: ignore[operator]
+    is_end = value.lower in (operand.lower, operand.upper)
+    empty, attained = operand.may_be_empty or inside, operand.attained and not is_end
+    return replace(operand, may_be_empty=empty, attained=attained)
+
+
+def null_if_whole(operand: Bounds, value: Bounds) -> Bounds:
+    """A whole number, null where it is another: an end that it cannot have is one less, or more."""
+    found = null_if(operand, value)
+    if found.lower is None or value.lower not in (found.lower, found.upper):
+        return found
+    low, high = number(found.lower), number(found.upper)
+    low += low == value.lower
+    high -= high == value.lower
+    guess = None if found.estimate is None else min(max(number(found.estimate), low), high)
+    return replace(found, lower=whole(low), upper=whole(high), estimate=guess)
+
+
+def absolute(operand: Bounds) -> Bounds:
+    """The magnitude."""
+    if operand.lower is None:
+        return NULL
+    ends = [abs(number(operand.lower)), abs(number(operand.upper))]
+    around = number(operand.lower) < 0 < number(operand.upper)
+    guess = None if operand.estimate is None else abs(number(operand.estimate))
+    low = Fraction(0) if around else min(ends)
+    empty = operand.may_be_empty
+    attained = operand.attained and not around
+    return Bounds(whole(low), whole(max(ends)), guess, may_be_empty=empty, attained=attained)
+
+
+def round_off(operand: Bounds, decimals: Bounds) -> Bounds:
+    """The operand rounded to decimals, halves away from 0, which keeps the order of numbers.
+
+    Raises:
+        QueryError: where they are too many, or no whole number.
+    """
+    if operand.lower is None:
+        return NULL
+    places = number(decimals.lower)
+    if places.denominator != 1 or abs(places) > _MOST_DECIMALS:
+        raise QueryError(f"ROUND takes a whole number of decimals, {_MOST_DECIMALS} at most")
+    scale = Fraction(10) ** int(places)
+
+    def one(value: Value) -> Fraction:
+        exact = number(value) * scale
+        half = floor(exact + Fraction(1, 2)) if exact >= 0 else ceil(exact - Fraction(1, 2))
+        return Fraction(half) / scale
+
+    guess = None if operand.estimate is None else one(operand.estimate)
+    low, high = whole(one(operand.lower)), whole(one(operand.upper))
+    return replace(operand, lower=low, upper=high, estimate=guess, likely=None)

@@ -1,0 +1,173 @@
+"""Calls of aggregates, as formulas over the aggregates that parts are asked for."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.bounds import arithmetic
+from sfumato.tasks.query.language.aggregates import Call, Narrowed, without_case
+from sfumato.tasks.query.language.parts import PartList
+from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
+from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
+from sfumato.tasks.query.question.calculations import Calculations
+from sfumato.tasks.query.question.formulas import (
+    AskedOfPart,
+    Calculation,
+    Constant,
+    Existing,
+    Formula,
+    Plain,
+    pool,
+)
+from sfumato.tasks.query.question.ways.registry import WAYS
+from sfumato.tasks.schema.columns import ColumnType
+from sfumato.tasks.sql.parse import quote_name
+
+_ZERO = Constant(Fraction(0))
+
+
+class AggregateCalls:
+    """Asks parts for the aggregates that calls are of."""
+
+    def __init__(self, parts: PartList, calculations: Calculations) -> None:
+        """Ask nothing yet."""
+        self._parts, self._calculations = parts, calculations
+
+    def mean(self, left: Formula, right: Formula) -> Formula | None:
+        """The mean that a quotient is, where a sum is divided by the number of its values."""
+        if not isinstance(left, Plain) or not isinstance(right, Plain):
+            return None
+        over, under = left.of, right.of
+        same = over.part == under.part and over.aggregate.function == "sum"
+        if (
+            not same
+            or over.aggregate.weight is not None
+            or not under.aggregate.kind.counts_rows
+            or under.aggregate.distinct
+        ):
+            return None
+        if self._calculations.terms.columns[str(over.aggregate.sensitive)].nulls:
+            return None
+        return Plain(
+            self._asked(over.part, Call(AGGREGATES["avg"], None), over.aggregate.sensitive)
+        )
+
+    def formula(self, call: Call) -> Formula:
+        """The formula of a call.
+
+        Raises:
+            QueryError: naming what is not allowed.
+        """
+        narrowed = without_case(call)
+        if narrowed is not None:
+            return self._of_case(call, narrowed)
+        if call.of is None:
+            return self._pooled(call, None, call.where)
+        weighted = self._weighted(call)
+        if weighted is not None:
+            return weighted
+        if call.descending:
+            opposite = replace(call, of=exp.Neg(this=exp.paren(call.of)), descending=False)
+            return Calculation(arithmetic.negate, (self.formula(opposite),))
+        name = self._calculations.column(call.of).name
+        column = self._calculations.terms.columns[name]
+        where = call.where
+        if column.nulls and not self._beside_labels(name):
+            where = _and_there(where, name)
+        if call.kind.counts_rows and not call.distinct:
+            return self._pooled(call, name if self._beside_labels(name) else None, where)
+        self._require_type(call, name, column.type)
+        return self._pooled(call, name, where)
+
+    def _weighted(self, call: Call) -> Formula | None:
+        """The sum of a sensitive column times one that is published as it is; None of no such."""
+        terms = self._calculations.terms
+        factors = (call.of.this, call.of.expression) if isinstance(call.of, exp.Mul) else ()
+        way = WAYS[terms.form.shows]
+        if call.kind.name != "sum" or not (way.shows_rows and factors):
+            return None
+        if "sensitive" not in way.calculable:
+            return None
+        bare = [factor.unnest() for factor in factors]
+        apart = [self._is_sensitive(factor) for factor in bare]
+        if sorted(apart) != [False, True] or not all(f.find(exp.Column) for f in bare):
+            return None
+        value, other = bare if apart[0] else bare[::-1]
+        if not isinstance(value, exp.Column):
+            return None
+        weight = self._calculations.column(other).name
+        self._require_type(call, weight, terms.columns[value.name].type)
+        nullable = self._calculations.terms.columns[weight].nulls
+        where = _and_there(call.where, weight) if nullable else call.where
+        parts = self._parts.over(where)
+        aggregate = Aggregate("sum", value.name, f"sum({value.name})", weight=weight)
+        values = tuple(self._parts.ask(part, aggregate, exact=True) for part in parts)
+        if len(parts) == 1:
+            return Plain(values[0])
+        return pool("sum", values, tuple(self._parts.ask(part, ROWS) for part in parts))
+
+    def _is_sensitive(self, node: exp.Expr) -> bool:
+        columns = self._calculations.terms.columns
+        return any(columns[c.name].role == "sensitive" for c in node.find_all(exp.Column))
+
+    def _beside_labels(self, name: str) -> bool:
+        """Whether values, and nulls, stand in rows beside labels, where engines count them."""
+        terms = self._calculations.terms
+        way = WAYS[terms.form.shows]
+        return way.groups_by_sensitive and terms.columns[name].role in way.calculable
+
+    def _require_type(self, call: Call, name: str, type_: ColumnType) -> None:
+        if type_ not in call.kind.takes:
+            what = quote_name(name) if name.isprintable() else "what is calculated"
+            raise QueryError(f"{call.kind.called} takes numbers, and {what} is of type {type_}")
+
+    def _pooled(self, call: Call, name: str | None, where: exp.Expr | None) -> Formula:
+        parts = self._parts.over(where)
+        values = tuple(self._asked(part, call, name) for part in parts)
+        if len(parts) == 1:
+            return Plain(values[0])
+        if call.distinct:
+            raise QueryError("COUNT(DISTINCT …) is not answered where OR joins such conditions")
+        counts = tuple(self._parts.ask(part, ROWS) for part in parts)
+        return pool(call.kind.name, values, counts)
+
+    def _asked(self, part: int, call: Call, name: str | None) -> AskedOfPart:
+        """The aggregate over a part: bounds, or exact values where those stand in rows."""
+        if name is None:
+            return self._parts.ask(part, ROWS)
+        terms = self._calculations.terms
+        way = WAYS[terms.form.shows]
+        label = f"{call.kind.name}({name})"
+        aggregate = Aggregate(call.kind.name, name, label, call.distinct, call.share)
+        exact = terms.columns[name].role != "sensitive" and way.shows_rows
+        if call.distinct and not exact:
+            raise QueryError(
+                "not allowed: COUNT(DISTINCT …): how many different values the selected rows have "
+                "is not bounded"
+            )
+        if not exact:
+            way.aggregated(call.kind, name, terms)
+        return self._parts.ask(part, aggregate, exact=exact)
+
+    def _of_case(self, call: Call, narrowed: Narrowed) -> Formula:
+        """What a CASE comes to, where it says which rows count."""
+        value = self.formula(narrowed.call)
+        if narrowed.otherwise == "share":
+            times = Calculation(arithmetic.multiply, (Constant(narrowed.times), value))
+            return Calculation(arithmetic.divide, (times, self._pooled(call, None, call.where)))
+        if narrowed.otherwise == "null" and narrowed.call.kind.counts_rows:
+            value = Calculation(arithmetic.null_if_whole, (value, _ZERO))
+        if narrowed.times != 1:
+            value = Calculation(arithmetic.multiply, (Constant(narrowed.times), value))
+        if narrowed.otherwise == "zero" and call.kind.name == "sum":
+            filled = Calculation(arithmetic.coalesce, (value, _ZERO))
+            return Existing(filled, self._pooled(call, None, call.where))
+        return value
+
+
+def _and_there(where: exp.Expr | None, name: str) -> exp.Expr:
+    """A condition, and that a column is not null."""
+    there = exp.Not(this=exp.Is(this=exp.column(name, quoted=True), expression=exp.Null()))
+    return there if where is None else exp.and_(where.copy(), there, copy=False)
