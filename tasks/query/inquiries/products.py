@@ -52,7 +52,7 @@ def products(
     Raises:
         QueryError: where a condition is on sensitive values.
     """
-    if question.matching:
+    if question.matching and aggregates:
         raise QueryError(
             "a product with a sensitive column is summed where no condition is on sensitive values"
         )
