@@ -153,7 +153,8 @@ class TestDocuments:
         found = self.found(call, "init", small.folder / "people.csv", "--out", target)
         assert found["spec"] == str(target)
 
-    def test_keys_and_reviewers(self, call, small):
+    def test_keys_and_reviewers(self, call, small, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nobody"))
         assert self.found(call, "keys", "list") == {"own": [], "trusted": {}}
         assert self.found(call, "review", "reviewers") == {"reviewers": {}}
 
