@@ -93,7 +93,8 @@ def _address(path: str) -> str:
 
 def _whole(text: str, names: Iterable[str]) -> Markup:
     """A text in which no line ends within one of these names, if the line has room for it."""
-    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    breakable = [name for name in names if not re.fullmatch(r"\w*", name)]
+    longest_first = sorted(breakable, key=lambda name: (-len(name), name))
     pattern = "|".join(re.escape(name) for name in longest_first)
     if not pattern:
         return escape(_shown(text))
