@@ -36,7 +36,8 @@ class CodebookEntry:
         codings: what was done to its values before, by title.
         counted: what stands once for each value: a row, a group, or a count.
         caption: what the bars count.
-        marginal: how often its values occur in the files.
+        marginal: how often its values occur in the files; None where something was computed from
+            the values of people to code them, which the ends of what is published would tell.
     """
 
     role: str
@@ -47,7 +48,7 @@ class CodebookEntry:
     codings: tuple[str, ...]
     counted: str
     caption: str
-    marginal: Marginal
+    marginal: Marginal | None
 
 
 def codebook(declared: Declared, tables: Tables) -> dict[str, CodebookEntry]:
@@ -69,7 +70,7 @@ def _entry(name: str, declared: Declared, of: StandingValues) -> CodebookEntry:
         tuple(line.title for line in coding_lines(declared) if name in line.columns),
         counted,
         _CAPTIONS[counted],
-        marginal(of, column.type),
+        None if column.computed else marginal(of, column.type),
     )
 
 
