@@ -31,7 +31,7 @@ from sfumato.tasks.declaration.opened import (
 )
 from sfumato.tasks.declaration.references.stated import with_statements
 from sfumato.tasks.declaration.shown_form import form_of
-from sfumato.tasks.declaration.software import software
+from sfumato.tasks.declaration.software import other_software
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.declaration.terms import Declared, LineName, Title, Word
 from sfumato.tasks.forms.form import Tables
@@ -177,7 +177,7 @@ def _compare(
         different = _different(directory, again, release.declared)
         if not different:
             return Checked(verdicts, "equal")
-        other = _other_software(release.declared)
+        other = other_software(release.declared.software)
         if not other:
             raise PromiseError(f"{different[0]}: is not what the published tables give")
         (again / PAGE).write_text(page(directory), encoding="utf-8")
@@ -274,9 +274,3 @@ def _tree(directory: Path) -> Sequence[str]:
     return [
         path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()
     ]
-
-
-def _other_software(declared: Declared) -> dict[str, str]:
-    """The versions of software that made the release, where another version runs here."""
-    here = software()
-    return {name: made for name, made in declared.software.items() if here.get(name) != made}

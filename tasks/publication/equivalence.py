@@ -16,6 +16,7 @@ import pyarrow.csv
 import sqlglot
 
 from sfumato.tasks.declaration.parquet import read_parquet
+from sfumato.tasks.declaration.software import LAYOUT
 from sfumato.tasks.schema.nesting import parse_json
 
 _NUMBER = re.compile(r"\d+(?:[.,\u202f]\d+)*")
@@ -116,6 +117,6 @@ _COMPARED: Mapping[str, tuple[frozenset[str], Callable[[Path, Path], bool]]] = {
     ".csv": (frozenset({"pyarrow"}), _same_csv),
     ".sql": (frozenset({"sqlglot", "sfumato"}), _same_sql),
     ".json": (frozenset({"sfumato"}), _same_json),
-    ".html": (frozenset({"sfumato"}), _same_numbers),
+    ".html": (frozenset({"sfumato", LAYOUT}), _same_numbers),
 }
 """By the ending of files: the packages that lay them out, and how two layouts are compared."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
+from sfumato.tasks.declaration.software import has_codebook
 from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
@@ -82,6 +83,7 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         ),
         formulas="csv" in declared.formats and has_formulas(assessment.tables),
         lineage=_lineage(assessment),
+        tables=assessment.tables if has_codebook(declared.software) else None,
     )
 
 

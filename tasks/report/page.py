@@ -18,7 +18,9 @@ from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.composed.lineage import LineageTotals
+from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
+from sfumato.tasks.report.codebook.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
 from sfumato.tasks.report.likely import likely_intervals
 from sfumato.tasks.report.plots.plot import Plot
@@ -58,6 +60,7 @@ class PageContent:
         utility: what labels no longer tell, where the form recodes.
         formulas: a CSV file has texts that a spreadsheet would run as formulas.
         lineage: the groups that go on from the version before, where there is one.
+        tables: as they were published, where the page has a codebook of them.
     """
 
     declared: Declared
@@ -67,6 +70,7 @@ class PageContent:
     utility: Utility | None = None
     formulas: bool = False
     lineage: LineageTotals | None = None
+    tables: Tables | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ def page(content: PageContent) -> str:
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)
     view |= likely_intervals(content.declared)
+    view["codebook"] = {} if content.tables is None else codebook(content.declared, content.tables)
     return render("page.html.j2", declared=content.declared, **view)
 
 

@@ -6,7 +6,7 @@ Every page is a pure function of what it shows: the same bytes wherever and when
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from sfumato.tasks.report.part_templates import template_loader
 from sfumato.tasks.report.plots.axes import thousands
@@ -54,7 +54,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    filters: Mapping[str, Any] = {"thousands": thousands, "size": _size, "address": _address}
+    filters: Mapping[str, Any] = {
+        "thousands": thousands,
+        "size": _size,
+        "address": _address,
+        "whole": _whole,
+    }
     environment.filters.update(filters)
     return environment
 
@@ -84,3 +89,18 @@ def _size(number: int) -> str:
 
 def _address(path: str) -> str:
     return quote(path, errors="replace")
+
+
+def _whole(text: str, names: Iterable[str]) -> Markup:
+    """A text in which no line ends within one of these names, if the line has room for it."""
+    breakable = [name for name in names if not re.fullmatch(r"\w*", name)]
+    longest_first = sorted(breakable, key=lambda name: (-len(name), name))
+    pattern = "|".join(re.escape(name) for name in longest_first)
+    if not pattern:
+        return escape(_shown(text))
+    parts = re.split(rf"(?<!\w)({pattern})(?!\w)", text)
+    whole = Markup('<span class="whole">{}</span>')
+    return Markup("").join(
+        whole.format(_shown(part)) if within % 2 else escape(_shown(part))
+        for within, part in enumerate(parts)
+    )

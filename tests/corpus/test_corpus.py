@@ -31,6 +31,13 @@ def test_check_verifies_every_version_under_its_announced_digest(line):
         assert not known.stated
 
 
+def test_pages_of_earlier_layouts_say_what_pages_of_today_say(line):
+    for number in VERSIONS:
+        found = check(line.public / number)
+        assert (found.derived, found.unlike) == ("equivalent", ())
+        assert "sfumato-page 1" in found.made_with
+
+
 def test_queries_are_answered_as_they_were(line):
     for number, expected in line.answers.items():
         release = replace(open_release(line.public / number), verified=True)

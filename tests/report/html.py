@@ -14,6 +14,8 @@ class Read(HTMLParser):
         self.texts: list[str] = []
         self.faults: list[str] = []
         self._open: list[str] = []
+        self._within: list[bool] = []  # whether each open element stands within a word's text
+        self._goes_on = False
         self.feed(text)
         self.close()
         self.faults += [f"{tag} is never closed" for tag in self._open]
@@ -31,6 +33,8 @@ class Read(HTMLParser):
             self.faults.append(f"{tag} has an attribute twice")
         if tag not in _VOID:
             self._open.append(tag)
+            self._within.append(dict(attrs).get("class") == "whole")
+            self._goes_on = self._within[-1]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
@@ -38,7 +42,10 @@ class Read(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if not self._open or self._open.pop() != tag:
             self.faults.append(f"{tag} is closed where it is not open")
+        self._goes_on = bool(self._within and self._within.pop())
 
     def handle_data(self, data: str) -> None:
         if not self._open or self._open[-1] != "style":
-            self.texts.append(data)
+            before = self.texts.pop() if self._goes_on and self.texts else ""
+            self.texts.append(before + data)
+        self._goes_on = False

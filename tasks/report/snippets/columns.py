@@ -32,4 +32,5 @@ columns = Snippet(
     by=lambda declared: words(declared)[:1],
     aggregates=lambda _: ["COUNT(*)"],
     place_of=lambda name: f"by itself, in {table_of(name)}",
+    counted="group",
 )

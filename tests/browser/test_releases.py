@@ -1,0 +1,113 @@
+"""Pages of whole releases, each form's, in a real browser: heard, read, on telephones, printed."""
+
+import pytest
+
+from sfumato.tasks.declaration.assessment import assess
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.software import software
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.publication.files import page_beside
+from sfumato.tasks.report.lines.pages import catalogue_files, line_files
+from sfumato.tasks.report.lines.tombstone_page import tombstone_page
+from tests.browser.test_page import browser
+from tests.corpus.lines import CORPUS
+from tests.report.test_line_pages import HARD, line
+
+__all__ = ["browser"]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+FORMS = ("ambiguous", "generalized", "permuted", "redistributed", "split", "suppressed")
+RELEASES = {
+    **{form: f"format-0/public/corpus-{form}" for form in FORMS},
+    "composed": "format-2/public/corpus-permuted",
+    "coded": "format-4/public/corpus-permuted",
+    "likely": "format-5/public/corpus-permuted",
+}
+# The names of columns that go on in another line though the line had room for them.
+BROKEN = """names => {
+  const broken = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement.closest('pre, svg')) continue;
+    for (const name of names) {
+      for (let at = node.data.indexOf(name); at >= 0; at = node.data.indexOf(name, at + 1)) {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + name.length);
+        const tops = new Set([...range.getClientRects()].map(box => Math.round(box.top)));
+        if (tops.size > 1) broken.push(name);
+      }
+    }
+  }
+  return broken;
+}"""
+UNPRINTED = """() => [...document.querySelectorAll('main *')]
+  .filter(one => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX == 'auto')
+  .map(one => one.tagName)"""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """Pages by what they are of, and the names of the columns that they show."""
+    place = tmp_path_factory.mktemp("pages")
+    made = {
+        "line": (line_files(line())["index.html"], ()),
+        "hostile line": (line_files(HARD)["index.html"], ()),
+        "catalogue": (catalogue_files([line("housing", "Housing"), HARD])["index.html"], ()),
+        "tombstone": (tombstone_page(HARD.versions[1].tombstone, HARD.title), ()),
+    }
+    for name, path in RELEASES.items():
+        release = open_release(CORPUS / path / "0002")
+        tables = read_tables(release.declared, release.directory / "data")
+        anew = release.declared.model_copy(update={"software": software()})
+        made[name] = (page_beside(release.directory, assess(anew, tables)), tuple(anew.columns))
+    for name, (page, _) in made.items():
+        (place / f"{name}.html").write_text(page, encoding="utf-8")
+    return {place / f"{name}.html": columns for name, (_, columns) in made.items()}
+
+
+ALL_RULES = {"preload": False, "resultTypes": ["violations"]}
+COLOURS = {**ALL_RULES, "runOnly": ["color-contrast"]}
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme", "media", "rules"),
+    [
+        (390, "light", "screen", ALL_RULES),
+        (1400, "dark", "screen", COLOURS),
+        (700, "dark", "print", None),
+    ],
+    ids=["telephone", "desk", "paper"],
+)
+def test_pages_are_accessible_and_fit(browser, shown, width, scheme, media, rules):
+    """By axe-core; of what is dark the colours alone, all else is as it is in the light."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    page, wide, broken, violations = context.new_page(), [], [], []
+    page.emulate_media(media=media)
+    for path, columns in shown.items():
+        page.goto(path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            wide.append(path.stem)
+        if media == "print":
+            wide += [(path.stem, tag) for tag in page.evaluate(UNPRINTED)]
+        broken += [(path.stem, name) for name in page.evaluate(BROKEN, list(columns))]
+        found = axe.run(page, options=rules).response["violations"] if rules else []
+        violations += [(path.stem, one["id"], one["nodes"][0]["html"]) for one in found]
+    context.close()
+    assert (wide, broken, violations) == ([], [], [])
+    assert len(shown) == len(RELEASES) + 4
+
+
+def test_a_broken_name_is_found(browser, shown):
+    """What keeps names whole is what the test above sees."""
+    path = next(path for path in shown if path.stem == "redistributed")
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto(path.as_uri())
+    page.evaluate("""document.styleSheets[0].insertRule(
+      'code, .whole { display: inline !important; white-space: normal !important }')""")
+    assert page.evaluate(BROKEN, list(shown[path])) != []
+    page.close()
