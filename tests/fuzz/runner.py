@@ -14,6 +14,8 @@ _PROGRESS = re.compile(
     r"\w+: (finished|failed) after \d+\.\d s|not verified.*|(unit|remember): .*"
     r"|warning: (all rows are in one group|half of the answers).*"
     r"|(ingest|anonymize|validate|evaluate): [\d,]+ [a-z0-9, ]+"
+    r"|(rows|groups|promise|loss|accuracy|page) {2,}.*"  # totals of a version
+    r"|sfumato: query \d+, line \d+: .*"  # beside the last line, which says how many
 )
 _CANARY = re.compile(r"CANARY\w*")
 

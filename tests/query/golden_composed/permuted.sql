@@ -243,3 +243,5 @@ FROM (
   WHERE
     counted.count_u > 0
 ) AS answer
+WHERE
+  least > 0
