@@ -167,8 +167,10 @@ def test_every_form_answers_as_it_does_for_each_query_alone(directory):
 
 def test_engines_are_opened_once_and_anew_after_many_questions(release, monkeypatch):
     opened = []
-    engine = conversations.engine
-    monkeypatch.setattr(conversations, "engine", lambda *of: opened.append(of) or engine(*of))
+    opening = conversations.open_release
+    monkeypatch.setattr(
+        conversations, "open_release", lambda *of: opened.append(of) or opening(*of)
+    )
     monkeypatch.setattr(conversations, "_QUESTIONS", 3)
     with Conversation(open_release(release)) as conversation:
         for expected in (1, 1, 1, 2):

@@ -127,4 +127,7 @@ def test_a_file_of_queries(small, tmp_path, capsys):
         (tmp_path / "q.sql").write_text(text)
         assert run(["query", release, "--file", str(tmp_path / "q.sql")]) == 2
         shown = capsys.readouterr()
-        assert (shown.out, len(shown.err.splitlines())) == ("", 1)
+        first, _, last = shown.err.splitlines()
+        assert shown.out == ""
+        assert first.startswith("sfumato: query 1, line 1: ")
+        assert last == "sfumato: 1 of 1 queries were refused, as was said"
