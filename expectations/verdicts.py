@@ -19,6 +19,7 @@ from sfumato.expectations.numbers import exact, plain
 from sfumato.expectations.rules.rule import Rule
 
 GROUPS = "groups"  # stands in the report where a table's name does: promises are judged on groups
+PEOPLE = "people"  # the same, where they are judged over the people in these groups
 _COUNTS = ("groups", "failing")  # beside the observed parameters of a promise
 Promised = tuple[PrivacyModel, Groups]
 
@@ -80,8 +81,9 @@ class Finding:
 
     @property
     def _subject(self) -> str:
-        if self.table == GROUPS:
-            return self.type.removeprefix("expect_").replace("_", "-")
+        if self.table in (GROUPS, PEOPLE):
+            promise = self.type.removeprefix("expect_").replace("_", "-")
+            return promise if self.table == GROUPS else f"{promise} over people"
         return f"{self.table}: {self.type}"
 
     @property
@@ -132,6 +134,11 @@ def judge_rule(name: str, rule: Rule, table: pa.Table) -> Finding:
     return Finding(name, rule.type, rule.parameters(), holds, observed)
 
 
+def judged_on(groups: Groups) -> str:
+    """What stands in the place of a table's name where a promise is judged on these groups."""
+    return GROUPS if groups.people is None else PEOPLE
+
+
 def examine(
     tables: Mapping[str, pa.Table],
     structure: Mapping[str, Sequence[Rule]],
@@ -147,9 +154,9 @@ def examine(
         judge_rule(name, rule, table) for name, table in tables.items() for rule in structure[name]
     ]
     for model, groups in promises:
-        wanted, verdict = expectation_of(model), model.check(groups)
+        wanted, verdict, of = expectation_of(model), model.check(groups), judged_on(groups)
         found.append(
-            Finding(GROUPS, wanted.type, wanted.parameters, verdict.holds, observation(verdict))
+            Finding(of, wanted.type, wanted.parameters, verdict.holds, observation(verdict))
         )
     return tuple(found)
 

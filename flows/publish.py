@@ -16,6 +16,7 @@ from pydantic import Field
 from sfumato.expectations.errors import PromiseError
 from sfumato.flows.environment import imports_apart, quiet, tidy_up
 from sfumato.flows.life.copies import bring_copies
+from sfumato.flows.life.dossier import keep_dossier
 from sfumato.flows.passphrases import passphrases
 from sfumato.flows.resolved import resolve_run, with_references
 from sfumato.flows.spec import line_named
@@ -74,5 +75,7 @@ def publish(
             resolved.page_of,
             resolved.spec.artifacts == "all",
         )
+    if not stood:
+        keep_dossier(resolved, version)
     behind = bring_copies(resolved)
     return (standing_state if stood else published_state)(version.resolve(), behind)

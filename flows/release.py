@@ -13,6 +13,7 @@ from prefect.runtime import flow_run
 from sfumato.expectations.errors import SfumatoError
 from sfumato.flows.environment import imports_apart, quiet, tidy_up
 from sfumato.flows.life.copies import bring_copies
+from sfumato.flows.life.dossier import keep_dossier
 from sfumato.flows.operation.hidden import whole
 from sfumato.flows.overrides import ShownOverrides
 from sfumato.flows.passphrases import passphrases, source_secrets
@@ -35,8 +36,9 @@ from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publication.versions import is_measured, pending_versions
 from sfumato.tasks.publish import publish
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.stages.attack import keep_attacks
 from sfumato.tasks.stages.hold import report_place
-from sfumato.tasks.validate import validate
+from sfumato.tasks.validate import attack, validate
 from sfumato.tasks.verify import verify
 from sfumato.tasks.workers.registry import open_engine
 
@@ -125,7 +127,8 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     raw = spec.artifacts == "all"
     owned = spec.expectations
     read = (spec.source, spec.columns, spec.nulls, resolved.base)
-    ingested = ingest(*read, run, line.name, raw, owned.source)
+    tells_people = spec.version > 1
+    ingested = ingest(*read, run, line.name, raw, owned.source, tells_people=tells_people)
     deidentified = deidentify(ingested, terms, resolved.unit, line, run, spec.remember)
     if isinstance(terms, WishedTerms):
         terms = choose(deidentified, terms, spec.choosing, line)
@@ -138,6 +141,8 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     intervals = spec.evaluate.intervals is not None
     candidate = anonymize(deidentified, terms, run, resolved.continuing, line, intervals=intervals)
     validate(candidate, resolved.withheld, line.name, owned.release, resolved.references)
+    if spec.attacks.root:
+        attack(candidate, deidentified, spec.attacks, line)
     return JudgedCandidate(candidate, deidentified)
 
 
@@ -174,9 +179,13 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
         shown=shown,
         pending=resolved.terms.parts is None,
     )
+    if resolved.spec.attacks.root and not stood:
+        keep_attacks(resolved.line, resolved.line.reports(version.name))
     if before is not None and not stood:
         record_evaluated(before, report_place(run), version, resolved.line)
     _measure(resolved, version, made.deidentified)
+    if not stood:
+        keep_dossier(resolved, version)
     return version, stood
 
 
@@ -203,6 +212,8 @@ def _stand(resolved: ResolvedRun, made: StandingVersion) -> Path:
 def _hold(resolved: ResolvedRun, made: JudgedCandidate, days: int, run: Path) -> HeldCandidate:
     """Let the candidate wait for its reviewers, who are told how accurate its answers are."""
     measured = _measure_before(resolved, made, run)
+    if resolved.spec.attacks.root:
+        keep_attacks(resolved.line, report_place(run))
     return hold(made.candidate, made.deidentified, resolved.line, days, measured)
 
 

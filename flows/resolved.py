@@ -69,7 +69,13 @@ class ResolvedRun:
                 "can never be released; where a column tells people apart, name it under columns: "
                 "<column>: {role: identifier, unit: true}, in the place of unit: row"
             )
-        if self.spec.remember == "units":
+        if self.terms.over_people:
+            said.append(
+                "repeat: all: promises are kept over rows, which everybody can verify, and over "
+                "people, which nobody else can; who is in which group is not kept, so the line can "
+                "never be composed"
+            )
+        elif self.spec.remember == "units":
             otherwise = "; remember: map keeps it" if self.spec.parts is None else ""
             said.append(
                 "remember: units: who is in which group is not kept, so the line can never be "
@@ -107,6 +113,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         same_as=_same_as(spec),
         pinned=_pinned(spec),
         reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
+        words=spec.words,
     )
     terms = frozen_terms(spec.terms(base), private)
     return ResolvedRun(spec, terms, base, line, run.others)

@@ -29,13 +29,14 @@ from sfumato.tasks.partitions.wish import AutoParameters
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule
 from sfumato.tasks.schema.nesting import NestingError
 from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.schema.stated.words import PublishedWords, SaidOfLine
 from sfumato.tasks.targets.given import read_given_target
 
 _LINE_NAME: TypeAdapter[str] = TypeAdapter(LineName)
 _PUBLISHED_ROLES = ("quasi-identifier", "insensitive", "sensitive")
 
 
-class ReleaseSpec(SpecParts):
+class ReleaseSpec(SaidOfLine, SpecParts):
     """A release line: what is read, what is promised, how it is kept, where it appears."""
 
     @model_validator(mode="after")
@@ -50,6 +51,14 @@ class ReleaseSpec(SpecParts):
         """What may be chosen where the spec leaves its partition open, None where it does not."""
         return find_candidates(self, RULES)
 
+    @property
+    def words(self) -> PublishedWords:
+        """What its owner says of the line and of its columns, which is no term of a release."""
+        said = {name: getattr(self, name) for name in SaidOfLine.model_fields}
+        told = {name: column.description for name, column in self.columns.items()}
+        columns = {name: text for name, text in told.items() if text is not None}
+        return PublishedWords(**said, columns=columns)
+
     def terms(self, base: Path) -> Terms:
         """The part of this spec that a release declares, its files read relative to `base`.
 
@@ -58,7 +67,8 @@ class ReleaseSpec(SpecParts):
         """
         published = {
             name: DeclaredColumn(
-                role=column.role,
+                role=column.shown_as,
+                weight=column.role == "weight",
                 type=column.type,
                 nulls=(column.nulls or self.nulls) == "category",
                 unprotected=column.unprotected,
@@ -68,13 +78,14 @@ class ReleaseSpec(SpecParts):
             )
             for role in _PUBLISHED_ROLES
             for name, column in self.columns.items()
-            if column.role == role
+            if column.shown_as == role
         }
         kind = WishedTerms if isinstance(self.partition, AutoParameters) else Terms
         return kind(
             name=self.name,
             title=self.title,
             unit="identifier" if any(c.unit for c in self.columns.values()) else "row",
+            rows_per_unit="several" if self.over_people else "one",
             versions=declaration_of(self.versions),
             columns=published,
             strata=self.strata,

@@ -1,6 +1,5 @@
 """The parts of a release spec as it writes them, before any of them is held against another."""
 
-from dataclasses import replace
 from typing import Annotated, Any, Literal, Self, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -8,8 +7,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import Promise
+from sfumato.expectations.models.scope import with_columns
 from sfumato.expectations.rules.owned import OwnedRules
 from sfumato.flows.rules.defaults import WORDS, SpecVersion, resolve
+from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.authorship.keys import KeyName
 from sfumato.tasks.declaration.cuts import PartsOfTable
 from sfumato.tasks.declaration.terms import CsvFiles, Format, LineName, Title
@@ -22,6 +23,7 @@ from sfumato.tasks.partitions.wish import PartitionWish
 from sfumato.tasks.publication.destinations.declared import DatabaseDestination, StoreDestination
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy, Role
+from sfumato.tasks.schema.stated.dossier import DossierStatements
 from sfumato.tasks.schema.strata import Stratum
 from sfumato.tasks.workers.registry import Engine
 
@@ -197,6 +199,13 @@ class SpecParts(StrictPart):
         int, Field(ge=0, le=24 * 366, description="hours for which a run's stages are kept")
     ] = 0
     evaluate: Evaluation = Evaluation()
+    attacks: Annotated[
+        AttackBars, Field(description="how well attackers may do, judged against the truth")
+    ] = AttackBars()
+    dossier: Annotated[
+        DossierStatements | None,
+        Field(description="what each version's private dossier says beside what was measured"),
+    ] = None
     schedule: Annotated[
         Schedule | None, Field(description="when the line's deployment runs (sfumato deploy)")
     ] = None
@@ -233,18 +242,15 @@ class SpecParts(StrictPart):
         return self.publish.formats
 
     def named(self, *roles: Role) -> list[str]:
-        """The columns that have one of these roles, in order."""
-        return [name for name, column in self.columns.items() if column.role in roles]
+        """The columns that have one of these roles, in order; weights are insensitive, too."""
+        return [name for name, c in self.columns.items() if {c.role, c.shown_as} & {*roles}]
+
+    @property
+    def over_people(self) -> bool:
+        """True where people have several rows, which all are represented."""
+        return any(column.repeat == "all" for column in self.columns.values())
 
     def scoped(self) -> tuple[PrivacyModel, ...]:
         """The promises, each saying which columns it is about."""
-        qi, sensitive = self.named("quasi-identifier"), self.named("sensitive")
-        only = sensitive[0] if len(sensitive) == 1 else None
-        return tuple(
-            replace(
-                promise,
-                quasi_identifiers=promise.quasi_identifiers or tuple(qi),
-                sensitive=promise.sensitive or only,
-            )
-            for promise in self.promises
-        )
+        columns = [self.named(role) for role in ("quasi-identifier", "sensitive", "weight")]
+        return tuple(with_columns(promise, *columns) for promise in self.promises)

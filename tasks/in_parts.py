@@ -118,7 +118,9 @@ def validate_parts(
     judging = partial(_judge_in, line.name)
     together = partial(judging(candidate), {}, {})
     watched = _watched(workers, "validate", line.name)
-    seen = seal_candidates(candidate, divided, terms, withheld, judging, together, watched)
+    seen = seal_candidates(
+        candidate, divided, terms, withheld, judging, together, watched, line.said
+    )
     create_table_artifact(
         finding_rows(findings_of(seen.all_verdicts())),
         key=f"{line.name}-promises",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
+from sfumato.expectations.errors import InputError
 from sfumato.expectations.rules.owned import OwnedRule
 from sfumato.tasks.microdata.declared_source import require
 from sfumato.tasks.microdata.readers.declared import Source
@@ -13,7 +14,12 @@ from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.documents import gate_documents
-from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
+from sfumato.tasks.stages.ingest import (
+    rows_of_one_person,
+    source_table,
+    write_ingested,
+    write_source,
+)
 
 
 @private_task(retries=2)
@@ -26,10 +32,13 @@ def ingest(
     name: str,
     shown: bool,
     owned: tuple[OwnedRule, ...] = (),
+    *,
+    tells_people: bool = False,
 ) -> Path:
     """Read the source into dictionary codes, hold it to its declaration, keep what is released.
 
-    It must meet rules of the owner's own, too.
+    It must meet rules of the owner's own, too, and where its spec `tells_people` from rows, no
+    identifier may have one value in several rows that count as people. Others are warned.
 
     What was found of all its rows is an artifact where that is to be shown.
     """
@@ -51,4 +60,8 @@ def ingest(
     kept, read = count_rows(ingested), count_rows(whole)
     said = f"ingest: {read:,} rows read, {kept:,} to be represented"
     say_in_run(said, {"read": read, "to-be-represented": kept}, logged=shown)
+    if fault := rows_of_one_person(ingested, columns):
+        if tells_people:
+            raise InputError(fault)
+        say_in_run(f"warning: {fault}")
     return ingested

@@ -1,4 +1,4 @@
-"""The task that judges the files that are about to be published."""
+"""The tasks that judge the files that are about to be published, and attack them."""
 
 from functools import partial
 from pathlib import Path
@@ -6,9 +6,14 @@ from pathlib import Path
 from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.rules.owned import OwnedRule
+from sfumato.tasks.attacks.declared import AttackBars
+from sfumato.tasks.microdata.table import load
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
+from sfumato.tasks.publication.line import Line
 from sfumato.tasks.report.watched.verdicts import finding_rows
+from sfumato.tasks.stages.attack import attack_candidate
+from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 
@@ -38,4 +43,28 @@ def validate(
     seal_candidate(candidate, assessment)
     held = len(assessment.findings)
     say_in_run(f"validate: {held} expectations hold", {"expectations": held})
+    return candidate
+
+
+@private_task()
+def attack(candidate: Path, deidentified: Path, bars: AttackBars, line: Line) -> Path:
+    """Let attackers guess at a candidate; one that they guess too well is refused.
+
+    People who watch see the bars and which of them are kept, and no figure of the guesses.
+    """
+    # Great Expectations takes seconds to import.
+    from sfumato.expectations.suites.bars import judge_attacks
+
+    judging = partial(judge_attacks, line.name, gate_documents(candidate.parent, "attacks"))
+    whose = identity(deidentified)
+    judged = attack_candidate(candidate, load(deidentified), bars, whose, line, judging)
+    create_table_artifact(
+        [{"bar": one.words, "kept": one.kept, "refuses": one.refuses} for one in judged],
+        key=f"{line.name}-attacks",
+        description="Bars on attacks, and whether they are kept",
+    )
+    beyond = [one.words for one in judged if not one.kept]
+    for words in beyond:
+        say_in_run(f"warning: beyond {words}")
+    say_in_run(f"attack: {len(judged) - len(beyond)} of {len(judged)} bars are kept")
     return candidate

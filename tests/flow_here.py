@@ -16,6 +16,7 @@ HELD = {
     "hold": "hold",
     "evaluate_before": "evaluate",
     "record_evaluated": "evaluate",
+    "attack": "validate",
 }
 IN_PARTS = ("divide", "find_version", "anonymize_parts", "validate_parts")
 _ARTIFACTS = ("create_", "update_", "tell")  # what functions that talk to the server begin with

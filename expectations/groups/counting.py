@@ -11,6 +11,7 @@ import pyarrow as pa
 from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_ordered
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Cover, Groups, Joint, Population, Subdomains
+from sfumato.expectations.groups.people import HeldValues, People
 from sfumato.expectations.sorting import number, stable_order, starts, tally
 
 _NARROW = 2**31  # a key below it is made of 32 bits, in half the time
@@ -135,6 +136,31 @@ def numbers_of(values: pa.Array, has_null: bool, name: str) -> Exact | None:
     return None if has_null or not is_ordered(values.type) else exact(values, name)
 
 
+def count_people(
+    group: np.ndarray,
+    person: np.ndarray,
+    groups: Groups,
+    codes: Mapping[str, np.ndarray],
+    times: np.ndarray | None = None,
+) -> People:
+    """Whose the rows of groups are.
+
+    Args:
+        group: the group of each row (int64), 0, 1, …, each occurring.
+        person: whose it is (integers from 0, one per row).
+        groups: the same groups, with the counts of their values.
+        codes: the value of each row (integers, one per row) of attributes counted there.
+        times: the rows that each of them stands for (int64), where that is not one.
+    """
+    times = np.ones(len(group), dtype=np.int64) if times is None else times
+    whose = [group, person.astype(np.int64)]
+    held = {
+        name: _held([*whose, of.astype(np.int64)], times, groups.of(name))
+        for name, of in codes.items()
+    }
+    return _people(whose, times, len(groups), held)
+
+
 def merge(groups: Groups, into: np.ndarray) -> Groups:
     """Groups merged: `into` is the group that each becomes part of (int64, one per group, from 0).
 
@@ -146,13 +172,15 @@ def merge(groups: Groups, into: np.ndarray) -> Groups:
     def total(numbers: np.ndarray) -> np.ndarray:
         return _sums(into, numbers, number)
 
+    sensitive = {name: _merged_counts(counts, into) for name, counts in groups.sensitive.items()}
     return Groups(
         total(groups.sizes),
-        {name: _merged_counts(counts, into) for name, counts in groups.sensitive.items()},
+        sensitive,
         {name: cover(into[c.group], c.value, c.values) for name, c in groups.covers.items()},
         None if groups.population is None else _merged_population(groups.population, into, number),
         {name: _merged_subdomains(s, into, number) for name, s in groups.subdomains.items()},
         total(groups.live),
+        None if groups.people is None else _merged_people(groups.people, into, sensitive),
     )
 
 
@@ -182,6 +210,27 @@ def _merged_counts(counts: Counts, into: np.ndarray) -> Counts:
     return Counts(
         group, value, count, counts.values, counts.numbers, counts.labels, counts.ancestors
     )
+
+
+def _merged_people(people: People, into: np.ndarray, like: Mapping[str, Counts]) -> People:
+    held = {
+        name: _held([into[of.group], of.person, of.value], of.rows, like[name])
+        for name, of in people.held.items()
+    }
+    groups = int(into.max(initial=-1)) + 1
+    return _people([into[people.group], people.person], people.rows, groups, held)
+
+
+def _held(columns: Sequence[np.ndarray], times: np.ndarray, like: Counts) -> HeldValues:
+    group, person, value, rows = add_up(columns, times)
+    return HeldValues(group, person, value, rows, like)
+
+
+def _people(
+    whose: Sequence[np.ndarray], times: np.ndarray, groups: int, held: Mapping[str, HeldValues]
+) -> People:
+    group, person, rows = add_up(whose, times)
+    return People(group, person, rows, groups, held)
 
 
 def _merged_population(population: Population, into: np.ndarray, number: int) -> Population:

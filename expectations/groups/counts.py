@@ -23,8 +23,9 @@ class Counts:
     """The counts of each value of one sensitive attribute in each group, sparse.
 
     `group`, `value` and `count` (int64) are parallel, sorted by group and then value, one entry for
-    each pair that occurs; `value` numbers the attribute's `values` distinct values in ascending
-    order, the null first where there is one. `numbers` are those values as exact integers, None
+    each pair that occurs, counts as Python integers where sums of them would overflow; `value`
+    numbers the attribute's `values` distinct values in ascending order, the null first where there
+    is one. `numbers` are those values as exact integers, None
     where the attribute has no order or holds nulls; `labels` are the values themselves;
     `ancestors[level]` numbers the node above each value at each level of its hierarchy, from the
     value itself (level 0) to the root, None where it has no hierarchy.
@@ -104,7 +105,11 @@ class Counts:
 
     @cached_property
     def totals(self) -> np.ndarray:
-        """The count of each value in all groups together (int64, one per value)."""
+        """The count of each value in all groups together (as counts are, one per value)."""
+        if self.count.dtype == object:
+            totals = np.zeros(self.values, dtype=object)
+            np.add.at(totals, self.value, self.count)
+            return totals
         return np.bincount(self.value, self.count, self.values).astype(np.int64)
 
     def numbered(self, texts: Sequence[str]) -> np.ndarray:
@@ -152,7 +157,8 @@ def _descending(counts: Counts) -> np.ndarray:
     beyond = int(counts.count.max()) + 1
     bound = len(counts.starts) * beyond
     if bound > INT64_MAX:
-        return counts.count[np.lexsort((-counts.count, counts.group))]
+        _, rank = np.unique(counts.count, return_inverse=True)
+        return counts.count[np.lexsort((-rank, counts.group))]
     ends = np.repeat(np.arange(1, len(counts.starts) + 1) * beyond, counts.distinct)
     return np.asarray(ends - sort(ends - counts.count, bound))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.people import People
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,8 @@ class Groups:
     quasi-identifier, `subdomains` what is published in place of sensitive values. A part is there
     where the form shows it and somebody asked for it. `live` are the rows of each group that stand
     for people (int64, one per group): all of them, but where a version also shows values of people
-    who are gone.
+    who are gone. `people` tells whose the rows are, which no published table does, where promises
+    are to be judged over people who have several.
     """
 
     sizes: np.ndarray
@@ -109,6 +111,7 @@ class Groups:
     population: Population | None = None
     subdomains: Mapping[str, Subdomains] = field(default_factory=dict)
     live: np.ndarray = field(default_factory=lambda: _ALL)
+    people: People | None = None
 
     def __post_init__(self) -> None:
         if self.live is _ALL:

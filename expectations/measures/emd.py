@@ -109,7 +109,7 @@ def _moved(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarra
 
 def _of_ranks(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndarray) -> np.ndarray:
     """The same, rank by rank, where there are few and groups have many of them."""
-    shown = np.zeros((len(below), len(sizes)), dtype=np.int64)
+    shown = np.zeros((len(below), len(sizes)), dtype=counts.count.dtype)
     group = np.repeat(np.arange(len(sizes)), counts.distinct)
     shown.reshape(-1)[rank * len(sizes) + group] = counts.count
     moved, up_to = np.zeros_like(sizes), np.zeros_like(sizes)
@@ -134,7 +134,7 @@ def _of_runs(counts: Counts, sizes: np.ndarray, rank: np.ndarray, below: np.ndar
     moved = np.abs(whole)
     mixed = _mixed(shown, size, rank, last, below)
     shown, size, lowest = shown[mixed], size[mixed], rank[mixed]
-    crossing = np.searchsorted(below, (shown // size).astype(np.int64), side="right")
+    crossing = np.searchsorted(below, (shown // size).astype(below.dtype), side="right")
     larger = (crossing - lowest) * shown - size * (sums[crossing] - sums[lowest])
     moved[mixed] = 2 * larger - whole[mixed]
     return np.asarray(counts.sums(moved) + sizes * sums[rank[counts.starts]])

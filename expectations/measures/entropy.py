@@ -16,10 +16,9 @@ def entropy(counts: Counts, sizes: np.ndarray) -> np.ndarray:
     """
     if not len(sizes):
         return np.zeros(0)
-    found: np.ndarray = (
-        np.log(sizes) - np.add.reduceat(_n_ln_n(counts.count), counts.starts) / sizes
-    )
-    return found
+    rows = sizes.astype(np.float64)
+    terms = np.add.reduceat(_n_ln_n(counts.count), counts.starts)
+    return np.asarray(np.log(rows) - terms / rows)
 
 
 def adjusted_entropy(counts: Counts, dont_care: np.ndarray) -> np.ndarray:
@@ -63,7 +62,8 @@ def _n_ln_n(counts: np.ndarray) -> np.ndarray:
     """The product n ln n of each whole number n (float64), 0 for 0."""
     most = int(counts.max(initial=0))
     if most >= len(counts):
-        return np.asarray(counts * np.log(np.maximum(counts, 1)))
+        large = counts.astype(np.float64)
+        return np.asarray(large * np.log(np.maximum(large, 1)))
     known = np.arange(most + 1, dtype=np.float64)
     known[1:] *= np.log(known[1:])
     return np.asarray(known[counts])

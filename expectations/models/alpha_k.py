@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import above, largest
-from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 from sfumato.expectations.texts import Value
 
@@ -34,6 +34,12 @@ class AlphaK(PrivacyModel):
         "k": "rows that look the same, at least",
     }
     monotone: ClassVar[bool] = True
+    meanings_over_people: ClassVar[Mapping[str, str]] = {
+        "alpha": "share of a group's people who have any one value in a row, at most",
+        "k": "people who look the same, at least",
+    }
+    readings: ClassVar[tuple[Reading, ...]] = ("any-of",)
+    rows_together: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"alpha"})

@@ -24,7 +24,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.declared_distances import declared_shares
 from sfumato.expectations.measures.ratios import above, largest
-from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 
 _NEAR = 1e-9  # a quotient and a logarithm of floats are off by far less
@@ -61,6 +61,8 @@ class BetaLikeness(PrivacyModel):
         "beta": "gain of a value's share in a group over that in all rows, at most",
     }
     monotone: ClassVar[bool] = True
+    readings: ClassVar[tuple[Reading, ...]] = ("any-of", "weight-one")
+    rows_together: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "subdomains"})
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"beta"})

@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 
 _NEAR = 1e-12  # four logarithms of counts below 2**63 are off by far less
@@ -44,6 +44,7 @@ class DeltaDisclosure(PrivacyModel):
         "delta": "logarithm of how much more or less frequent a value is than in all rows, below",
     }
     monotone: ClassVar[bool] = True
+    readings: ClassVar[tuple[Reading, ...]] = ("weight-one",)
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows"})
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"delta"})
@@ -117,9 +118,13 @@ class DeltaDisclosure(PrivacyModel):
 def _logarithms(counts: Counts, sizes: np.ndarray) -> np.ndarray:
     """|ln p - ln q| of each entry of the counts (float64)."""
     rows = np.log(float(sizes.sum())) if len(sizes) else 0.0
-    of_group = np.repeat(np.log(sizes), counts.distinct)
-    of_value = np.log(np.maximum(counts.totals, 1))[counts.value]
-    return np.asarray(abs(np.log(counts.count) - of_group - of_value + rows))
+    of_group = np.repeat(_log(sizes), counts.distinct)
+    of_value = _log(np.maximum(counts.totals, 1))[counts.value]
+    return np.asarray(abs(_log(counts.count) - of_group - of_value + rows))
+
+
+def _log(numbers: np.ndarray) -> np.ndarray:
+    return np.log(numbers.astype(np.float64))
 
 
 def _ratios(counts: Counts, sizes: np.ndarray, entries: np.ndarray) -> list[Fraction]:

@@ -13,9 +13,12 @@ from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.groups.of_people import least_range
+from sfumato.expectations.groups.people import People
 from sfumato.expectations.models.model import (
     PrivacyModel,
     PromisedColumn,
+    Reading,
     Way,
     Worst,
     why_unordered,
@@ -37,6 +40,12 @@ class KEAnonymity(PrivacyModel):
         "e": "from the lowest to the highest value of a group, at least",
     }
     monotone: ClassVar[bool] = True
+    meanings_over_people: ClassVar[Mapping[str, str]] = {
+        "k": "people, and different values, in a group, at least",
+        "e": "from the lowest to the highest value without any one person's rows, at least",
+    }
+    readings: ClassVar[tuple[Reading, ...]] = ("any-of",)
+    merges_over_people: ClassVar[bool] = True
     distances: ClassVar[frozenset[str]] = frozenset({"e"})
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "columns"})
     protects: ClassVar[bool] = True
@@ -84,6 +93,28 @@ class KEAnonymity(PrivacyModel):
         e = counts.numbers.fraction(scores["e"].min())
         return {"k": int(scores["k"].min()), "e": e}, int(self.failing(groups).sum())
 
+    def failing_over_people(self, people: People) -> np.ndarray:
+        """Mark the groups of too few people or values, or too small a range without one person."""
+        numbers = people.held[str(self.sensitive)].like.numbers
+        if numbers is None:
+            return np.ones(people.groups, dtype=bool)
+        short = least_range(people, str(self.sensitive)) < numbers.at_least(self.e)
+        return np.asarray((self._hidden_among(people) < self.k) | short, dtype=bool)
+
+    def worst_over_people(self, people: People) -> Worst:
+        """The fewest people or values, and the smallest range when one person's rows are gone."""
+        numbers = people.held[str(self.sensitive)].like.numbers
+        if numbers is None or not people.groups:
+            return {"k": None, "e": None}, people.groups
+        e = numbers.fraction(least_range(people, str(self.sensitive)).min())
+        failing = int(self.failing_over_people(people).sum())
+        return {"k": int(self._hidden_among(people).min()), "e": e}, failing
+
+    def _hidden_among(self, people: People) -> np.ndarray:
+        """The people of each group, or its different values where these are fewer (int64)."""
+        values = people.held[str(self.sensitive)].like.distinct
+        return np.asarray(np.minimum(people.sizes, values))
+
     def required(self) -> Mapping[str, Number]:
         """The promised numbers by the parameters of a verdict."""
         return {"k": self.k, "e": Fraction(self.e)}
@@ -94,6 +125,11 @@ class KEAnonymity(PrivacyModel):
             f"whoever finds a person's group still faces at least {self.k} different values of "
             f"{self.sensitive}, at least {plain(self.e)} apart from lowest to highest"
         )
+
+    @property
+    def counts_nulls(self) -> bool:
+        """False: a range is one of values."""
+        return False
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """The reason why the column has no range, None where it has one."""

@@ -12,6 +12,8 @@ from pydantic import AliasChoices, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.groups.of_people import any_of, weight_one
+from sfumato.expectations.groups.people import People
 from sfumato.expectations.numbers import Number
 from sfumato.expectations.registered import adapter_of
 from sfumato.expectations.texts import ORDERED
@@ -20,6 +22,9 @@ Way = Literal["labels", "rows", "columns", "subdomains"]
 """How a form shows people: as rows under labels, or under their exact quasi-identifiers beside
 grouped sensitive values; each quasi-identifier by itself; or with subdomains for sensitive values.
 """
+
+Reading = Literal["any-of", "weight-one"]
+"""How rows of one person are counted as one: see `expectations.groups.of_people`."""
 
 Worst = tuple[Mapping[str, Number], int]
 """The worst score of each parameter over a table's groups, and how many groups fall short."""
@@ -93,6 +98,8 @@ class PrivacyModel(ABC):
         name: tells the model from the others; its expectation is `expect_<name>`.
         title: how the literature writes it.
         meanings: what each parameter of its verdicts means, for people who read a release.
+        meanings_over_people: what those mean over people who have several rows that mean another
+            thing there.
         distances: those of them that have the unit of the sensitive attribute.
         ways: the ways of showing people on which the promise means something.
         monotone: merging two groups that each keep the promise cannot break it.
@@ -105,6 +112,12 @@ class PrivacyModel(ABC):
         by_candidates: it depends on which values are possible, and not on how likely each is.
         at_most: the parameters of its verdicts that are worse the larger they are.
         unbroken_by_rows: a group that keeps the promise keeps it with whatever rows are added.
+        weighs: it sums weights, which it counts as a sensitive attribute, and protects none.
+        readings: in which it means something over people who have several rows; none: nothing.
+        rows_together: over people it means something where all rows of a person that have the same
+            quasi-identifiers are in one group.
+        merges_over_people: merging two groups that keep it over people cannot break it over people.
+        column_key: what specs and expectations call the column whose values it counts.
         since: the format of releases that came with it.
         example: parameters with which it holds of a small table, for who reads of it.
     """
@@ -112,6 +125,7 @@ class PrivacyModel(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     meanings: ClassVar[Mapping[str, str]]
+    meanings_over_people: ClassVar[Mapping[str, str]] = {}
     distances: ClassVar[frozenset[str]] = frozenset()
     ways: ClassVar[frozenset[Way]]
     monotone: ClassVar[bool]
@@ -123,6 +137,11 @@ class PrivacyModel(ABC):
     by_candidates: ClassVar[bool] = False
     at_most: ClassVar[frozenset[str]] = frozenset()
     unbroken_by_rows: ClassVar[bool] = False
+    weighs: ClassVar[bool] = False
+    readings: ClassVar[tuple[Reading, ...]] = ()
+    rows_together: ClassVar[bool] = False
+    merges_over_people: ClassVar[bool] = False
+    column_key: ClassVar[str] = "sensitive"
     since: ClassVar[int] = 0
     example: ClassVar[Mapping[str, Any]] = {}
 
@@ -133,6 +152,11 @@ class PrivacyModel(ABC):
     sensitive: Annotated[
         str | None, Field(description="the column protected; may be left out where it is alone")
     ] = None
+
+    @classmethod
+    def counts_values(cls) -> bool:
+        """True where the values of a column have to be counted in each group."""
+        return cls.protects or cls.weighs
 
     @property
     def adversary_columns(self) -> tuple[str, ...]:
@@ -205,9 +229,35 @@ class PrivacyModel(ABC):
         """
 
     def check(self, groups: Groups) -> Verdict:
-        """Judge whether all groups keep the promise, decided in integers."""
-        observed, failing = self.worst(groups)
+        """Judge whether all groups keep the promise, decided in integers.
+
+        Over people, where the groups tell whose their rows are.
+        """
+        people = groups.people
+        observed, failing = self.worst(groups) if people is None else self.worst_over_people(people)
         return Verdict(self.required(), observed, len(groups), failing)
+
+    def failing_over_people(self, people: People) -> np.ndarray:
+        """Which groups break the promise in a reading of people (bool, one per group), exactly."""
+        failing = np.zeros(people.groups, dtype=bool)
+        for groups in self._read(people):
+            failing |= self.failing(groups)
+        return failing
+
+    def worst_over_people(self, people: People) -> Worst:
+        """The worst score over all groups and readings of people, and how many fall short."""
+        found = [self.check(groups) for groups in self._read(people)]
+        worst = self.together(found).observed
+        return worst, int(self.failing_over_people(people).sum())
+
+    def _read(self, people: People) -> Sequence[Groups]:
+        """The groups of people that have to keep the promise."""
+        name = self.sensitive if self.counts_values() else None
+        made = {
+            "any-of": lambda: any_of(people, name),
+            "weight-one": lambda: weight_one(people, str(name), alike=self.compares_with_all),
+        }
+        return [made[reading]() for reading in self.readings]
 
     def feasible(self, coarsest: Groups) -> Verdict | None:
         """Judge whether any grouping can keep the promise; None where only trying can tell.
@@ -260,6 +310,11 @@ class PrivacyModel(ABC):
     def sentence_of_declared(self) -> str:
         """The promise in words, where groups show declared distributions in the place of values."""
         return self.sentence()
+
+    @property
+    def counts_nulls(self) -> bool:
+        """True where a missing value counts as one more value of the sensitive attribute."""
+        return True
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:  # noqa: ARG002 - for models
         """Why the promise can never be measured on its sensitive column, None where it can."""

@@ -183,6 +183,11 @@ class PPrivacy(PrivacyModel):
             f"published target distribution says{within}"
         )
 
+    @property
+    def counts_nulls(self) -> bool:
+        """False: a distribution is one of values."""
+        return False
+
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """The reason why the column has no such target, None where it has one."""
         kind = column.type if column else ""

@@ -11,7 +11,7 @@ from sfumato.expectations.models.bayes_optimal import BayesOptimal
 from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.delta_presence import DeltaPresence
-from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.k_anonymity import KAnonymity, KMap
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
@@ -30,6 +30,7 @@ L_DIVERSITY: Mapping[str, type[PrivacyModel]] = {
 }
 PROMISES: Mapping[str, Any] = {
     "k-anonymity": KAnonymity,
+    "k-map": KMap,
     "l-diversity": Annotated[PrivacyModel, Registered("variant", L_DIVERSITY)],
     "t-closeness": TCloseness,
     "delta-disclosure": DeltaDisclosure,

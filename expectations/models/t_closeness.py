@@ -33,6 +33,7 @@ from sfumato.expectations.measures.ratios import above, largest
 from sfumato.expectations.models.model import (
     PrivacyModel,
     PromisedColumn,
+    Reading,
     Way,
     Worst,
     why_unordered,
@@ -58,6 +59,7 @@ class TCloseness(PrivacyModel):
         "t": "distance from the distribution of all rows, at most",
     }
     monotone: ClassVar[bool] = True
+    readings: ClassVar[tuple[Reading, ...]] = ("weight-one",)
     ways: ClassVar[frozenset[Way]] = frozenset({"labels", "rows", "subdomains"})
     protects: ClassVar[bool] = True
     at_most: ClassVar[frozenset[str]] = frozenset({"t"})
@@ -125,6 +127,11 @@ class TCloseness(PrivacyModel):
         stretch = _stretch(part.of(self.sensitive)) if self.distance == "ordered" else Fraction(1)
         closer = min(left / stretch, Fraction(1)) if stretch else Fraction(1)
         return replace(self, t=Decimal(closer.numerator * _STEPS // closer.denominator) / _STEPS)
+
+    @property
+    def counts_nulls(self) -> bool:
+        """True of the equal distance alone: a missing value is as far from any as from another."""
+        return self.distance == "equal"
 
     def unmeasurable(self, column: PromisedColumn | None) -> str | None:
         """The reason why the column has no such distance, None where it has one."""

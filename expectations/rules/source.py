@@ -115,6 +115,25 @@ class ValuesInRange(ValueRule):
         return wrong
 
 
+@dataclass(frozen=True)
+class PositiveValues(ValueRule):
+    """Every value of a column is above 0, as weights are."""
+
+    type: ClassVar[str] = "expect_positive_values"
+    column: str
+
+    def parameters(self) -> dict[str, Any]:
+        """The column."""
+        return {"column": self.column}
+
+    def words(self) -> str:
+        """The rule."""
+        return "not a weight: weights are positive"
+
+    def _wrong(self, values: pa.Array) -> np.ndarray:
+        return np.asarray(exact(values, self.column).units <= 0, dtype=bool)
+
+
 def source_rules(schema: pa.Schema, values: Iterable[ValueRule]) -> tuple[Rule, ...]:
     """All rules of a source: its columns, their types, that it has rows, and its values."""
     return (

@@ -52,15 +52,21 @@ def explanation(model: type[PrivacyModel], name: str) -> str:
     return "\n\n".join([*parts, *([_table(), *cases] if cases else [])])
 
 
+def key_of(model: type[PrivacyModel], field: str) -> str:
+    """What an expectation calls a field of its model."""
+    return model.column_key if field == "sensitive" else field
+
+
 def _cases(model: type[PrivacyModel]) -> Iterator[tuple[str, dict[str, Any]]]:
-    about = {"sensitive": _SENSITIVE} if model.protects else {}
+    about = {model.column_key: _SENSITIVE} if model.counts_values() else {}
     for case, by in _CASES if model.example else ():
         yield case, {"quasi_identifiers": by, **about, **model.example}
 
 
 def _arguments(model: type[PrivacyModel]) -> str:
     hints = get_type_hints(model, include_extras=True)
-    told = {f.name: _SCOPE.get(f.name) or _description(hints[f.name]) for f in fields(model)}
+    named = {key_of(model, f.name): hints[f.name] for f in fields(model)}
+    told = {name: _SCOPE.get(name) or _description(hint) for name, hint in named.items()}
     lines = [f"    {name}: {text}." for name, text in told.items() if text]
     return "\n".join(["Args:", *lines])
 
@@ -80,7 +86,7 @@ def _shown(case: str, asked: Mapping[str, Any], model: type[PrivacyModel], name:
     arguments = ", ".join(f"{key}={json.dumps(value)}" for key, value in asked.items())
     tags = {f.name: f.default for f in fields(model) if f.name in ("model", "variant")}
     columns = {key: pa.array(values) for key, values in DATA.items()}
-    about = {_SENSITIVE: columns[_SENSITIVE]} if model.protects else {}
+    about = {_SENSITIVE: columns[_SENSITIVE]} if model.counts_values() else {}
     groups = groups_of_rows({key: columns[key] for key in asked["quasi_identifiers"]}, about)
     verdict = PROMISE.validate_python({**tags, **asked}).check(groups)
     seen = {"success": verdict.holds, "result": {"observed_value": observation(verdict)}}

@@ -34,6 +34,7 @@ from sfumato.expectations.verdicts import (
     Promised,
     admit,
     expectation_of,
+    judged_on,
     refuse_unexpected,
 )
 
@@ -134,6 +135,28 @@ def judge_atoms(
     return _run([batch], documents)
 
 
+def judge_frame(
+    suite: str,
+    table: str,
+    frame: pd.DataFrame,
+    wanted: Sequence[Expectation],
+    documents: Path | None = None,
+) -> tuple[Finding, ...]:
+    """Judge one frame by expectations of Great Expectations' own.
+
+    Args:
+        suite: its name.
+        table: what the frame is called in findings.
+        frame: what is judged.
+        wanted: what is expected of it.
+        documents: a private directory for Great Expectations' own results and Data Docs.
+
+    Raises:
+        PromiseError: where something was not evaluated. Failed expectations are findings, too.
+    """
+    return _run([_Batch(suite, table, frame, tuple(wanted))], documents)
+
+
 def _run(batches: Iterable[_Batch], documents: Path | None) -> tuple[Finding, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -163,8 +186,9 @@ def _of_promises(suite: str, promises: Sequence[Promised]) -> Iterator[_Batch]:
         for kind in map(type, models):
             promise_expectation(kind)  # makes it known to Great Expectations
         wanted = tuple(expectation_of(model) for model in models)
-        name = suite if number == 1 else f"{suite}.{GROUPS}-{number}"
-        yield _Batch(name, GROUPS, to_frame(groups[0]), wanted)
+        of = judged_on(groups[0])
+        name = suite if number == 1 else f"{suite}.{of}-{number}"
+        yield _Batch(name, of, to_frame(groups[0]), wanted)
 
 
 def _of_owner(

@@ -19,7 +19,7 @@ from sfumato.expectations.suites.engine import (
     metric_value,
     pydantic,
 )
-from sfumato.expectations.suites.examples import example_tests, explanation
+from sfumato.expectations.suites.examples import example_tests, explanation, key_of
 from sfumato.expectations.suites.groups import GroupsOfTable
 from sfumato.expectations.verdicts import expectation_type, observation
 from sfumato.expectations.wording import readable
@@ -110,7 +110,7 @@ def promise_expectation(model: type[PrivacyModel]) -> type[ExpectPromise]:
 
     All parameters of the model tell its metric from others.
     """
-    parameters = tuple(sorted(field.name for field in fields(model)))
+    parameters = tuple(sorted(key_of(model, field.name) for field in fields(model)))
     type_ = expectation_type(model)
     name = "".join(part[:1].upper() + part[1:] for part in type_.split("_"))
     metric = f"sfumato.verdict.{model.name}"

@@ -137,6 +137,13 @@ class ExpectAcceptedValues(ExpectRule):
     values: list[str]
 
 
+class ExpectPositiveValues(ExpectRule):
+    """Every value of a column is above 0."""
+
+    success_keys: ClassVar = ("column",)
+    column: str
+
+
 class ExpectValuesInRange(ExpectRule):
     """Every value of a column is between the limits that the spec declares."""
 

@@ -62,12 +62,17 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
         The bounds of an aggregate `x` are the columns `x_lower`, `x_upper` and `x_estimate`: int64
         where all are integers, else float64 rounded outward, or dates and timestamps. There may be
         `x_likely_lower` and `x_likely_upper` beside them; `x_may_be_empty` where the answer may be
-        null; and `certain` where a row may not be in the answer. Nulls stand where no row was
-        selected.
+        null; `x_unbounded` where it may be anything; and `certain` where a row may not be in the
+        answer. Nulls stand where no row was selected, or nothing is known.
+
+        Raises:
+            QueryError: where an alias is the name of one of these columns.
         """
         import pyarrow as pa
 
-        return pa.table(dict(self._arrow_columns()))
+        from sfumato.tasks.query.answer import by_name
+
+        return pa.table(by_name(self._arrow_columns()))
 
     def to_pandas(self) -> "pd.DataFrame":
         """The same as a pandas data frame; integers that may be null are of the dtype Int64."""
@@ -132,6 +137,8 @@ def _columns_of(name: str, bounds: Sequence[Bounds]) -> Iterator[tuple[str, "pa.
     """The columns that bounds of an aggregate take."""
     import pyarrow as pa
 
+    from sfumato.tasks.query.answer import DOUBTS
+
     lower = _rounded([one.lower for one in bounds], below)
     estimate = _rounded([one.estimate for one in bounds], nearest)
     yield f"{name}_lower", lower
@@ -141,8 +148,10 @@ def _columns_of(name: str, bounds: Sequence[Bounds]) -> Iterator[tuple[str, "pa.
         ends = [one.likely.interval if one.likely else None for one in bounds]
         yield f"{name}_likely_lower", _rounded([end and end[0] for end in ends], below)
         yield f"{name}_likely_upper", _rounded([end and end[1] for end in ends], above)
-    if any(one.may_be_empty for one in bounds):
-        yield f"{name}_may_be_empty", pa.array([one.may_be_empty for one in bounds])
+    for doubt in DOUBTS:
+        doubted = [getattr(one, doubt) for one in bounds]
+        if any(doubted):
+            yield f"{name}_{doubt}", pa.array(doubted)
 
 
 def _rounded(values: Sequence[Any], rounding: Callable[[Any], Any]) -> "pa.Array":

@@ -20,6 +20,8 @@ def measure(
     population: Place | None = None,
     hierarchies: Mapping[str, str] | None = None,
     types: Mapping[str, Any] | None = None,
+    household: str | None = None,
+    unit: str | None = None,
 ) -> PrivateResult:
     """Measure every privacy model on a table as it is; a missing value is a category.
 
@@ -33,6 +35,8 @@ def measure(
         population: a file of the people whom the rows are drawn from.
         hierarchies: files of hierarchies by the sensitive attribute that they are of.
         types: of columns of a CSV file: integer, decimal, float, date, timestamp, string, boolean.
+        household: the column that says whose household a row is of.
+        unit: the column that says whose a row is, where people have several.
 
     Returns:
         Totals, and the whole document (as `sfumato measure --json`) on request. A promise that
@@ -54,6 +58,8 @@ def measure(
             None if population is None else os.fspath(population),
             hierarchies,
             Written(types=types or {}),
+            household,
+            unit,
         )
     totals = {"rows": document["rows"], "groups": document["groups"]}
     for one in document.get("promises", []):

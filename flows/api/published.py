@@ -88,7 +88,7 @@ class VerifiedRelease:
     def schema(self) -> dict[str, SchemaColumn]:
         """The columns that queries may name, in the order of the release, by their names."""
         return {
-            name: SchemaColumn(name, column.role, column.type, column.nulls)
+            name: SchemaColumn(name, column.told_role, column.type, column.nulls)
             for name, column in self._release.declared.columns.items()
         }
 
@@ -173,7 +173,8 @@ class VerifiedRelease:
         from dataclasses import replace
 
         from sfumato.flows.cli.analyst.check import checked_lines
-        from sfumato.tasks.publication.check import Checked, check
+        from sfumato.tasks.publication.check import check
+        from sfumato.tasks.publication.checked.made_again import Checked
 
         found: list[Checked] = []
 

@@ -16,7 +16,7 @@ class SchemaColumn:
 
     Attributes:
         name: as queries call it.
-        role: quasi-identifier, insensitive or sensitive.
+        role: quasi-identifier, insensitive, sensitive or weight.
         type: integer, decimal, float, date, timestamp, string or boolean.
         nulls: whether a missing value is a category.
     """

@@ -22,6 +22,7 @@ _VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
 _LEFT_OUT = ("auto",)  # what chooses is not chosen among
 _NOT_COMPARED = {"evaluate": None, "versions": None}
 """What says nothing of one table: some forms are asked more than releases are."""
+_PROTECTS = "protects"
 _PARTS = ("partition", "form", "strata", "promises")
 
 
@@ -104,12 +105,19 @@ def _combinations(
         if partition is not None:
             instead |= {"partition": partition, "groups": None}
         if form is not None:
-            instead["form"] = form
+            instead["form"] = _protecting(document["form"], form)
         if stratum is not None:
             instead["strata"] = stratum
         if wanted:
             instead["promises"] = [_with(promise, wanted) for promise in document["promises"]]
         yield _name(document, partition, form, stratum, wanted), instead
+
+
+def _protecting(written: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any]:
+    """A form that protects what the spec's form does, where it can: it is no choice."""
+    kind = FORM_PARAMETERS.get(form.get("method", ""))
+    kept = kind is not None and _PROTECTS in kind.model_fields and _PROTECTS in written
+    return {_PROTECTS: written[_PROTECTS], **form} if kept else {**form}
 
 
 def _expanded(choices: Any) -> Iterator[dict[str, Any]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.expectations import verdicts
+from sfumato.expectations.errors import InputError
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.passphrases import passphrases, source_secrets
 from sfumato.flows.resolved import ResolvedRun, require_in_memory, resolve_run, with_references
@@ -37,7 +38,12 @@ from sfumato.tasks.stages.choice.choose import choose_terms
 from sfumato.tasks.stages.deidentify import identity, write_deidentified
 from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.evaluate import evaluate_candidate
-from sfumato.tasks.stages.ingest import source_table, write_ingested, write_source
+from sfumato.tasks.stages.ingest import (
+    rows_of_one_person,
+    source_table,
+    write_ingested,
+    write_source,
+)
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
 
@@ -119,8 +125,8 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
         )
     shutil.copytree(candidate / RELEASE, place / RELEASE)
     removed = removed_rows(load(whole), spec.source, spec.columns, spec.nulls)
-    refuses = spec.evaluate.refuses
-    content = draft_content(kept, candidate, assessment, removed, measured, refuses=refuses)
+    refuses, bars = spec.evaluate.refuses, spec.attacks.root
+    content = draft_content(kept, candidate, assessment, removed, measured, bars, refuses=refuses)
     page = write_draft_page(report, open_release(place / RELEASE), content)
     return Draft(place, page, {"stands": stands, **content.document()})
 
@@ -136,7 +142,10 @@ def _ingest(resolved: ResolvedRun, run: Path) -> tuple[Path, Path]:
     found = judge_source(resolved.line.name, table, rules, documents, owned.source)
     require(spec.columns, table, spec.source.uri)
     verdicts.require(found)
-    return whole, write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
+    kept = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
+    if spec.version > 1 and (fault := rows_of_one_person(kept, spec.columns)):
+        raise InputError(fault)
+    return whole, kept
 
 
 def _judge(candidate: Path, resolved: ResolvedRun) -> Assessment:

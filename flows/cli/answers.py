@@ -50,25 +50,40 @@ def refusal_as(refused: RefusedQuery, format_: str) -> None:
 
 def _as_csv(answer: Mapping[str, Any]) -> None:
     """A header even where there are no rows; sides of bounds are called `x_lower` and so on."""
-    rows = [dict(_sides(row)) for row in answer["rows"]]
-    header = list(rows[0]) if rows else answer["columns"]
+    from sfumato.tasks.query.answer import by_name
+
+    columns = by_name(_flat(answer))
     shown = visible if sys.stdout.isatty() else str  # a file gets the values as they are
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(map(shown, header))
-    for row in rows:
-        writer.writerow(["" if row[name] is None else shown(str(row[name])) for name in header])
+    writer.writerow(map(shown, columns))
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(["" if value is None else shown(str(value)) for value in row])
 
 
-def _sides(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            for side in ("lower", "upper", "estimate"):
-                yield f"{name}_{side}", value[side]
-            if "interval_95" in value:
-                low, high = value["interval_95"] or (None, None)
-                yield from ((f"{name}_likely_lower", low), (f"{name}_likely_upper", high))
+def _flat(answer: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The columns of an answer, each side of bounds one of its own."""
+    for name in answer["columns"]:
+        column = [row[name] for row in answer["rows"]]
+        if column and all(isinstance(value, Mapping) for value in column):
+            yield from _sides(name, column)
         else:
-            yield name, value
+            yield name, column
+    if "certain" in answer:
+        yield "certain", answer["certain"]
+
+
+def _sides(name: str, bounds: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
+    from sfumato.tasks.query.answer import DOUBTS
+
+    for side in ("lower", "upper", "estimate"):
+        yield f"{name}_{side}", [one[side] for one in bounds]
+    if any("interval_95" in one for one in bounds):
+        ends = [one.get("interval_95") or (None, None) for one in bounds]
+        for place, side in enumerate(("lower", "upper")):
+            yield f"{name}_likely_{side}", [end[place] for end in ends]
+    for doubt in DOUBTS:
+        if any(doubt in one for one in bounds):
+            yield f"{name}_{doubt}", [doubt in one for one in bounds]
 
 
 def answer(found: "Answer") -> None:

@@ -30,7 +30,9 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "Stewards: release, and look after what was released": {
         "release": f"{_STEWARD}.release",
         "evaluate": f"{_STEWARD}.evaluate",
+        "attack": f"{_STEWARD}.attack",
         "releases": f"{_LIFE}.releases",
+        "dossier": f"{_LIFE}.dossier",
         "describe": f"{_LIFE}.describe",
         "withdraw": f"{_LIFE}.withdraw",
         "deliver": f"{_LIFE}.deliver",

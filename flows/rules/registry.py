@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from sfumato.flows.rules import (
-    aimed,
     codings,
+    columns,
     in_parts,
     owned,
     references,
@@ -15,6 +15,7 @@ from sfumato.flows.rules import (
 from sfumato.flows.spec_parts import SpecParts
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
+    *columns.RULES,
     *release.RULES,
     *source.RULES,
     *versions.RULES,
@@ -22,5 +23,4 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     *owned.RULES,
     *codings.RULES,
     *references.RULES,
-    *aimed.RULES,
 )

@@ -1,94 +1,16 @@
 """The rules that hold of every release spec."""
 
-import re
 from collections.abc import Callable
 
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.flows.spec_parts import SpecParts
-from sfumato.tasks.authorship.secret import KEYS
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.partitions.aimed.parameters import AimedParameters, fault_of_aims
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
 from sfumato.tasks.partitions.of_line import fault_of_groups
-from sfumato.tasks.private.people.keys import PEOPLE
 from sfumato.tasks.publication.destinations.declared import LONGEST_SCHEMA
 from sfumato.tasks.query.accuracy.workloads.parameters import RangeWorkload, Workload
-from sfumato.tasks.schema.columns import NUMBERS, ORDERED
-from sfumato.tasks.schema.names import COUNT, GROUP_ID
-from sfumato.tasks.schema.strata import Bands, HierarchyLevel, column_of
-
-_RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
-
-
-def _confirmed(spec: SpecParts) -> None:
-    if spec.roles == "proposed":
-        raise ValueError(
-            "roles: are proposed, and nobody has confirmed them: read every column's role and the "
-            "reason for it, change what is wrong, and write roles: confirmed"
-        )
-
-
-def _names(spec: SpecParts) -> None:
-    for taken, what in ((KEYS, "signing keys"), (PEOPLE, "what is known of people")):
-        if spec.name == taken:
-            raise ValueError(f"name: {taken} is the directory of {what}: choose another")
-    safe: dict[str, str] = {}
-    for name in spec.columns:
-        if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
-            raise ValueError(f"columns.{name!r}: looks like a path, or cannot be a name")
-        if name.lower() in _RESERVED:
-            raise ValueError(f"columns.{name}: is a reserved name")
-        folded = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-        if not folded or folded in _RESERVED:
-            raise ValueError(f"columns.{name}: has no safe name for files and SQL of its own")
-        if folded in safe:
-            raise ValueError(f"columns.{name}: collides with {safe[folded]!r} in files and SQL")
-        safe[folded] = name
-
-
-def _roles(spec: SpecParts) -> None:
-    for role in ("quasi-identifier", "sensitive"):
-        if not spec.named(role):
-            raise ValueError(f"columns: none has role {role}")
-    for name in spec.named("sensitive"):
-        if spec.nulls == "category" and spec.columns[name].nulls is None:
-            raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
-
-
-def _strata(spec: SpecParts) -> None:
-    for i, stratum in enumerate(spec.strata):
-        name = column_of(stratum)
-        if name not in spec.named("quasi-identifier", "insensitive"):
-            raise ValueError(f"strata: {name!r} is not a quasi-identifier or insensitive column")
-        if isinstance(stratum, Bands) and spec.columns[name].type not in NUMBERS:
-            raise ValueError(f"strata.{i}: bands are of numbers, and {name!r} has none")
-        if isinstance(stratum, HierarchyLevel) and spec.columns[name].hierarchy is None:
-            raise ValueError(f"strata.{i}: a level needs a hierarchy, and {name!r} has none")
-        if str(stratum) in spec.columns and not isinstance(stratum, str):
-            raise ValueError(f"strata.{i}: a column is called as these bands")
-
-
-def _unit(spec: SpecParts) -> None:
-    units = [name for name, column in spec.columns.items() if column.unit]
-    if len(units) > 1:
-        raise ValueError(f"columns: {units[0]!r} and {units[1]!r} both have unit: true")
-    if spec.unit is None and not units:
-        raise ValueError("unit: say `row` where rows are people, or mark an identifier unit: true")
-    if spec.unit == "row" and units:
-        raise ValueError(f"unit: `row` contradicts unit: true of {units[0]!r}")
-    if spec.unit not in (None, "row", *units):
-        raise ValueError(
-            f"unit: {spec.unit!r} is not an identifier with unit: true (write "
-            f"{spec.unit}: {{role: identifier, unit: true}} among the columns)"
-        )
-
-
-def _generated(spec: SpecParts) -> None:
-    """A row number is somebody's in one file alone."""
-    for name, column in spec.columns.items():
-        if column.generated is not None and spec.source.sha256 is None:
-            raise ValueError(
-                f"columns.{name}.generated: row numbers mean the same people in one file alone: "
-                "pin it (source.sha256)"
-            )
+from sfumato.tasks.schema.columns import ORDERED
 
 
 def _scopes(spec: SpecParts) -> None:
@@ -112,12 +34,24 @@ def _misplaced(spec: SpecParts, promise: PrivacyModel) -> str | None:
     for name in promise.quasi_identifiers or ():
         if name not in spec.named("quasi-identifier"):
             return f"{name!r} is not a quasi-identifier"
+    if promise.weighs:
+        return _unweighed(spec, promise)
     sensitive = spec.named("sensitive")
     if promise.sensitive is not None and promise.sensitive not in sensitive:
         return f"{promise.sensitive!r} is not a sensitive column"
+    if promise.protects and not sensitive:
+        return f"{promise.name} is about sensitive values, and no column has role sensitive"
     if promise.protects and promise.sensitive is None and len(sensitive) > 1:
         return "name the `sensitive` column it is about"
     return None
+
+
+def _unweighed(spec: SpecParts, promise: PrivacyModel) -> str | None:
+    """The fault in the column of weights that a promise is about, None where there is none."""
+    weights = spec.named("weight")
+    if not weights:
+        return f"{promise.name} sums weights, and no column has role weight"
+    return None if promise.sensitive in (None, *weights) else f"{promise.sensitive!r} is no weight"
 
 
 def _combination(spec: SpecParts) -> None:
@@ -150,6 +84,29 @@ def _partition(spec: SpecParts) -> None:
             raise ValueError(f"promises.{i}.{fault}")
 
 
+def _attacks(spec: SpecParts) -> None:
+    bars = spec.attacks.root
+    if bars and not spec.named("sensitive"):
+        raise ValueError("attacks: guess sensitive values, and no column has role sensitive")
+    if fault := spec.attacks.fault_in(spec.form.shows):
+        raise ValueError(f"attacks.{fault} ({spec.form.method})")
+    if (asking := spec.attacks.reviewed) and spec.reviewed is None:
+        raise ValueError(
+            f"attacks.{asking[0]}.on-failure: approve needs somebody to decide: say "
+            "approval: required"
+        )
+    if bars and (spec.parts is not None or isinstance(spec.versions, ContinuedVersions)):
+        which = "composed versions" if spec.parts is None else "parts"
+        raise ValueError(f"attacks: are not judged of {which} yet: leave them out")
+
+
+def _aims(spec: SpecParts) -> None:
+    if not isinstance(spec.partition, AimedParameters):
+        return
+    if fault := fault_of_aims(spec, spec.partition, ORDERED - {"timestamp"}):
+        raise ValueError(f"partition: {fault}")
+
+
 def _grouped_by(spec: SpecParts) -> tuple[PrivacyModel, ...]:
     return spec.form.grouped_by(spec.promises, spec.partition)
 
@@ -161,6 +118,8 @@ def _unmeasurable(spec: SpecParts, promise: PrivacyModel) -> str | None:
         where = ", ".join(forms)
         return f"{promise.name} means nothing in form {spec.form.method}; it does in {where}"
     column = spec.columns[promise.sensitive] if promise.sensitive else None
+    if column is not None and column.nulls == "category" and not promise.counts_nulls:
+        return f"{promise.name} needs values, and nulls of {promise.sensitive!r} are a category"
     return promise.unmeasurable(column) or _unknowable(spec, promise)
 
 
@@ -179,13 +138,22 @@ def _unknowable(spec: SpecParts, promise: PrivacyModel) -> str | None:
 
 def _workloads(spec: SpecParts) -> None:
     for i, workload in enumerate(spec.evaluate.workloads):
-        of = workload.of or spec.named("sensitive")[0]
-        if of not in spec.named("sensitive"):
-            raise ValueError(f"evaluate.workloads.{i}: {of!r} is not a sensitive column")
-        if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
-            raise ValueError(f"evaluate.workloads.{i}: no {workload.aggregate} of {of!r}")
-        if fault := _unanswered(spec, workload):
+        if fault := _unmeasured(spec, workload) or _unanswered(spec, workload):
             raise ValueError(f"evaluate.workloads.{i}: {fault}")
+
+
+def _unmeasured(spec: SpecParts, workload: Workload) -> str | None:
+    """Why a workload cannot be about its sensitive column, where it cannot."""
+    sensitive = spec.named("sensitive")
+    if not sensitive and workload.of is None:
+        asks_none = workload.kind == "range" and workload.aggregate == "count"
+        return None if asks_none else "no column has role sensitive: only ranges are counted"
+    of = workload.of or sensitive[0]
+    if of not in sensitive:
+        return f"{of!r} is not a sensitive column"
+    if workload.aggregate in ("sum", "avg") and spec.columns[of].type in ("date", "timestamp"):
+        return f"no {workload.aggregate} of {of!r}"
+    return None
 
 
 def _unanswered(spec: SpecParts, workload: Workload) -> str | None:
@@ -224,12 +192,6 @@ def _stages(spec: SpecParts) -> None:
 
 
 RULES: tuple[Callable[[SpecParts], None], ...] = (
-    _confirmed,
-    _names,
-    _roles,
-    _strata,
-    _unit,
-    _generated,
     _scopes,
     _combination,
     _partition,
@@ -237,4 +199,6 @@ RULES: tuple[Callable[[SpecParts], None], ...] = (
     _workloads,
     _stages,
     _database,
+    _aims,
+    _attacks,
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,15 +23,21 @@ class AttackedRelease:
         tables: what it shows.
         people: the represented rows as they are, for the score.
         sensitive: the column that attackers want to know.
+        learned: what attacks have learned, by their names, so that it is learned once.
     """
 
     declared: Declared
     tables: Tables
     people: Microdata
     sensitive: str
+    learned: dict[str, Any] = field(default_factory=dict)
 
     def groups(self) -> Counts | None:
         """The values of the sensitive column in each group; None where values are not shown."""
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> Counts | None:
         seen = SeenGroups(self.declared, self.tables)
         told_by = self.declared.named("quasi-identifier")
         return seen.told_by(told_by, [self.sensitive]).sensitive.get(self.sensitive)
@@ -55,6 +62,10 @@ class Score:
         return {"measure": self.measure, "share": self.share, **self.references}
 
 
+SURE = 0.8
+"""The belief from which on a value is as good as known, in words of scores."""
+
+
 class Attack(Protocol):
     """One module per attack offers this."""
 
@@ -70,8 +81,13 @@ def right_guesses(belief: np.ndarray, own: np.ndarray) -> float:
         belief: in each value, by class of people who are told apart (float64, classes x values).
         own: how many people of each class have each value (int64, classes x values).
     """
+    return float((own * top_guesses(belief)).sum() / own.sum())
+
+
+def top_guesses(belief: np.ndarray) -> np.ndarray:
+    """The chance that each value is guessed (float64, classes x values), from beliefs like it."""
     top = belief == belief.max(axis=1, keepdims=True)
-    return float((own * top / top.sum(axis=1, keepdims=True)).sum() / own.sum())
+    return np.asarray(top / top.sum(axis=1, keepdims=True))
 
 
 def most_frequent(counts: Counts) -> float:

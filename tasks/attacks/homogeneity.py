@@ -6,8 +6,18 @@ Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam, l-diversity (ICDE 20
 from fractions import Fraction
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score, best_in_group, most_frequent
+from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group
 
 _SHARES = (Fraction(1, 2), Fraction(95, 100), Fraction(1))
+
+
+def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
+    """What everybody can believe who finds a person's group; None where no values are shown."""
+    counts = target.groups()
+    if counts is None or not len(counts.sizes):
+        return None
+    top = top_in_group(counts)
+    return OwnValueBeliefs(counts.count, counts.count / counts.sizes[counts.group], top, top)
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:

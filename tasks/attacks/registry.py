@@ -1,33 +1,57 @@
 """All attacks by their names."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from sfumato.tasks.attacks import definetti, homogeneity, small_range
+from sfumato.tasks.attacks import (
+    background,
+    beside,
+    homogeneity,
+    small_range,
+    subdomains,
+)
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
+from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 
 ATTACKS: Mapping[str, Attack] = {
     "homogeneity": homogeneity.attack,
+    "background": background.attack,
     "small-range": small_range.attack,
     "definetti": definetti.attack,
+    "beside": beside.attack,
+    "subdomains": subdomains.attack,
 }
+"""What measures how well each attack does."""
+
+BELIEFS: Mapping[str, Callable[[AttackedRelease, int], OwnValueBeliefs | None]] = {
+    "homogeneity": lambda of, _: homogeneity.beliefs(of),
+    "background": background.beliefs,
+    "definetti": lambda of, _: definetti.beliefs(of),
+    "subdomains": lambda of, _: subdomains.beliefs(of),
+}
+"""What attackers believe, where there are bars on it; `background` with values ruled out."""
 
 
-def attack_release(declared: Declared, tables: Tables, people: Microdata) -> dict[str, list[Score]]:
-    """What attackers guess of each sensitive column, by all attacks.
+def targets_of(
+    declared: Declared, tables: Tables, people: Microdata
+) -> tuple[AttackedRelease, ...]:
+    """A release as a target, once for each of its sensitive columns.
 
     Args:
         declared: what the release declares.
         tables: what it shows.
         people: the rows that it represents, as they are, for the scores.
     """
+    named = declared.named("sensitive")
+    return tuple(AttackedRelease(declared, tables, people, name) for name in named)
+
+
+def attack_release(targets: Sequence[AttackedRelease]) -> dict[str, list[Score]]:
+    """What attackers guess of each sensitive column, by all attacks."""
     return {
-        name: [
-            score
-            for attack in ATTACKS.values()
-            for score in attack(AttackedRelease(declared, tables, people, name))
-        ]
-        for name in declared.named("sensitive")
+        target.sensitive: [score for attack in ATTACKS.values() for score in attack(target)]
+        for target in targets
     }

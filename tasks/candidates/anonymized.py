@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.tasks.candidates.followed import lasting_columns, partition_as_followed
-from sfumato.tasks.candidates.remember import publish_with_classes, slots_of
+from sfumato.tasks.candidates.remember import (
+    publish_with_classes,
+    publish_with_ids,
+    slots_of,
+    whose_rows,
+)
+from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.form import Tables
@@ -36,6 +42,7 @@ class Anonymized:
         counts: of people and groups that go on, for the private report.
         predecessor: the digest of the version that this one continues, None for none.
         made_after: the digest of the line's last version when its map was read.
+        whose: whose the rows are that are shown, where people have several.
     """
 
     microdata: Microdata
@@ -47,6 +54,7 @@ class Anonymized:
     counts: Mapping[str, Any] = field(default_factory=dict)
     predecessor: str | None = None
     made_after: str | None = None
+    whose: WhoseRows | None = None
 
     @property
     def rows(self) -> Microdata:
@@ -94,11 +102,15 @@ def anonymize_alone(
     if (denominator := terms.form.own_targets) is not None:
         partition = with_nearest_targets(partition, microdata, terms.promises, denominator)
     form, class_ = form_of(terms), partition.group
-    if terms.recoded and names is not None:
+    followed_later = names is not None or terms.over_people
+    if terms.recoded and followed_later:
         tables, class_ = publish_with_classes(form, microdata, partition, terms.form, randomness)
+    elif terms.over_people:
+        tables, class_ = publish_with_ids(form, microdata, partition, terms.form, randomness)
     else:
         tables = form.publish(microdata, partition, terms.form, randomness)
     slots = None if names is None else slots_of(names, microdata, class_)
+    whose = whose_rows(microdata, class_) if terms.over_people else None
     shown = partition.group >= 0
     suppressed = partition.suppressed if followed is None else 0
-    return Anonymized(microdata, partition, tables, shown, suppressed, slots)
+    return Anonymized(microdata, partition, tables, shown, suppressed, slots, whose=whose)

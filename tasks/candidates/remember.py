@@ -5,6 +5,7 @@ version could ever be continued.
 """
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -13,20 +14,25 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
+from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.forms.composed.vacancies import MARK, mark
+from sfumato.tasks.forms.declared import FormParameters
 from sfumato.tasks.forms.form import Form, Tables
+from sfumato.tasks.forms.order import ALONG
 from sfumato.tasks.forms.recoded.recoded import TABLE
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Microdata, encode, key
+from sfumato.tasks.microdata.table import Microdata, encode, key, load, save
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.private.people.kinds import LIVE
 from sfumato.tasks.private.people.slots import SlotMap, as_table
+from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.verification.integrity import sha256_of
 
 Remember = Literal["map", "units"]
 """What a line knows of people: who stands in which group, or only who was in a version."""
 
 _MAP, _NAMES, _AFTER = "map.parquet", "names.npy", "made-after.json"
+_WHOSE, _STANDS = "whose", "stands.parquet"
 _FOLLOWED = "map-followed.json"
 
 
@@ -56,6 +62,26 @@ def map_sha256(stage: Path) -> str | None:
     """The SHA-256 of the map of a candidate, None where it has none."""
     place = stage / _MAP
     return sha256_of(place) if place.exists() else None
+
+
+def write_whose(stage: Path, whose: WhoseRows) -> None:
+    """Leave in the stage of a candidate whose its rows are, and where they stand."""
+    (stage / _WHOSE).mkdir()
+    save(whose.rows, stage / _WHOSE)
+    write_stage_table(pa.table({"group": whose.group}), stage / _WHOSE / _STANDS)
+
+
+def whose_in(stage: Path) -> WhoseRows | None:
+    """Whose the rows of a candidate are, None where people have one each."""
+    place = stage / _WHOSE
+    if not place.exists():
+        return None
+    return WhoseRows(read_stage_table(place / _STANDS)["group"].to_numpy(), load(place))
+
+
+def forget_whose(stage: Path) -> None:
+    """Take away whose the rows of a candidate are, which was judged and is not needed any more."""
+    shutil.rmtree(stage / _WHOSE, ignore_errors=True)
 
 
 def write_version_before(stage: Path, digest: str | None) -> None:
@@ -93,6 +119,34 @@ def slots_of(names: np.ndarray, microdata: Microdata, group: np.ndarray) -> Slot
         retired=np.zeros(len(kept), dtype=bool),
         rows=microdata.take(kept),
     )
+
+
+def whose_rows(microdata: Microdata, class_: np.ndarray) -> WhoseRows:
+    """Whose the rows of a version are, from the class of each row (int64, -1: none)."""
+    kept = np.flatnonzero(class_ >= 0)
+    rows = microdata.take(kept)
+    return WhoseRows(class_[kept], rows.keep(rows.with_roles("sensitive")))
+
+
+def publish_with_ids(
+    form: Form,
+    microdata: Microdata,
+    partition: Partition,
+    parameters: FormParameters,
+    draw: Randomness,
+) -> tuple[Tables, np.ndarray]:
+    """What a form of exact rows publishes, and the group id of each row (int64, -1: none)."""
+    of_rows = str(parameters.rows_table)
+    marks = encode(MARK, "insensitive", pa.array(partition.group))
+    marked = replace(microdata, columns=(*microdata.columns, marks))
+    tables = form.publish(marked, partition, parameters, draw)
+    stand = tables[of_rows].select([GROUP_ID, MARK]).group_by([GROUP_ID, MARK]).aggregate([])
+    shown = {**tables, of_rows: tables[of_rows].drop_columns([MARK]), ALONG: stand}
+    published = dict(form.canonical(shown))
+    along = published.pop(ALONG)
+    id_of = np.full(int(partition.group.max(initial=-1)) + 2, -1, dtype=np.int64)
+    id_of[along[MARK].to_numpy()] = along[GROUP_ID].to_numpy()
+    return published, id_of[partition.group]
 
 
 def publish_with_classes(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import SfumatoError
-from sfumato.tasks.attacks.registry import attack_release
+from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.comparison.paired import PairedQuery
 from sfumato.tasks.comparison.picked import pick_from
 from sfumato.tasks.declaration.terms import Declared, Terms
@@ -236,5 +236,6 @@ def _error(bounds: Bounds | None, truth: Bounds) -> float | None:
 
 
 def _scores_of_attacks(trial: Trial) -> dict[str, list[dict[str, Any]]]:
-    found = attack_release(trial.release.declared, trial.assessment.tables, trial.represented)
+    shown = trial.assessment.tables
+    found = attack_release(targets_of(trial.release.declared, shown, trial.represented))
     return {name: [score.document() for score in scores] for name, scores in found.items()}

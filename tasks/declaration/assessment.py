@@ -12,8 +12,10 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.numbers import Number, plain
 from sfumato.expectations.rules.rule import Rule
+from sfumato.expectations.rules.source import PositiveValues
 from sfumato.expectations.verdicts import (
     GROUPS,
+    PEOPLE,
     Expectation,
     Finding,
     Promised,
@@ -23,6 +25,7 @@ from sfumato.expectations.verdicts import (
     verdict_of,
 )
 from sfumato.tasks.declaration.coded import coding_rules
+from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.declaration.references.judged import with_people
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
@@ -65,6 +68,14 @@ class SeenGroups:
             return groups
         return with_people(groups, promise, self._declared, self._tables, reference)
 
+    def of_people(self, whose: WhoseRows) -> tuple[Promised, ...]:
+        """Every promise with the people in the groups that it is about.
+
+        Raises:
+            PromiseError: where these are not the groups of the tables.
+        """
+        return tuple((p, whose.in_groups(p, self._of_promise(p))) for p in self._declared.promises)
+
     def of_all(self) -> Groups:
         """The groups that all quasi-identifiers tell apart, with every sensitive attribute."""
         named = self._declared.named
@@ -90,20 +101,31 @@ class Assessment:
     @cached_property
     def verdicts(self) -> Verdicts:
         """Every promise with its verdict."""
-        found = [finding for finding in self.findings if finding.table == GROUPS]
-        pairs = zip(self.declared.promises, found, strict=True)
-        return tuple((promise, verdict_of(promise, finding)) for promise, finding in pairs)
+        return self._verdicts_on(GROUPS)
+
+    @cached_property
+    def over_people(self) -> Verdicts:
+        """The same over people, where they have several rows; none otherwise."""
+        return self._verdicts_on(PEOPLE) if self.declared.over_people else ()
 
     def observed(self) -> list[dict[str, Any]]:
         """The verdicts as a manifest holds them."""
-        return [
+        found = [
             {
                 "promise": promise.parameters(),
                 "groups": verdict.groups,
-                "observed": {name: plain(value) for name, value in verdict.observed.items()},
+                "observed": _observed(verdict),
             }
             for promise, verdict in self.verdicts
         ]
+        for document, (_, verdict) in zip(found, self.over_people, strict=False):
+            document[PEOPLE] = _observed(verdict)
+        return found
+
+    def _verdicts_on(self, what: str) -> Verdicts:
+        found = [finding for finding in self.findings if finding.table == what]
+        pairs = zip(self.declared.promises, found, strict=True)
+        return tuple((promise, verdict_of(promise, finding)) for promise, finding in pairs)
 
     def validation(self) -> list[dict[str, Any]]:
         """The findings as a release publishes them: nothing of what must not be in its tables."""
@@ -125,6 +147,7 @@ def assess(
     judge: Judge = examine,
     withheld: Sequence[str] = (),
     references: References = NO_REFERENCES,
+    whose: WhoseRows | None = None,
 ) -> Assessment:
     """Judge the tables of a release, as they were read, by its rules and promises.
 
@@ -134,9 +157,12 @@ def assess(
         judge: what evaluates rules and promises.
         withheld: names that no column may have.
         references: what promises about a population speak of; without it they are broken.
+        whose: whose the rows are, where promises are judged over people, too.
     """
     groups = SeenGroups(declared, tables, references)
-    findings = judge(tables, structure(declared, withheld), groups.of_promises())
+    over_people = () if whose is None else groups.of_people(whose)
+    promised = (*groups.of_promises(), *over_people)
+    findings = judge(tables, structure(declared, withheld), promised)
     return Assessment(declared, tables, groups, findings)
 
 
@@ -144,10 +170,18 @@ def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:
     """The rules of each published table besides the promises; none of `withheld` is in it."""
     form, rows = form_of(declared), declared.rows.published
     rules = form.rules(declared.columns, declared.form, rows, withheld)
-    if not declared.coded:
+    weights = [name for name, column in declared.columns.items() if column.weight]
+    if not declared.coded and not weights:
         return rules
     shown = form.schemas(declared.columns, declared.form)
-    return {name: (*of, *coding_rules(declared, shown[name])) for name, of in rules.items()}
+    return {
+        name: (
+            *of,
+            *coding_rules(declared, shown[name]),
+            *(PositiveValues(weight) for weight in weights if weight in shown[name].names),
+        )
+        for name, of in rules.items()
+    }
 
 
 def documents(findings: Sequence[Finding]) -> list[dict[str, Any]]:
@@ -167,6 +201,10 @@ def documents(findings: Sequence[Finding]) -> list[dict[str, Any]]:
 def numbers(values: Mapping[str, Number]) -> str:
     """Parameters or scores as text, `k=5, e=500`."""
     return ", ".join(f"{name}={plain(value)}" for name, value in values.items())
+
+
+def _observed(verdict: Verdict) -> dict[str, int | str | None]:
+    return {name: plain(value) for name, value in verdict.observed.items()}
 
 
 def _scope(promise: PrivacyModel) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -19,6 +19,7 @@ from sfumato.tasks.schema.formats import lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
+from sfumato.tasks.schema.stated.words import PublishedWords
 from sfumato.tasks.schema.strata import Stratum
 
 Format = Literal["parquet", "csv"]
@@ -74,6 +75,9 @@ class Terms(_Frozen):
     name: str
     title: str
     unit: Annotated[Literal["row", "identifier"], Field(description="whom a row is about")]
+    rows_per_unit: Literal["one", "several"] = since(
+        6, "one", "whether promises are kept over people who have several rows, too"
+    )
     versions: Versions
     columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
         dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_listed)
@@ -95,6 +99,21 @@ class Terms(_Frozen):
     def composed(self) -> bool:
         """True where versions were made to be combined."""
         return isinstance(self.versions, ComposedVersions)
+
+    @property
+    def over_people(self) -> bool:
+        """True where people have several rows, and promises are kept over people, too."""
+        return self.rows_per_unit == "several"
+
+    @property
+    def rows_are_people(self) -> bool:
+        """True where each row is another person."""
+        return self.unit == "identifier" and not self.over_people
+
+    @property
+    def tells_whose(self) -> bool:
+        """True where it makes another version whose the rows are."""
+        return self.composed or self.over_people
 
     @property
     def recoded(self) -> bool:
@@ -136,5 +155,8 @@ class Declared(Terms):
     )
     intervals: CalibratedIntervals | None = since(
         5, None, "by how much intervals are widened, which the publisher states"
+    )
+    words: PublishedWords = since(
+        6, PublishedWords(), "what its owner says of the line and of its columns"
     )
     made_of: tuple[PublishedPart, ...] = since(3, (), "the parts of a release in parts, in order")

@@ -1,11 +1,15 @@
 """What is told of a draft, gathered from its stages."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.tasks.attacks.registry import attack_release
+from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
+from sfumato.tasks.attacks.declared import Bar
+from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.utility import utility
 from sfumato.tasks.drafts.left_out import (
@@ -30,6 +34,7 @@ def draft_content(
     assessment: Assessment,
     removed: RemovedRows,
     measured: MeasuredBounds,
+    bars: Mapping[str, Bar],
     *,
     refuses: bool = False,
 ) -> DraftContent:
@@ -41,6 +46,7 @@ def draft_content(
         assessment: of the candidate's files.
         removed: the rows that were removed before.
         measured: how accurate its answers are.
+        bars: on attacks, of the spec.
         refuses: whether a release that misses its goal is refused.
     """
     shown, suppressed = load(kept), _suppressed(candidate)
@@ -48,20 +54,22 @@ def draft_content(
     gone = rows_left_out(removed, shown, suppressed, why)
     people = shown if suppressed is None else without_suppressed(shown, suppressed)
     counts = assessment.declared.rows.model_dump(mode="json")
+    targets = _targets(assessment, people)
+    missed = _missed(measured.useful.missed, refuses=refuses)
     return DraftContent(
         rows={name: number for name, number in counts.items() if number},
         promises=assessment.observed(),
         risk=risk_before_and_after(shown, assessment),
         attacks={
             name: [score.document() for score in scores]
-            for name, scores in _attacks(assessment, people).items()
+            for name, scores in attack_release(targets).items()
         },
         lost=_lost(candidate, assessment),
         accuracy=measured.public,
         why=gone.counts(),
         who=suppressed_shares(shown, suppressed),
         left_out=gone.csv(),
-        warnings=[*measured.useful.warnings, *_missed(measured.useful.missed, refuses=refuses)],
+        warnings=[*measured.useful.warnings, *missed, *_beyond(judge_bars(bars, targets))],
     )
 
 
@@ -71,10 +79,16 @@ def _missed(goal: str, *, refuses: bool) -> list[str]:
     return [f"{goal}: {follows} (evaluate.require)"] if goal else []
 
 
-def _attacks(assessment: Assessment, people: Microdata) -> dict[str, Any]:
+def _beyond(judged: Sequence[JudgedBar]) -> list[str]:
+    """What is said of bars that are not kept."""
+    follows = {True: "a release would be refused", False: "a release would warn"}
+    return [f"beyond {one.words}: {follows[one.refuses]}" for one in judged if not one.kept]
+
+
+def _targets(assessment: Assessment, people: Microdata) -> tuple[AttackedRelease, ...]:
     """Scores are about people who are here; groups of composed versions have others, too."""
     declared = assessment.declared
-    return {} if declared.composed else attack_release(declared, assessment.tables, people)
+    return () if declared.composed else targets_of(declared, assessment.tables, people)
 
 
 def _lost(candidate: Path, assessment: Assessment) -> dict[str, Any]:

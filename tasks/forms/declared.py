@@ -49,7 +49,7 @@ class FormParameters(Part):
     `counts_alone`, that no aggregate but counts can be asked; `declares`, that promises are judged
     by declared distributions, not by the rows' values; `shows_insensitive`, that insensitive
     columns are published; `not_in_parts` says why parts of a table cannot be shown, where they
-    cannot.
+    cannot; `keeps_nulls`, that sensitive values may be missing.
     """
 
     shows: ClassVar[str]
@@ -62,6 +62,7 @@ class FormParameters(Part):
     shows_insensitive: ClassVar[bool] = True
     shows_hierarchies: ClassVar[bool] = False
     not_in_parts: ClassVar[str | None] = None
+    keeps_nulls: ClassVar[bool] = False
 
     method: str
 
@@ -69,6 +70,11 @@ class FormParameters(Part):
     def admits(cls, promise: PrivacyModel) -> bool:
         """Decide whether a promise means something of what the form shows."""
         return (cls.judged_as or cls.shows) in promise.ways
+
+    @property
+    def protects_values(self) -> bool:
+        """False where it is hidden who people are, and there is no value of theirs to protect."""
+        return True
 
     @property
     def tells_labels(self) -> bool:

@@ -5,7 +5,13 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from sfumato.expectations.rules.rule import Rule
-from sfumato.expectations.rules.source import AcceptedValues, ValueRule, ValuesInRange, source_rules
+from sfumato.expectations.rules.source import (
+    AcceptedValues,
+    PositiveValues,
+    ValueRule,
+    ValuesInRange,
+    source_rules,
+)
 from sfumato.tasks.microdata.input_error import FaultsMet, input_error
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.schema.columns import ColumnSpec
@@ -30,13 +36,15 @@ def rules_as_declared(columns: Mapping[str, ColumnSpec], microdata: Microdata) -
 
 
 def value_rules(columns: Mapping[str, ColumnSpec]) -> tuple[ValueRule, ...]:
-    """The accepted values and ranges that the columns declare."""
+    """The accepted values and ranges that the columns declare, and that weights are positive."""
     rules: list[ValueRule] = []
     for name, column in columns.items():
         if column.values is not None:
             rules.append(AcceptedValues(name, column.values))
         if column.range is not None:
             rules.append(ValuesInRange(name, column.range.min, column.range.max))
+        if column.role == "weight":
+            rules.append(PositiveValues(name))
     return tuple(rules)
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.expectations.errors import InputError
-from sfumato.expectations.groups.counting import count, cover
+from sfumato.expectations.groups.counting import count, count_people, cover
 from sfumato.expectations.groups.groups import Groups, Joint, Population
 from sfumato.expectations.sorting import distinct
 from sfumato.tasks.microdata.table import Column, Microdata, encode, key
@@ -34,6 +34,24 @@ def groups_of(
     group = np.searchsorted(distinct(keys), keys)
     covers = {name: cover(group, *microdata[name].category()) for name in covered}
     return replace(counted, covers=covers)
+
+
+def groups_of_people(
+    microdata: Microdata, by: Sequence[str], groups: Groups, sensitive: Sequence[str]
+) -> Groups:
+    """The groups that `groups_of` has made, with whose their rows are.
+
+    Args:
+        microdata: the table, which says whose each row is.
+        by: as there.
+        groups: made of the same.
+        sensitive: as there.
+    """
+    keys, _ = key([microdata[name] for name in by], microdata.rows)
+    group = np.searchsorted(distinct(keys), keys)
+    codes = {name: microdata[name].coded().codes for name in sensitive}
+    people = count_people(group, np.asarray(microdata.person), groups, codes)
+    return replace(groups, people=people)
 
 
 def groups_within(

@@ -57,7 +57,7 @@ def one_per_unit(
         InputError: for a unit that occurs twice, where that is refused.
     """
     for name, column in columns.items():
-        if not column.unit:
+        if not column.unit or column.repeat == "all":
             continue
         codes = microdata[name].codes[rows]
         first = np.empty(len(microdata[name].values), dtype=np.int64)
@@ -66,10 +66,28 @@ def one_per_unit(
         if column.repeat == "refuse" and again.any():
             row = int(np.argmax(again))
             again_ = f"the unit of row {first[codes[row]] + 1} again"
-            rule = f"{again_} (repeat: keep-one keeps the first row of each)"
+            rule = f"{again_} (repeat: keep-one keeps the first row of each, repeat: all every row)"
             raise input_error(file, rule, row=int(rows[row]), column=name)
         rows = rows[~again]
     return rows
+
+
+def repeated_identifiers(
+    microdata: Microdata, columns: Mapping[str, ColumnSpec]
+) -> tuple[str, ...]:
+    """The identifiers that several rows have in common, where no column says who has rows.
+
+    Those are left out of which it is said why their rows are not one person's (`unprotected`).
+    """
+    if any(column.unit for column in columns.values()):
+        return ()
+    named = (n for n, c in columns.items() if c.role == "identifier" and c.unprotected is None)
+    return tuple(name for name in named if _repeats(microdata[name].codes))
+
+
+def _repeats(codes: np.ndarray) -> bool:
+    times = np.bincount(codes[codes >= 0])
+    return bool((times > 1).any())
 
 
 def _policy(column: ColumnSpec, default: NullPolicy) -> NullPolicy:

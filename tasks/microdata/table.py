@@ -13,6 +13,8 @@ from sfumato.expectations.groups.ranks import categories, rank, sensitive_codes
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.schema.columns import Role
 
+_PERSONS = "persons.parquet"
+
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -94,10 +96,14 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Microdata:
-    """A table about people: columns with their roles, all of the same length."""
+    """A table about people: columns with their roles, all of the same length.
+
+    `person` numbers whose each row is (integers from 0, one per row), where people have several.
+    """
 
     columns: tuple[Column, ...]
     rows: int
+    person: np.ndarray | None = None
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
@@ -112,11 +118,12 @@ class Microdata:
 
     def take(self, rows: np.ndarray) -> "Microdata":
         """Some rows (positions, int64), in the given order."""
-        return Microdata(tuple(column.take(rows) for column in self.columns), len(rows))
+        person = None if self.person is None else self.person[rows]
+        return Microdata(tuple(column.take(rows) for column in self.columns), len(rows), person)
 
     def keep(self, columns: Iterable[Column]) -> "Microdata":
         """The same rows with these columns alone."""
-        return Microdata(tuple(columns), self.rows)
+        return Microdata(tuple(columns), self.rows, self.person)
 
     def table(self) -> pa.Table:
         """Decoded, as an Arrow table."""
@@ -142,6 +149,8 @@ def save(microdata: Microdata, directory: Path) -> None:
     names = [column.name for column in microdata.columns]
     codes = pa.table([pa.array(column.codes) for column in microdata.columns], names=names)
     values = pa.table([_as_one_list(column.values) for column in microdata.columns], names=names)
+    if microdata.person is not None:
+        write_stage_table(pa.table({"person": microdata.person}), directory / _PERSONS)
     write_stage_table(codes, directory / "codes.parquet")
     write_stage_table(values, directory / "values.parquet")
     roles = {"rows": microdata.rows, "roles": {c.name: c.role for c in microdata.columns}}
@@ -168,7 +177,12 @@ def load(directory: Path) -> Microdata:
         )
         for name, role in described["roles"].items()
     )
-    return Microdata(columns, described["rows"])
+    return Microdata(columns, described["rows"], _persons(directory / _PERSONS))
+
+
+def _persons(place: Path) -> np.ndarray | None:
+    """Whose each row is, where the stage has it."""
+    return read_stage_table(place)["person"].to_numpy() if place.exists() else None
 
 
 def _as_one_list(values: pa.Array) -> pa.Array:

@@ -24,7 +24,8 @@ class PartitionParameters(Part):
     may be as many groups as combinations of quasi-identifiers; `distinct_values`, that a group's
     values of the column whose promise is read all differ; `disjoint_covers`, that no two groups
     admit the same combination of quasi-identifiers; `chosen_once` tells that something is
-    chosen for all rows alike, from counts where no memory holds them.
+    chosen for all rows alike, from counts where no memory holds them; `over_people`, that promises
+    are kept over people who have several rows, too.
     """
 
     needs: ClassVar[Need | None] = None
@@ -33,12 +34,18 @@ class PartitionParameters(Part):
     distinct_values: ClassVar[bool] = False
     disjoint_covers: ClassVar[bool] = False
     chosen_once: ClassVar[bool] = False
+    over_people: ClassVar[bool] = False
 
     method: str
 
     @property
     def may_suppress(self) -> bool:
         """True where rows may be suppressed to keep promises that all rows would break."""
+        return False
+
+    @property
+    def equal_rows_together(self) -> bool:
+        """True where rows with equal quasi-identifiers are in one group."""
         return False
 
     @property

@@ -27,7 +27,8 @@ _CONFIRM = "roles: proposed  # <- write `confirmed`; until then nothing runs\n"
 _DROPPED = "Dropped, and the reason; a line of its own gives a column another role:"
 _REPEATS = (
     "People have several rows. A release has one of each: the first, unless source.where chooses "
-    "another, or the source is first summed up by person."
+    "another, or the source is first summed up by person. repeat: all has all of them, and keeps "
+    "promises over people, too."
 )
 _NO_UNIT = "No column tells people apart: rows are counted as people, so each must have one."
 _PROMISED = (

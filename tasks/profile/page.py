@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemLoader
 
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.profile.draft import SpecDraft
 from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.report.rendering import environment_of
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _SHOWN = 8  # values of a column, and sets of columns
@@ -69,7 +69,8 @@ def _page(draft: SpecDraft, title: str, spec: str) -> str:
         "alone": _stand_out(draft, known),
         "sets": _sets(draft, known),
     }
-    return _environment().get_template("profile.html.j2").render(content)
+    templates = environment_of(FileSystemLoader(_TEMPLATES, encoding="utf-8"))
+    return templates.get_template("profile.html.j2").render(content)
 
 
 def _notation(draft: SpecDraft) -> Iterator[tuple[str, str]]:
@@ -133,14 +134,3 @@ def _sets(draft: SpecDraft, known: Sequence[str]) -> SinglingOut:
     budget = max(100, min(_SETS, _SEARCHED // max(draft.rows, 1)))
     found = singling_out(microdata, known, budget)
     return SinglingOut(found.minimal[:_SHOWN], found.complete_up_to)
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -83,6 +83,7 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         ),
         formulas="csv" in declared.formats and has_formulas(assessment.tables),
         lineage=_lineage(assessment),
+        over_people=assessment.over_people,
         tables=assessment.tables if has_codebook(declared.software) else None,
     )
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.declaration.terms import Declared
+from sfumato.tasks.schema.stated.words import PublishedWords, mail_address, web_address
 from sfumato.tasks.verification.integrity import digest, sha256_of
 
 _PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -29,7 +30,10 @@ def manifest(directory: Path, declared: Declared, observed: list[dict[str, Any]]
         "$schema": _PROFILE,
         "name": declared.name,
         "title": declared.title,
-        "resources": [_resource(directory, path, tables) for path in files(directory)],
+        **_said(declared.words),
+        "resources": [
+            _resource(directory, path, tables, declared.words.columns) for path in files(directory)
+        ],
         "sfumato": {
             **({"format": declared.format} if declared.format else {}),
             **declared.model_dump(mode="json", by_alias=True, exclude_none=True),
@@ -47,7 +51,29 @@ def files(directory: Path) -> list[Path]:
     return sorted(found - {Path(MANIFEST), Path(SIGNATURE)}, key=Path.as_posix)
 
 
-def _resource(directory: Path, path: Path, tables: Mapping[str, pa.Schema]) -> dict[str, Any]:
+def _said(words: PublishedWords) -> dict[str, Any]:
+    """Words as a Data Package has them: `description`, `licenses` and `contributors`."""
+    said: dict[str, Any] = {} if words.description is None else {"description": words.description}
+    if words.licence is not None:
+        key = "path" if web_address(words.licence) else "name"
+        said["licenses"] = [{key: words.licence}]
+    contributors = []
+    if words.publisher is not None:
+        contributors.append({"title": words.publisher, "roles": ["publisher"]})
+    if words.contact is not None:
+        contributors.append({**_contact(words.contact), "roles": ["contact"]})
+    return said | ({"contributors": contributors} if contributors else {})
+
+
+def _contact(text: str) -> dict[str, str]:
+    if mail_address(text):
+        return {"title": text, "email": text}
+    return {"title": text, "path": text} if web_address(text) else {"title": text}
+
+
+def _resource(
+    directory: Path, path: Path, tables: Mapping[str, pa.Schema], described: Mapping[str, str]
+) -> dict[str, Any]:
     resource: dict[str, Any] = {
         "name": path.name.replace(".", "-"),
         "path": path.as_posix(),
@@ -58,15 +84,17 @@ def _resource(directory: Path, path: Path, tables: Mapping[str, pa.Schema]) -> d
     }
     if path.parent.name == "data":
         resource["type"] = "table"
-        resource["schema"] = {"fields": [_field(field) for field in tables[path.stem]]}
+        resource["schema"] = {"fields": [_field(field, described) for field in tables[path.stem]]}
     return resource
 
 
-def _field(field: pa.Field) -> dict[str, Any]:
-    described: dict[str, Any] = {"name": field.name, "type": _frictionless(field.type)}
+def _field(field: pa.Field, described: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": field.name, "type": _frictionless(field.type)}
+    if field.name in described:
+        found["description"] = described[field.name]
     if not field.nullable:
-        described["constraints"] = {"required": True}
-    return described
+        found["constraints"] = {"required": True}
+    return found
 
 
 def _frictionless(type_: pa.DataType) -> str:

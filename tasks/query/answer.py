@@ -1,10 +1,11 @@
 """An answer to a query: rows with bounds, and what they are worth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Json, nearest
 
 
@@ -36,6 +37,24 @@ class Answer:
     verified: bool = True
     coded: Mapping[str, Sequence[str]] = field(default_factory=dict)
     by_estimate: bool = False
+
+
+DOUBTS = ("may_be_empty", "unbounded")
+"""What of bounds has a column of its own in a table, where it is true of any."""
+
+
+def by_name(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """The columns of an answer as a flat table, by their names.
+
+    Raises:
+        QueryError: where two have the same name, as `x_lower` may be a bound and an alias.
+    """
+    found: dict[str, Any] = {}
+    for name, column in columns:
+        if name in found:
+            raise QueryError(f"two columns of the table would be called {name!r}: write another AS")
+        found[name] = column
+    return found
 
 
 def document(answer: Answer) -> dict[str, Any]:

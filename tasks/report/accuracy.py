@@ -9,19 +9,17 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from sfumato.expectations.numbers import plain
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.report.accuracy_plots import draw_scores
 from sfumato.tasks.report.accuracy_summary import MeasuredWorkload, Workload, summarize
+from sfumato.tasks.report.rendering import environment
 
-_TEMPLATES = Path(__file__).with_name("templates")
 _READINGS: Mapping[str, str] = {
     "per_group": "by one of the groups that cover them",
     "one_record": "by all of these groups, a person having one record at most",
@@ -85,7 +83,7 @@ def _html(
     exposures: Sequence[Mapping[str, Any]],
     coded: Sequence[str],
 ) -> str:
-    template = _environment().get_template("accuracy.html.j2")
+    template = environment().get_template("accuracy.html.j2")
     sections: list[Mapping[str, object]] = [
         {
             "workload": workload,
@@ -105,15 +103,4 @@ def _html(
         queries=sum(level.queries for level in levels),
         outside=sum(level.outside for level in levels),
         unscored=sum(level.unscored for level in levels),
-    )
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_TEMPLATES, encoding="utf-8"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )

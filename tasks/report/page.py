@@ -23,6 +23,7 @@ from sfumato.tasks.report.asking import example_query, pandas_snippet, query_com
 from sfumato.tasks.report.codebook.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
 from sfumato.tasks.report.likely import likely_intervals
+from sfumato.tasks.report.lines.said import said_of_line
 from sfumato.tasks.report.plots.plot import Plot
 from sfumato.tasks.report.plots.ranges import ranges_plot
 from sfumato.tasks.report.plots.sizes import sizes_plot
@@ -61,6 +62,7 @@ class PageContent:
         formulas: a CSV file has texts that a spreadsheet would run as formulas.
         lineage: the groups that go on from the version before, where there is one.
         tables: as they were published, where the page has a codebook of them.
+        over_people: each promise with what its publisher measured over people with several rows.
     """
 
     declared: Declared
@@ -71,6 +73,7 @@ class PageContent:
     formulas: bool = False
     lineage: LineageTotals | None = None
     tables: Tables | None = None
+    over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ def page(content: PageContent) -> str:
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)
     view |= likely_intervals(content.declared)
+    view["said"] = said_of_line(content.declared.words, codebook=content.tables is not None)
     view["codebook"] = {} if content.tables is None else codebook(content.declared, content.tables)
     return render("page.html.j2", declared=content.declared, **view)
 
@@ -104,9 +108,11 @@ def _promises(content: PageContent) -> dict[str, Any]:
     declared = content.declared
     promises = [with_sensitive(promise, declared) for promise, _ in content.verdicts]
     verdicts = [verdict for _, verdict in content.verdicts]
+    people: list[Verdict | None] = [verdict for _, verdict in content.over_people]
     return {
         "promises": [
-            state_promise(p, v, declared) for p, v in zip(promises, verdicts, strict=True)
+            state_promise(p, v, declared, over)
+            for p, v, over in zip(promises, verdicts, people or [None] * len(promises), strict=True)
         ],
         "hidden": remaining_uncertainty(promises, declared),
         "plots": _plots(content.groups, declared, promises),
@@ -152,7 +158,7 @@ def _columns(declared: Declared) -> list[_Column]:
     return [
         _Column(
             name,
-            column.role,
+            column.told_role,
             _type(column.type, column.scale),
             column.nulls,
             column.unprotected,

@@ -1,6 +1,6 @@
 """The promises as a page states them: in words, and what was measured beside what is required."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
@@ -29,7 +29,8 @@ class StatedPromise:
     """A promise in words, and how it fared.
 
     `joined` says whether it is of all groups together, not of each by itself; `referred`, whether
-    it was measured beside a reference, which is not published.
+    it was measured beside a reference, which is not published. `over_people` has its
+    parameters over people who have several rows, as the publisher states them.
     """
 
     title: str
@@ -41,6 +42,7 @@ class StatedPromise:
     groups: int
     failing: int
     parameters: tuple[Parameter, ...]
+    over_people: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,13 @@ def with_sensitive(promise: PrivacyModel, declared: Declared) -> PrivacyModel:
     return promise
 
 
-def state_promise(promise: PrivacyModel, verdict: Verdict, declared: Declared) -> StatedPromise:
-    """A promise and its verdict, for people."""
+def state_promise(
+    promise: PrivacyModel,
+    verdict: Verdict,
+    declared: Declared,
+    over_people: Verdict | None = None,
+) -> StatedPromise:
+    """A promise and its verdict, for people, and that over people where they have several rows."""
     kind = kind_of(declared, promise.sensitive)
     declares = declared.form.declares
     sentence = promise.sentence_of_declared() if declares else promise.sentence()
@@ -76,6 +83,11 @@ def state_promise(promise: PrivacyModel, verdict: Verdict, declared: Declared) -
         groups=verdict.groups,
         failing=verdict.failing,
         parameters=tuple(_parameter(promise, name, verdict, kind) for name in names),
+        over_people=tuple(
+            _parameter(promise, name, over_people, kind, promise.meanings_over_people)
+            for name in names
+            if over_people is not None
+        ),
     )
 
 
@@ -106,10 +118,17 @@ def kind_of(declared: Declared, name: str | None) -> str:
     return "string" if column is None else column.type
 
 
-def _parameter(promise: PrivacyModel, name: str, verdict: Verdict, kind: str) -> Parameter:
+def _parameter(
+    promise: PrivacyModel,
+    name: str,
+    verdict: Verdict,
+    kind: str,
+    meanings: Mapping[str, str] | None = None,
+) -> Parameter:
+    meaning = (meanings or {}).get(name, promise.meanings[name])
     required, observed = verdict.required[name], verdict.observed.get(name)
     unit = kind if name in promise.distances else None
-    return Parameter(name, promise.meanings[name], _number(required, unit), _number(observed, unit))
+    return Parameter(name, meaning, _number(required, unit), _number(observed, unit))
 
 
 def _number(number: Number, unit: str | None) -> str:

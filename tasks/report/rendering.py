@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from sfumato.tasks.report.part_templates import template_loader
@@ -45,8 +45,13 @@ def stylesheet(*more: str) -> Stylesheet:
 @cache
 def environment() -> Environment:
     """The templates, whose texts cannot be markup."""
+    return environment_of(template_loader())
+
+
+def environment_of(templates: BaseLoader) -> Environment:
+    """Templates from elsewhere, read as ours are."""
     environment = Environment(
-        loader=template_loader(),
+        loader=templates,
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,

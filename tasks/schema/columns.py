@@ -10,8 +10,9 @@ from sfumato.tasks.schema.codings.declared import CodedColumn
 from sfumato.tasks.schema.codings.fits import fault_of_codings
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, Written
 from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.stated.words import OneLine
 
-Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "drop"]
+Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "weight", "drop"]
 ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]
 NullPolicy = Literal["refuse", "drop-row", "category"]
 __all__ = ["NUMBERS", "ORDERED", "TYPES", "ColumnSpec", "ColumnType", "NullPolicy", "Range", "Role"]
@@ -58,7 +59,11 @@ class ColumnSpec(CodedColumn, Part):
     """A column's role, type, null policy, accepted values, codings and hierarchy."""
 
     role: Annotated[
-        Role, Field(description="identifier and drop: nowhere in a release; sensitive: protected")
+        Role,
+        Field(
+            description="identifier and drop: nowhere in a release; sensitive: protected; weight: "
+            "how many people of the population a row stands for"
+        ),
     ]
     type: Annotated[ColumnType, Field(description="of the values; nothing is guessed")] = "string"
     nulls: Annotated[
@@ -83,10 +88,14 @@ class ColumnSpec(CodedColumn, Part):
         Field(description="made where the source is read, and not among its columns"),
     ] = None
     repeat: Annotated[
-        Literal["refuse", "keep-one"], Field(description="when a unit occurs twice")
+        Literal["refuse", "keep-one", "all"],
+        Field(description="when a unit occurs twice; all: people have several rows"),
     ] = "refuse"
     unprotected: Annotated[
-        str | None, Field(min_length=1, description="why a sensitive column needs no promise")
+        str | None, Field(min_length=1, description="why a column needs no promise")
+    ] = None
+    description: Annotated[
+        OneLine | None, Field(description="of its values, for readers; no term of a release")
     ] = None
     same_as: Annotated[
         str | None,
@@ -96,6 +105,11 @@ class ColumnSpec(CodedColumn, Part):
         Pseudonym | None,
         Field(description="under which it is handed over privately; in no published table"),
     ] = None
+
+    @property
+    def shown_as(self) -> Role:
+        """The role in which tables have it: a weight stands as it is beside the others."""
+        return "insensitive" if self.role == "weight" else self.role
 
     @model_validator(mode="after")
     def _values_fit_the_type(self) -> Self:
@@ -140,16 +154,37 @@ class ColumnSpec(CodedColumn, Part):
             raise ValueError(f"{key}: a column with role {self.role} is in no published table")
         if fault := fault_of_codings(self, self.type):
             raise ValueError(fault)
+        if self.description is not None and self.role in ("identifier", "drop"):
+            raise ValueError(
+                f"description: a column with role {self.role} is in no published table"
+            )
         if self.pseudonym is not None and self.role != "identifier":
             raise ValueError(f"pseudonym: only an identifier has one, not a {self.role}")
         return self
 
     @model_validator(mode="after")
+    def _weights_are_numbers(self) -> Self:
+        if self.role != "weight":
+            return self
+        if self.type not in ("integer", "decimal"):
+            raise ValueError(f"type: a weight is an integer or a decimal, not of type {self.type}")
+        if self.nulls == "category":
+            raise ValueError("nulls: a weight is a number: refuse, or drop-row")
+        if self.unprotected is None:
+            raise ValueError(
+                "unprotected: a weight tells how people were drawn, and so may tell who they are: "
+                "say why nobody is known by it, or round it or leave it out (role: drop)"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _keys_of_sensitive_columns(self) -> Self:
-        if self.unprotected is not None and self.role != "sensitive":
-            raise ValueError("unprotected: only a sensitive column needs a reason")
+        shown = self.shown_as in ("sensitive", "insensitive")
+        if self.unprotected is not None and not shown and (self.role != "identifier" or self.unit):
+            raise ValueError(
+                "unprotected: only a sensitive or insensitive column needs a reason, or an "
+                "identifier that is no unit"
+            )
         if self.same_as is not None and self.role != "sensitive":
             raise ValueError("same-as: only a sensitive column is compared with another line's")
-        if self.nulls == "category" and self.role == "sensitive":
-            raise ValueError("nulls: a sensitive column cannot publish nulls as a category")
         return self

@@ -19,7 +19,11 @@ default: what does not use it is written, and digested, as it always was.
     6   the promises delta-presence and bayes-optimal, about a reference that has a keyed digest;
         beta-likeness; p-privacy whose target is the nearest to each group's own distribution, and
         form.rows;
-        form.label-tables of generalized and suppressed; form.single-values of generalized
+        form.label-tables of generalized and suppressed; form.single-values of generalized;
+        form.protects: identities of both, for tables without sensitive columns; sensitive
+        columns whose nulls are a category; words: what is said of publisher, contact, licence and
+        columns; columns: weight, and the promise k-map, about the sums of weights;
+        rows_per_unit: several: promises that are kept over people, too
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,9 +55,10 @@ def since(format_: int, default: Any, description: str) -> Any:
 def lowest_format(part: Any) -> int:
     """The lowest format that can say a declaration, a part of one, or parts in any container.
 
-    A kind of part that came later (a promise, partition or form) says so by an attribute `since`.
+    A kind of part that came later (a promise, partition or form) says so by an attribute `since`,
+    and so does a part with a value that an earlier key could not have.
     """
-    return max([getattr(type(part), "since", 0), *_formats_within(part)], default=0)
+    return max([getattr(part, "since", 0), *_formats_within(part)], default=0)
 
 
 def _formats_within(part: Any) -> Iterator[int]:

@@ -39,6 +39,17 @@ class DeclaredColumn(CodedColumn):
     leaves: Literal["all", "published"] = since(
         5, "all", "which leaves the hierarchy has: all, or those under a published label"
     )
+    weight: bool = since(6, False, "whether it says how many people a row stands for")
+
+    @property
+    def since(self) -> int:
+        """The format that says what it says: missing values of sensitive columns came later."""
+        return 6 if self.nulls and self.role == "sensitive" else 0
+
+    @property
+    def told_role(self) -> str:
+        """Its role as readers are told of it: weights stand as insensitive columns do."""
+        return "weight" if self.weight else self.role
 
     @property
     def arrow_type(self) -> pa.DataType:

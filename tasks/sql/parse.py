@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from sqlglot import Dialect, TokenType, exp
@@ -121,6 +122,16 @@ def statements(text: str) -> list[Statement]:
             found.append(Statement(text[first.start : last.end + 1], line))
             waiting = []
     return found
+
+
+def number_of(node: exp.Expr | None) -> Fraction | None:
+    """The number that a constant is, None where it is none."""
+    if isinstance(node, exp.Neg):
+        inner = number_of(node.this.unnest())
+        return None if inner is None else -inner
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return Fraction(Decimal(node.name))
+    return None
 
 
 def literal(value: Any) -> exp.Expression:

@@ -14,6 +14,7 @@ from sfumato.tasks.candidates.remember import (
     write_map_followed,
     write_slots,
     write_version_before,
+    write_whose,
 )
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.software import software
@@ -72,8 +73,8 @@ def write_candidate(
         made = anonymize_continued(table, names, terms, randomness, continuing, followed)
     declared = _declared(terms, table, made, read_note(deidentified, "counts"))
     if line is not None:
-        exposure = declared_exposure(line, made.slots, terms)
-        declared = declared.model_copy(update={"exposure": exposure})
+        told = {"exposure": declared_exposure(line, made.slots, terms), "words": line.said}
+        declared = declared.model_copy(update=told)
     if intervals:
         original = _represented(table, made, declared)
         declared = with_calibrated_intervals(declared, made.tables, original, line, randomness)
@@ -143,6 +144,8 @@ def _write(
     write_note(stage, "facts", {**made.partition.facts, **made.counts, **_lost(made, declared)})
     if not made.shown.all():
         np.save(stage / SUPPRESSED, ~made.shown[canonical_row_order(table)])
+    if made.whose is not None:
+        write_whose(stage, made.whose)
     if made.slots is not None:
         write_slots(stage, made.slots)
         write_version_before(stage, made.made_after)

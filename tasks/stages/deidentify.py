@@ -4,6 +4,7 @@ What is published is coded here: everything after sees coded values alone. Rows 
 of other lines by their values as they were read, which other lines may code otherwise.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,8 @@ def write_deidentified(
     coded = code_published(microdata, terms.columns, terms.digest(), unit, line)
     shown = coded.microdata
     stage = new_stage(run, "deidentified")
+    if unit is not None and terms.over_people:
+        shown = replace(shown, person=microdata[unit].codes)
     save(shown, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
     names, met = None, dict[str, int]()
@@ -63,9 +66,9 @@ def write_deidentified(
         np.save(stage / UNITS, unit_hashes(microdata[unit], secret))
         names = names_of(microdata[unit], people_key(line.parent))
         met = units_met(line.parent, line.name, microdata[unit], names)
-        if remember == "map":
+        if remember == "map" and not terms.over_people:
             write_names(stage, names)
-    rows = fingerprint(shown, secret, names if terms.composed else None)
+    rows = fingerprint(shown, secret, names if terms.tells_whose else None)
     write_note(stage, "identity", {"rows": rows, "spec": terms.digest(), "met": met})
     write_codings(stage, coded.used)
     return stage

@@ -10,11 +10,12 @@ from typing import Literal
 
 from sfumato.tasks.private.workdir import private_directory
 
-Judged = Literal["release", "source", "composition"]
+Judged = Literal["release", "source", "composition", "attacks"]
 _FOLDERS: Mapping[Judged, str] = {
     "release": "great-expectations",
     "source": "great-expectations-source",
     "composition": "great-expectations-composition",
+    "attacks": "great-expectations-attacks",
 }
 _KEPT = "great-expectations"
 _PAGE = "data-docs/index.html"

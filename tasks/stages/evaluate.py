@@ -57,7 +57,7 @@ def evaluate_release(
         PromiseError: where a pending version misses a goal that refuses; it stays pending.
     """
     opened = open_release(release)
-    original = _represented(opened, line, original)
+    original = represented_rows(opened, line, original)
     reports = line.reports(release.name)
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
@@ -93,15 +93,22 @@ def evaluate_candidate(
         Fault: where a truth lies outside its bounds, or groups that show which values they admit do
             not cover the rows.
     """
-    sealed, opened = sealed_candidate(candidate), open_release(candidate / RELEASE)
-    if opened.declared.composed and sealed.map is not None:
-        original = from_table(sealed.map, candidate).shown_rows
-    elif sealed.suppressed is not None:
-        original = without_suppressed(original, sealed.suppressed)
+    opened = open_release(candidate / RELEASE)
+    original = keep_represented(candidate, original)
     measured = measure_bounds(opened, original, evaluation, randomness, progress, reports)
     if measured.fault is not None:
         raise Fault(f"the candidate was not kept: {measured.fault.told}")
     return measured
+
+
+def keep_represented(candidate: Path, original: Microdata) -> Microdata:
+    """The rows that a validated candidate represents, of those that were to be published."""
+    sealed, opened = sealed_candidate(candidate), open_release(candidate / RELEASE)
+    if opened.declared.composed and sealed.map is not None:
+        return from_table(sealed.map, candidate).shown_rows
+    if sealed.suppressed is not None:
+        return without_suppressed(original, sealed.suppressed)
+    return original
 
 
 def measure_bounds(
@@ -137,7 +144,7 @@ def _is_one_group(release: Release) -> bool:
     return not release.declared.form.declares and max(groups, default=0) == 1
 
 
-def _represented(release: Release, line: Line, original: Microdata) -> Microdata:
+def represented_rows(release: Release, line: Line, original: Microdata) -> Microdata:
     """The rows that a version represents: where versions are composed, as its map has them.
 
     Raises:

@@ -19,6 +19,7 @@ from sfumato.tasks.approval.held import (
 )
 from sfumato.tasks.approval.request import Asked, request_approval, write_request
 from sfumato.tasks.approval.settle import settle
+from sfumato.tasks.candidates.remember import forget_whose
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.private.durable import copy_atomically, sync_tree
 from sfumato.tasks.private.workdir import private_directory, state_lock
@@ -29,6 +30,7 @@ from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
 from sfumato.tasks.report.steward.review import write_review_page
 from sfumato.tasks.stages.anonymize import RELEASE
+from sfumato.tasks.stages.attack import ATTACKED
 from sfumato.tasks.stages.deidentify import identity, keep_identity
 from sfumato.tasks.stages.documents import move_documents
 from sfumato.tasks.stages.stage import read_note
@@ -64,6 +66,7 @@ def hold_candidate(
     private_directory(staged)
     keep_identity(deidentified, private_directory(staged / IDENTITY))
     move_documents(candidate)
+    forget_whose(candidate)
     candidate.rename(staged / CANDIDATE)
     _report(staged, deidentified, line, measured)
     whose = identity(staged / IDENTITY)
@@ -102,6 +105,13 @@ def keep_report(held: HeldCandidate, reports: Path) -> None:
         copy_atomically(file, reports / file.name)
 
 
+def keep_risk(deidentified: Path, reports: Path) -> None:
+    """Keep what was at stake in a table among private reports, where that was measured."""
+    place = deidentified / f"{RISK}.json"
+    if place.exists():
+        copy_atomically(place, reports / place.name)
+
+
 def _report(
     staged: Path,
     deidentified: Path,
@@ -114,9 +124,16 @@ def _report(
     if measured is not None:
         (place / _USEFUL).write_text(json.dumps(vars(measured.useful)), encoding="utf-8")
     risk = read_note(deidentified, RISK) if (deidentified / f"{RISK}.json").exists() else {}
+    keep_risk(deidentified, place)
     before = _before(line)
     changes = None if before is None else _difference(before, release)
-    write_review_page(place, release, risk, told, changes)
+    write_review_page(place, release, risk, told, changes, _bars(place / ATTACKED))
+
+
+def _bars(place: Path) -> list[dict[str, Any]]:
+    """The bars on attacks that a candidate was judged by, none where the spec has none."""
+    found: list[dict[str, Any]] = json.loads(place.read_bytes())["bars"] if place.exists() else []
+    return found
 
 
 def _before(line: Line) -> Release | None:

@@ -16,6 +16,7 @@ from sfumato.tasks.arrays.at_rest import is_encrypted
 from sfumato.tasks.microdata.declared_source import as_table, rules_as_declared
 from sfumato.tasks.microdata.hierarchies import absent_leaves
 from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.rows import repeated_identifiers
 from sfumato.tasks.microdata.source import read, represented_rows
 from sfumato.tasks.microdata.table import load, save
 from sfumato.tasks.private.durable import write_atomically
@@ -60,6 +61,18 @@ def source_table(whole: Path, columns: Columns) -> tuple[pa.Table, tuple[Rule, .
     """The table of a source stage, dictionary-encoded, and what its spec declares of it."""
     microdata = load(whole)
     return as_table(microdata), rules_as_declared(columns, microdata)
+
+
+def rows_of_one_person(ingested: Path, columns: Columns) -> str | None:
+    """What is said where rows count as people, and an identifier has the same value in several."""
+    repeated = repeated_identifiers(load(ingested), columns)
+    if not repeated:
+        return None
+    return (
+        f"columns.{repeated[0]}: several rows have the same value, and unit: row counts each as a "
+        "person: make it the unit (unit: true, repeat: all or keep-one), or say why these rows are "
+        "not one person's (unprotected)"
+    )
 
 
 def write_ingested(

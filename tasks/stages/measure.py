@@ -4,18 +4,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sfumato.expectations.errors import SpecError
+import numpy as np
+
+from sfumato.expectations.errors import InputError, SpecError
 from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.measures.households import household_risk
 from sfumato.expectations.measures.risk import risk
-from sfumato.expectations.models.model import PrivacyModel
+from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.expectations.models.scope import with_columns
 from sfumato.expectations.numbers import plain
+from sfumato.expectations.sorting import distinct
 from sfumato.expectations.verdicts import observation
-from sfumato.tasks.microdata.grouping import groups_of, groups_within
+from sfumato.tasks.microdata.grouping import groups_of, groups_of_people, groups_within
 from sfumato.tasks.microdata.inferred_table import AS_USUAL, Written, read_inferred, types_of
 from sfumato.tasks.microdata.singling_out import singling_out
-from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.stages.measured_table import read_measured, with_hierarchies
-from sfumato.tasks.stages.model_values import diversity, values_of_models
+from sfumato.tasks.microdata.table import Microdata, key
+from sfumato.tasks.stages.measured.table import read_measured, with_hierarchies
+from sfumato.tasks.stages.measured.values import diversity, values_of_models
 
 
 def measure(
@@ -26,6 +31,8 @@ def measure(
     population: str | None = None,
     hierarchies: Mapping[str, str] | None = None,
     written: Written = AS_USUAL,
+    household: str | None = None,
+    unit: str | None = None,
 ) -> dict[str, Any]:
     """The values of the models on the groups of equal quasi-identifiers; nulls are a category.
 
@@ -42,11 +49,15 @@ def measure(
         population: a table of the people whom the rows are drawn from, where there is one.
         hierarchies: files of hierarchies by the sensitive attribute that they are of.
         written: how the files are written, and the types of columns.
+        household: the column that says whose household a row is of, where there is one.
+        unit: the column that says whose a row is, where people have several: promises are decided
+            over people, too.
 
     Returns:
-        `rows`, `groups`, `k`; `l`, `t`, `delta`, `alpha`, `ke` of the only sensitive attribute, or
-        of each under `sensitive`, with `multi_attribute`, its `l` where the others are known;
-        `risk`; and `promises` where some were given.
+        `rows`, `groups`, `k`, with a unit also `people` and `k_people`; `l`, `t`, `delta`, `alpha`,
+        `ke` of the only sensitive attribute, or of each under `sensitive`, with `multi_attribute`,
+        its `l` where the others are known; `risk`; `household_risk` and `promises` where some were
+        given.
 
     Raises:
         SpecError: where a promise does not say what it is about, or a type is of no column.
@@ -57,14 +68,21 @@ def measure(
     microdata = read_measured(place, quasi_identifiers, sensitive, promises, written)
     alike = replace(written, of_text=types_of(microdata))
     microdata = with_hierarchies(microdata, hierarchies or {}, place)
+    if unit is not None:
+        microdata = replace(microdata, person=_numbers(place, unit, "unit", written))
     groups = groups_of(microdata, quasi_identifiers, sensitive)
     document = {
         "rows": groups.rows,
         "groups": len(groups),
         "k": int(groups.sizes.min()) if len(groups) else None,
+        **_of_people(microdata, quasi_identifiers, groups),
         **_of_sensitive(microdata, groups, quasi_identifiers, sensitive),
         "risk": _risk(microdata, groups, quasi_identifiers, population, alike),
     }
+    if household is not None:
+        document["household_risk"] = _of_households(
+            place, household, microdata, quasi_identifiers, written
+        )
     if promises:
         document["promises"] = [_decided(promise, microdata, alike) for promise in promises]
     return document
@@ -109,17 +127,54 @@ def _risk(
     }
 
 
+def _of_households(
+    place: str, name: str, microdata: Microdata, quasi_identifiers: Sequence[str], written: Written
+) -> dict[str, Any] | None:
+    """The risk of households, None without rows.
+
+    Raises:
+        InputError: where somebody's household is missing.
+    """
+    households = _numbers(place, name, "household", written)
+    keys, _ = key([microdata[qi] for qi in quasi_identifiers], microdata.rows)
+    group = np.searchsorted(distinct(keys), keys)
+    found = household_risk(households, group)
+    return None if found is None else found.document()
+
+
+def _numbers(place: str, name: str, what: str, written: Written) -> np.ndarray:
+    """The number of each row's unit or household (int64), which is some text.
+
+    Raises:
+        InputError: where it is missing.
+    """
+    texts = replace(written, types={}, of_text={name: "string"})
+    column = read_inferred(place, [name], texts)[name]
+    if column.has_null:
+        raise InputError(f"{place}: column {name!r}: a {what} is missing")
+    return column.codes.astype(np.int64)
+
+
+def _of_people(
+    microdata: Microdata, quasi_identifiers: Sequence[str], groups: Groups
+) -> dict[str, Any]:
+    """How many people there are, and in the smallest group, where rows say whose they are."""
+    if microdata.person is None:
+        return {}
+    people = groups_of_people(microdata, quasi_identifiers, groups, []).people
+    sizes = np.zeros(0) if people is None else people.sizes
+    number = len(distinct(np.sort(microdata.person)))
+    return {"people": number, "k_people": int(sizes.min()) if len(sizes) else None}
+
+
 def _scoped(
     promise: PrivacyModel, quasi_identifiers: Sequence[str], sensitive: Sequence[str]
 ) -> PrivacyModel:
-    only = sensitive[0] if len(sensitive) == 1 and promise.protects else None
-    if promise.protects and promise.sensitive is None and only is None:
-        raise SpecError(f"promise: {promise.name}: name the `sensitive` attribute it is about")
-    return replace(
-        promise,
-        quasi_identifiers=promise.quasi_identifiers or tuple(quasi_identifiers),
-        sensitive=promise.sensitive or only,
-    )
+    found = with_columns(promise, quasi_identifiers, sensitive if promise.protects else ())
+    if promise.counts_values() and found.sensitive is None:
+        what = "`weight` column" if promise.weighs else "`sensitive` attribute"
+        raise SpecError(f"promise: {promise.name}: name the {what} it is about")
+    return found
 
 
 def _decided(promise: PrivacyModel, microdata: Microdata, written: Written) -> dict[str, Any]:
@@ -131,9 +186,26 @@ def _decided(promise: PrivacyModel, microdata: Microdata, written: Written) -> d
         people = read_inferred(promise.reference_uri, [*by, *sensitive], written)
         groups = groups_within(microdata, people, by, sensitive)
     verdict = promise.check(groups)
+    over_people = _over_people(promise, groups, microdata)
     return {
         "promise": promise.parameters(),
-        "holds": verdict.holds,
+        "holds": verdict.holds and (over_people is None or over_people.holds),
         "required": {name: plain(value) for name, value in verdict.required.items()},
         "observed": observation(verdict),
+        **({} if over_people is None else {"people": observation(over_people)}),
     }
+
+
+def _over_people(promise: PrivacyModel, groups: Groups, microdata: Microdata) -> Verdict | None:
+    """The verdict over people who have several rows, None where rows do not say whose they are.
+
+    Raises:
+        SpecError: where the promise is not defined over people.
+    """
+    if microdata.person is None:
+        return None
+    if not promise.readings or promise.known_columns:
+        raise SpecError(f"promise: {promise.name} is not defined over people (--unit)")
+    sensitive = [promise.sensitive] if promise.counts_values() else []
+    named = [str(name) for name in sensitive]
+    return promise.check(groups_of_people(microdata, promise.adversary_columns, groups, named))

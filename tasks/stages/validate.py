@@ -13,6 +13,7 @@ from sfumato.tasks.candidates.remember import (
     map_sha256,
     slots_in,
     version_before,
+    whose_in,
 )
 from sfumato.tasks.declaration.assessment import Assessment, Judge, assess, documents
 from sfumato.tasks.declaration.tables import read_tables
@@ -35,12 +36,19 @@ def assess_candidate(
     judge: Judge = examine,
     references: References = NO_REFERENCES,
 ) -> Assessment:
-    """Judge a candidate by its data files, as they are read back; an earlier seal is void."""
+    """Judge a candidate by its data files, as they are read back; an earlier seal is void.
+
+    Raises:
+        PromiseError: where promises are to be kept over people, and whose the rows are is missing,
+            or not of the groups of these files.
+    """
     (candidate / f"{_ASSESSMENT}.json").unlink(missing_ok=True)
     declared, data = declaration(candidate), candidate / RELEASE / "data"
     write_note(candidate, _JUDGED, seal(data))
-    tables = read_tables(declared, data)
-    return assess(declared, tables, judge, withheld, references)
+    tables, whose = read_tables(declared, data), whose_in(candidate)
+    if declared.over_people and whose is None:
+        raise PromiseError(f"{candidate.name}: whose its rows are is not known: make it again")
+    return assess(declared, tables, judge, withheld, references, whose)
 
 
 def seal_candidate(candidate: Path, assessment: Assessment) -> None:

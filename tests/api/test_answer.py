@@ -106,6 +106,18 @@ def test_what_only_some_rows_have_is_a_column():
     assert found.to_arrow()["x_likely_lower"].to_pylist()[1] is None
 
 
+def test_what_may_be_anything_is_told_from_what_is_empty():
+    found = answered([{"x": Bounds(None, None, unbounded=True)}, {"x": Bounds(None, None)}])
+    assert found.to_arrow()["x_unbounded"].to_pylist() == [True, False]
+
+
+@pytest.mark.parametrize("alias", ["x_upper", "certain"])
+def test_an_alias_hides_no_column(alias):
+    found = answered([{"x": Bounds(0, 1), alias: 1}], certain=(False,))
+    with pytest.raises(sfumato.QueryError, match=f"two columns .* called '{alias}'"):
+        found.to_arrow()
+
+
 def test_no_rows_give_no_rows():
     found = answered([], columns=("sex", "n"))
     assert found.to_arrow().num_rows == 0

@@ -1,8 +1,10 @@
 """Releases from here, the web and a store: nothing is read that is not as its manifest states."""
 
+import io
 import json
 import shutil
 import stat
+import urllib.request
 
 import boto3
 import duckdb
@@ -12,6 +14,7 @@ import sfumato
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.verification.elsewhere import copied
 from sfumato.tasks.verification.elsewhere.copied import copy_release
+from sfumato.tasks.verification.elsewhere.web import _SafeRedirects
 from tests.api.elsewhere import served
 from tests.corpus.lines import CORPUS
 from tests.sources.simulator import simulator
@@ -209,6 +212,20 @@ class TestTheWeb:
         assert "outside of the release" in refused(sfumato.PromiseError, address)
         assert not list(tmp_path.rglob("escaped"))
 
+    @pytest.mark.parametrize("place", ["https://127.0.0.1/x", "http://localhost:8080/x"])
+    def test_another_machine_does_not_lead_to_this_one(self, place):
+        asked = urllib.request.Request("https://example.org/wages/0001/datapackage.json")
+        with pytest.raises(sfumato.SpecError, match="leads on to this machine itself"):
+            _SafeRedirects().redirect_request(asked, io.BytesIO(), 302, "", {}, place)
+
+    @pytest.mark.parametrize("name", ["datapackage.json", "data", "a\0b", "x" * 300])
+    def test_no_path_is_one_that_is_taken_or_impossible(self, address, line, name):
+        path = line / "0002" / "datapackage.json"
+        content = json.loads(path.read_bytes())
+        content["resources"][-1]["path"] = name
+        path.write_text(json.dumps(content))
+        assert "at which no file can be written" in refused(sfumato.PromiseError, address)
+
     def test_a_large_release_is_refused_before_it_is_fetched(self, address, web):
         assert "the limit is 1e-06" in refused(sfumato.InputError, address, gigabytes=1e-6)
         assert not [path for path in web.asked if path.endswith(".parquet")]
@@ -296,7 +313,8 @@ class TestTheWeb:
 
     @pytest.mark.parametrize("version", ["..", ".hidden", "a b", "0001?x=1"])
     def test_an_address_ends_with_a_version(self, web, cache, version):
-        refused(sfumato.SpecError, f"{web.address}/{LINE.name}/{version}")
+        told = refused(sfumato.SpecError, f"{web.address}/{LINE.name}/{version}")
+        assert "version" in told
 
     def test_trusted_keys_are_asked_for_elsewhere_as_here(self, cache, monkeypatch, tmp_path):
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

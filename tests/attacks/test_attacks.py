@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.models.l_diversity.distinct import DistinctLDiversity
-from sfumato.tasks.attacks import definetti, homogeneity, small_range
+from sfumato.tasks.attacks import homogeneity, small_range
 from sfumato.tasks.attacks.attack import AttackedRelease, right_guesses
+from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.forms.split.parameters import SplitParameters

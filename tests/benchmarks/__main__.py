@@ -3,6 +3,7 @@
 from tests.benchmarks import (
     ambiguity,
     asking,
+    attacked,
     attackers,
     codings,
     composition,
@@ -13,6 +14,7 @@ from tests.benchmarks import (
     measure,
     million,
     mondrian,
+    patients,
     peers,
     presence,
     recoded,
@@ -47,4 +49,6 @@ if __name__ == "__main__":
     rereleases.main(["--versions", "3", "--people", "4000", "--queries", "20"])
     million.main(people=200_000, versions=2)
     attackers.main()
+    attacked.main()
+    patients.main()
     stages.main()

@@ -36,6 +36,8 @@ def freeze(folder: Path) -> None:
         path = folder / "answers" / f"{line.form}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(answers, indent=1) + "\n", encoding="utf-8")
+    for place in folder.glob("private/*/published-in"):
+        place.unlink()  # it names a folder of the machine where the lines were made
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
 from sfumato.flows.choice.draft import draft
 from sfumato.flows.overrides import Overrides
@@ -21,6 +21,7 @@ from sfumato.tasks.publication.check import check
 from tests.drafts.traces import trace
 from tests.release.evolving import evolve
 from tests.release.small import Small, people
+from tests.release.test_people_with_rows import changes, stays
 
 
 @pytest.fixture(scope="module")
@@ -208,3 +209,15 @@ def test_drafts_are_private_and_swept_after_the_hours_they_are_kept(drafted, mon
     monkeypatch.setattr(scratch.time, "time", lambda: now + 2 * 3600 + 1)
     scratch.sweep()
     assert not found.place.exists()
+
+
+def test_a_line_of_people_with_several_rows_is_drafted(small):
+    """And it is refused to count their rows as people, unless an older spec always did."""
+    small.write(stays(), **changes(), version=2)
+    found = draft(small.spec, Overrides()).summary
+    assert all(one["people"] for one in found["promises"])
+    columns = {**changes()["columns"], "person": {"role": "identifier"}}
+    wrong = changes(columns=columns, unit="row")
+    with pytest.raises(InputError, match=r"columns\.person: several rows have the same value"):
+        draft(small.write(stays(), **wrong, version=2).spec, Overrides())
+    assert draft(small.write(stays(), **wrong, version=1).spec, Overrides()).page.exists()

@@ -21,7 +21,7 @@ from sfumato.expectations.models.bayes_optimal import BayesOptimal
 from sfumato.expectations.models.beta_likeness import BetaLikeness
 from sfumato.expectations.models.delta_disclosure import DeltaDisclosure
 from sfumato.expectations.models.delta_presence import DeltaPresence
-from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.k_anonymity import KAnonymity, KMap
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
@@ -70,6 +70,7 @@ EXAMPLES: Mapping[type[PrivacyModel], Callable[[Draw], list[PrivacyModel]]] = {
         TCloseness(t=some("0.1", "0.4", "1"), distance=distance)
         for distance in ("equal", "ordered", "hierarchical")
     ],
+    KMap: lambda some: [KMap(k=int(some("1", "4", "9")))],
     DeltaDisclosure: lambda some: [DeltaDisclosure(delta=some("0.2", "0.7", "1.5", "4"))],
     BetaLikeness: lambda some: [
         BetaLikeness(beta=some("0.2", "0.7", "1.5", "4"), variant=variant)

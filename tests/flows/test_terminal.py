@@ -3,16 +3,22 @@
 import csv
 import io
 import json
+import math
 import sys
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.expectations.errors import QueryError
 from sfumato.flows.cli import show
+from sfumato.flows.cli.answers import answer_as
 from sfumato.flows.cli.main import run
 from sfumato.flows.cli.terminal import one_line, visible
 from sfumato.tasks.private.progress import listening, say, stage
+from sfumato.tasks.query.answer import Answer
+from sfumato.tasks.query.bounds.bounds import Bounds
 from tests.release.small import Small, people
 
 NASTY = [
@@ -72,6 +78,30 @@ def test_csv_in_a_file_has_the_values_as_they_are(release, capsys):
     assert run(["query", str(release), SQL, "--format", "csv"]) == 0
     rows = csv.DictReader(io.StringIO(capsys.readouterr().out, newline=""))
     assert {row["town"] for row in rows} == set(NASTY)
+
+
+def test_csv_has_what_is_doubtful_in_columns(capsys):
+    rows = [
+        {"town": "a", "x": Bounds(0, Fraction(1, 3), may_be_empty=True)},
+        {"town": "b", "x": Bounds(None, None, unbounded=True)},
+    ]
+    found = Answer("permuted", True, {}, ("town", "x"), tuple(rows), certain=(True, False))
+    answer_as(found, "csv")
+    header, *rest = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert header[1:4] == ["x_lower", "x_upper", "x_estimate"]
+    assert header[4:] == ["x_may_be_empty", "x_unbounded", "certain"]
+    assert rest == [
+        ["a", "0", repr(math.nextafter(1 / 3, 1)), "", "True", "False", "True"],
+        ["b", "", "", "", "False", "True", "False"],
+    ]
+
+
+def test_csv_has_no_column_twice(capsys):
+    rows = ({"certain": "a", "x": Bounds(0, 1)},)
+    found = Answer("permuted", True, {}, ("certain", "x"), rows, certain=(False,))
+    with pytest.raises(QueryError, match=r"two columns .* called 'certain'"):
+        answer_as(found, "csv")
+    assert capsys.readouterr().out == ""
 
 
 def test_an_alias_is_no_markup(release, capsys):

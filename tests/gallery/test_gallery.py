@@ -27,6 +27,7 @@ from sfumato.expectations.gallery import (
     ExpectEntropyLDiversity,
     ExpectKAnonymity,
     ExpectKeAnonymity,
+    ExpectKMap,
     ExpectRecursiveLDiversity,
     ExpectTCloseness,
 )
@@ -76,11 +77,12 @@ def promised(by=BY, sensitive="value"):
         ExpectBetaLikeness(**scope, beta=1),
         ExpectAlphaK(**scope, alpha=0.5, k=2),
         ExpectKeAnonymity(**scope, k=2, e=1),
+        ExpectKMap(quasi_identifiers=list(by), weight=sensitive, k=2),
     ]
 
 
 def test_every_promise_that_rows_can_keep_is_there():
-    kinds = ("AlphaK", "BetaLikeness", "DeltaDisclosure", "KAnonymity")
+    kinds = ("AlphaK", "BetaLikeness", "DeltaDisclosure", "KAnonymity", "KMap")
     names = {f"Expect{name}" for name in kinds}
     names |= {f"Expect{name}LDiversity" for name in ("Distinct", "Entropy", "Recursive")}
     assert set(gallery.__all__) == names | {"ExpectKeAnonymity", "ExpectTCloseness"}

@@ -123,7 +123,8 @@ def test_the_stewards_own_queries_calibrate_nothing(line, monkeypatch):
     asked = {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 5}
     evaluate = {"intervals": 95, "workloads": [asked]}
     monkeypatch.setattr(RangeQueries, "ask", None)
-    line.write(people(), **{**SPEC, "evaluate": evaluate}).publish("one")
+    published = line.write(people(), **{**SPEC, "evaluate": evaluate}).publish("one")
+    assert factor_in(published.directory) is not None
 
 
 def test_a_forged_factor_is_no_releases(line):

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+from tests.profile.drafts import draft
 from tests.profile.tables import marriages, written
 
 RUN = """
@@ -49,3 +50,11 @@ def test_what_is_wrong_is_one_line(tmp_path):
     _, (code, _), said = run(tmp_path, "s3x.parquet", "--work", "private")
     assert (code, len(said)) == (2, 1)
     assert not list(tmp_path.glob("*.yaml"))
+
+
+def test_the_profile_shows_texts_that_would_reorder_others_as_such(tmp_path):
+    rows = "".join(f"{n % 7};\u202eabc{n % 3}\n" for n in range(60))
+    found = draft(tmp_path, ("age;name\n" + rows).encode())
+    page = found.profile.read_text(encoding="utf-8")
+    assert "\N{REPLACEMENT CHARACTER}abc1" in page
+    assert "\u202e" not in page

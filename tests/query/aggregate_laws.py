@@ -71,7 +71,7 @@ def call(name):
     return f"{name}({float(SHARE)}) WITHIN GROUP (ORDER BY loss)"
 
 
-def within(name, bounds, truths):
+def assert_within(name, bounds, truths):
     """Hold bounds against the answers of all worlds; the ends of those that are not null."""
     known = [truth for truth in truths if truth is not None]
     assert bounds.may_be_empty or None not in truths or bounds.lower is None
@@ -114,7 +114,9 @@ class AggregateLaws:
                     tuple(sorted(row["loss"] for row in world if holds(row)))
                     for world in every_world
                 }
-                within(name, answer.rows[0]["x"], [ORACLES[name](values) for values in chosen])
+                assert_within(
+                    name, answer.rows[0]["x"], [ORACLES[name](values) for values in chosen]
+                )
 
     def test_the_truth_is_within_the_bounds_where_subdomains_stand_for_values(self, name):
         checked = Counter()
@@ -131,7 +133,7 @@ class AggregateLaws:
                 chosen = [row for row in rows if "age" not in where or row["age"] < 2]
                 hits = Counter(row["group_id"] for row in chosen)
                 truths = [ORACLES[name](values) for values in outcomes(copies, hits, wanted)]
-                checked[where] += within(name, answer.rows[0]["x"], truths) is not None
+                checked[where] += assert_within(name, answer.rows[0]["x"], truths) is not None
         assert min(checked[where] for where in OF_SUBDOMAINS) > 5
 
     def test_the_truth_is_within_the_bounds_where_labels_stand_for_values(self, name):
@@ -147,6 +149,7 @@ class AggregateLaws:
                 for world in itertools.product(*statuses)
             ]
             checked += (
-                within(name, row["x"], [ORACLES[name](values) for values in chosen]) is not None
+                assert_within(name, row["x"], [ORACLES[name](values) for values in chosen])
+                is not None
             )
         assert checked > 5

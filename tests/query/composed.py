@@ -123,7 +123,7 @@ def ends(outcomes):
     return found
 
 
-def attained(row, outcomes, tight=FUNCTIONS):
+def assert_outcomes(row, outcomes, tight=FUNCTIONS):
     """Hold a row of an answer against all worlds."""
     for function, (low, high, empty) in ends(outcomes).items():
         bounds = row[f"{function}(loss)"]

@@ -70,7 +70,7 @@ def rough(row):
     return [(v is None, str(int(v) if isinstance(v, bool) else v)) for v in told]
 
 
-def agree(found, expected, query):
+def assert_same_rows(found, expected, query):
     assert len(found) == len(expected), query
     pairs = zip(sorted(found, key=rough), sorted(expected, key=rough), strict=True)
     for got, wanted in ((map(comparable, a), map(comparable, b)) for a, b in pairs):
@@ -168,7 +168,7 @@ class DialectLaws:
         with target(url) as database, engine(test_golden.TABLES, CENSUS) as asked:
             for query in GOLDEN:
                 text = write_bounds(rewrite(query, CENSUS).tree, DIALECTS[kind], types)
-                agree(database.execute(text), answered(asked, CENSUS, query), query)
+                assert_same_rows(database.execute(text), answered(asked, CENSUS, query), query)
 
     def test_conditions_mean_the_same(self, kind, tmp_path):
         table, opened = hard(tmp_path / "release")

@@ -13,7 +13,7 @@ from sfumato.tasks.sql.session import fetch, session
 from tests.query.composed import (
     ALL,
     FUNCTIONS,
-    attained,
+    assert_outcomes,
     combined,
     composed,
     ends,
@@ -22,7 +22,7 @@ from tests.query.composed import (
     random_groups,
     values_of,
 )
-from tests.query.dialect_laws import agree, returned
+from tests.query.dialect_laws import assert_same_rows, returned
 from tests.query.test_subdomains import SMALL, outcomes
 from tests.query.worlds import (
     HAVINGS,
@@ -124,7 +124,7 @@ def test_exact_rows(form, where):
                 if of["age"] < age and of_loss(of["loss"]) and of_word(of["word"])
             )
             assert tuple(sorted(true)) in worlds
-            attained(row, worlds, FUNCTIONS[:-1])
+            assert_outcomes(row, worlds, FUNCTIONS[:-1])
             least = ends(worlds)["stddev"][0]
             if not where and least is not None:
                 assert float(row["stddev(loss)"].lower) ** 2 == pytest.approx(float(least))
@@ -163,7 +163,7 @@ def test_certain_rows_of_exact_rows(form, group_by):
                 for reading in ("possible", "certain"):
                     tree = rewrite(asked_for, declared, reading).tree
                     expected = returned(question, answer, reading)
-                    agree(fetch(connection, tree), expected, (asked_for, reading))
+                    assert_same_rows(fetch(connection, tree), expected, (asked_for, reading))
     assert met["certain"]
 
 
@@ -190,8 +190,10 @@ def test_subdomains(where):
                 (1, 3), queries, answers_on(tables, RANGES, queries), strict=True
             ):
                 hits = Counter(r["group_id"] for r in tables["qit"].to_pylist() if r["age"] < age)
-                attained(answer.rows[0], outcomes(copies, hits, holds), FUNCTIONS[:-1])
+                assert_outcomes(answer.rows[0], outcomes(copies, hits, holds), FUNCTIONS[:-1])
                 counted = f"SELECT COUNT(*), MIN(loss), SUM(loss){query[query.index(' FROM') :]}"
                 question = read_question(counted, RANGES)
                 expected = returned(question, answer_on(tables, RANGES, counted), "possible")
-                agree(fetch(connection, rewrite(counted, RANGES).tree), expected, counted)
+                assert_same_rows(
+                    fetch(connection, rewrite(counted, RANGES).tree), expected, counted
+                )

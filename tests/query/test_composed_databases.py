@@ -19,7 +19,7 @@ from sfumato.tasks.sql.dialects.registry import DIALECTS
 from sfumato.tasks.sql.target import target
 from tests.query import asked
 from tests.query.composed import composed, published
-from tests.query.dialect_laws import LOCAL, SERVERS, address, agree, answered
+from tests.query.dialect_laws import LOCAL, SERVERS, address, answered, assert_same_rows
 from tests.query.test_apart import random_query
 from tests.query.test_dialects import TYPES, agree_on_groups
 from tests.query.worlds import column, declare
@@ -61,7 +61,7 @@ def test_exact_rows(form, sensitive, kind, tmp_path):
                 text = write_bounds(rewrite(query, declared, reading).tree, DIALECTS[kind], TYPES)
             except QueryError:
                 continue
-            agree(database.execute(text), expected, (query, reading))
+            assert_same_rows(database.execute(text), expected, (query, reading))
             told["compared"] += 1
         ((rows, size),) = database.execute("SELECT SUM(size), COUNT(*) FROM groups_loss")
         assert (rows, size) == (people, tables["lineage"].num_rows)
@@ -93,7 +93,7 @@ def test_counts(kind, tmp_path):
                 [*(row[key] for key in keys), row["n"].lower, row["n"].upper, row["n"].estimate]
                 for row in rows
             ]
-            agree(database.execute(text), wanted, query)
+            assert_same_rows(database.execute(text), wanted, query)
             told["compared"] += 1
     assert told["compared"] >= QUERIES / 2
 
@@ -118,7 +118,7 @@ def test_names_that_lineages_use(kind, tmp_path):
     with target(url) as database, engine(tables, LOSSES) as asking:
         expected = answered(asking, LOSSES, query)
         assert [row[1:] for row in expected] == [[4, 9], [4, 9]]
-        agree(database.execute(rewrite(query, LOSSES).sql(kind)), expected, query)
+        assert_same_rows(database.execute(rewrite(query, LOSSES).sql(kind)), expected, query)
 
 
 def test_ready_sql_reads_all_tables():

@@ -16,7 +16,7 @@ from tests.query.composed import (
     ALL,
     FUNCTIONS,
     SEXES,
-    attained,
+    assert_outcomes,
     combined,
     composed,
     published,
@@ -112,7 +112,7 @@ def test_labels(where, holds):
         (row,) = answer_on(tables, declared, query).rows
         outcomes = outcomes_of_labels(tables, holds)
         assert tuple(sorted(of["loss"] for of in people if holds(of))) in outcomes
-        attained(row, outcomes, FUNCTIONS[:-1])
+        assert_outcomes(row, outcomes, FUNCTIONS[:-1])
         bounds = row["count(loss)"]
         if where in ("TRUE", "age < 99"):
             assert bounds.lower == bounds.upper == bounds.estimate == len(people)
@@ -137,7 +137,7 @@ def test_cells_of_labels(names):
                 tables,
                 lambda of, cell=cell: of["age"] < 2 and tuple(of[n] for n in names) == cell,
             )
-            attained(row, outcomes, FUNCTIONS[:-1])
+            assert_outcomes(row, outcomes, FUNCTIONS[:-1])
 
 
 @pytest.mark.parametrize("names", [[], ["sex"], ["word"]])

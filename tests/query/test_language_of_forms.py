@@ -140,7 +140,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, 3, 5, 6])
+@pytest.mark.parametrize("seed", [0, 5])
 @pytest.mark.parametrize("form", FORMS)
 def test_answers_hold_those_of_every_world(form, seed):
     make, queries = FORMS[form]

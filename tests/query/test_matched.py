@@ -13,7 +13,7 @@ from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch, session
-from tests.query.worlds import aggregate, answers_on, column, shape, with_help
+from tests.query.worlds import aggregate, answers_on, assert_attained, column, shape, with_help
 
 FUNCTIONS = ("count", "sum", "avg", "min", "max")
 ALL = ", ".join(f"{function}(loss)" for function in FUNCTIONS)
@@ -113,15 +113,6 @@ def extremes(table, together, holds, key=lambda _: ()):
     return limits
 
 
-def agree(row, expected):
-    for function, (low, high, empty) in expected.items():
-        bounds = row[f"{function}(loss)"]
-        assert (bounds.lower, bounds.upper) == (low, high), function
-        assert bounds.may_be_empty == empty, function
-        if bounds.estimate is not None:
-            assert bounds.lower <= bounds.estimate <= bounds.upper
-
-
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("where", "holds"), CONDITIONS)
 @pytest.mark.parametrize(("form", "sensitive"), FORMS)
@@ -132,7 +123,7 @@ def test_bounds_are_the_extremes_over_all_worlds(form, sensitive, where, holds, 
         table = random_rows(generator, generator.integers(1, 4, int(generator.integers(1, 4))))
         query = f"SELECT {ALL} FROM microdata WHERE {where}"
         (row,) = answer_on(in_form(table, declared), declared, query).rows
-        agree(row, extremes(table, True, holds)[()])
+        assert_attained(row, extremes(table, True, holds)[()])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -144,7 +135,7 @@ def test_conditions_on_another_sensitive_column(form, sensitive, where, holds, s
     table = random_rows(generator, generator.integers(1, 4, 2))
     query = f"SELECT {ALL} FROM microdata WHERE {where}"
     (row,) = answer_on(in_form(table, declared), declared, query).rows
-    agree(row, extremes(table, sensitive == "together", holds)[()])
+    assert_attained(row, extremes(table, sensitive == "together", holds)[()])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -159,7 +150,7 @@ def test_cells(form, seed):
     possible = {cell for cell, limits in expected.items() if limits["count"][1] > 0}
     assert {(row["sex"],) for row in answer.rows} == possible
     for row in answer.rows:
-        agree(row, expected[row["sex"],])
+        assert_attained(row, expected[row["sex"],])
 
 
 REWRITTEN = ["loss > 0", "loss <> 0 AND age < 2", "loss < -5", "gain > 0 AND loss >= 0"]

@@ -100,7 +100,7 @@ OTHERS = {
     "mark": ("insensitive", "boolean", True),
     "ratio": ("insensitive", "float", False),
     "loss": ("sensitive", "integer", False),
-    "cost": ("sensitive", "decimal", False),
+    "cost": ("sensitive", "decimal", True),
 }
 LEAVES = {"size": list(range(-4, 8)), "kind": [row[0] for row in KINDS], "zip": CODES}
 LEAVES["part"] = [Decimal(row[0]) for row in SHARES]
@@ -222,24 +222,24 @@ class Grammar:
     def predicate(self, depth=3):
         kind = self.chance.random()
         if depth == 0 or kind < 0.3:
-            return self.test()
+            return self.comparison_of_any()
         if kind < 0.45:
             return f"NOT ({self.predicate(depth - 1)})"
         if kind < 0.5:
-            return f"NOT {self.test()}"
+            return f"NOT {self.comparison_of_any()}"
         join = self.chance.choice([" AND ", " OR "])
         parts = [self.predicate(depth - 1) for _ in range(self.chance.randint(2, 3))]
         return join.join(f"({p})" if self.chance.random() < 0.7 else p for p in parts)
 
-    def test(self):
+    def comparison_of_any(self):
         if self.chance.random() < 0.04:
             return self.chance.choice(
                 ["TRUE", "FALSE", "NULL", "1 = 1", "NULL = 2", "2 IN (1, NULL)"]
             )
         name = self.chance.choice(list(self.columns))
-        return self.test_of(name, self.columns[name].type)
+        return self.comparison_of(name, self.columns[name].type)
 
-    def test_of(self, name, type_):
+    def comparison_of(self, name, type_):
         left = self.expression(name, type_)
         match self.chance.randrange(12):
             case 0:
@@ -328,7 +328,7 @@ class Grammar:
 def queries(release, chance):
     """A query, as text."""
     grammar = Grammar(release.columns, chance)
-    shown = ["COUNT(*) AS n", "COUNT(gain) AS c"]
+    shown = ["COUNT(*) AS n", "COUNT(gain) AS c", "COUNT(cost) AS k"]
     for name in ("loss", "cost", "ratio", "gain"):
         shown += [f"{f}({name}) AS {f}_{name}" for f in ("sum", "avg", "min", "max")]
     shown += [f"{f}({name}) AS {f}_{name}" for f in ("min", "max") for name in ("note", "met")]

@@ -17,7 +17,7 @@ REFUSED = [
     ("SELECT age FROM microdata GROUP BY age", "no aggregate"),
     ("SELECT 1 FROM microdata", "LITERAL"),
     ("SELECT loss FROM microdata", "column 'loss' is sensitive"),
-    ("SELECT COUNT(*) FROM microdata WHERE loss > age", "can only be joined by AND"),
+    ("SELECT COUNT(*) FROM microdata WHERE loss > age", "who has which value is not published"),
     ('SELECT COUNT(*) FROM microdata WHERE loss > "capital-loss"', "association is not published"),
     ("SELECT COUNT(DISTINCT loss) FROM microdata", "how many different values"),
     ("SELECT COUNT(*) FROM microdata HAVING MAX(loss) > 'a'", "not comparable"),

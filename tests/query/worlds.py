@@ -142,3 +142,14 @@ def in_every_world(
         told["certain"] += all(kept)
         told["empty"] += cell in certain and all(held) and not all(kept)
     return told
+
+
+def assert_attained(row: Mapping[str, Any], limits: Mapping[str, Any], name: str = "loss") -> int:
+    """Hold a row against the least and greatest of all worlds, of each function, and count them."""
+    for function, (low, high, empty) in limits.items():
+        bounds = row[f"{function}({name})"]
+        assert (bounds.lower, bounds.upper) == (low, high), function
+        assert bounds.may_be_empty == empty, function
+        if bounds.estimate is not None:
+            assert bounds.lower <= bounds.estimate <= bounds.upper, function
+    return len(limits)

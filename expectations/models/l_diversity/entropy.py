@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.entropy import adjusted_entropy, entropy
 from sfumato.expectations.models.l_diversity.variant import LDiversity, besides
-from sfumato.expectations.models.model import Worst
+from sfumato.expectations.models.model import Reading, Worst
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 from sfumato.expectations.texts import Value
 
@@ -28,6 +28,7 @@ class EntropyLDiversity(LDiversity):
 
     name: ClassVar[str] = "entropy-l-diversity"
     title: ClassVar[str] = "entropy l-diversity"
+    readings: ClassVar[tuple[Reading, ...]] = ("weight-one",)
     meanings: ClassVar[Mapping[str, str]] = {
         "l": "equally likely values of the same uncertainty, at least",
     }

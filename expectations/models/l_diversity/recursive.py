@@ -12,7 +12,7 @@ from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.measures.ratios import below, largest, smallest
 from sfumato.expectations.measures.recursive import rarest, recursive_sides
 from sfumato.expectations.models.l_diversity.variant import LDiversity, besides
-from sfumato.expectations.models.model import Worst
+from sfumato.expectations.models.model import Reading, Worst
 from sfumato.expectations.numbers import ExactNumber, Number, plain
 from sfumato.expectations.texts import Value, ordinal
 
@@ -35,6 +35,7 @@ class RecursiveLDiversity(LDiversity):
 
     name: ClassVar[str] = "recursive-l-diversity"
     title: ClassVar[str] = "recursive (c,l)-diversity"
+    readings: ClassVar[tuple[Reading, ...]] = ("weight-one",)
     meanings: ClassVar[Mapping[str, str]] = {
         "c": "times the rarer values, more than the most frequent one",
         "l": "from which rank on values are rare; seen: different values",

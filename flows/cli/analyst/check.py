@@ -13,7 +13,7 @@ from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from sfumato.tasks.declaration.opened import Release
-    from sfumato.tasks.publication.check import Checked
+    from sfumato.tasks.publication.checked.made_again import Checked
     from sfumato.tasks.verification.limits import ReadLimits
 
 UNSEEN = (
@@ -64,8 +64,8 @@ def check(
     A version that was made to be combined can be held against those before it: all of them, or the
     latest ones without a gap.
     """
-    from sfumato.tasks.publication.check import Checked
     from sfumato.tasks.publication.check import check as check_release
+    from sfumato.tasks.publication.checked.made_again import Checked
 
     found: list[Checked] = []
 
@@ -80,7 +80,7 @@ def check(
         echo(line)
     echo(f"{directory}: {release.author}")
     echo("What these files cannot show, whoever made them:")
-    for one in (*UNSEEN, *_unseen_references(found[0], references)):
+    for one in _unseen(found[0], references):
         echo(f"  - {one}")
     if previous:
         tell_succession(release, previous, limits)
@@ -107,6 +107,8 @@ def _document(
         }
         for promise, verdict in checked.verdicts
     ]
+    for document, (_, verdict) in zip(promises, checked.over_people, strict=False):
+        document["people"] = {**observation(verdict), "stated": True}
     told = list(succession_lines(release, previous, limits)) if previous else []
     return {
         "directory": str(release.directory),
@@ -117,8 +119,23 @@ def _document(
         "made_with": list(checked.made_with),
         "unlike": list(checked.unlike),
         "previous": told,
-        "unseen": [*UNSEEN, *_unseen_references(checked, references)],
+        "unseen": list(_unseen(checked, references)),
     }
+
+
+def _unseen(checked: "Checked", references: tuple[Path, ...]) -> tuple[str, ...]:
+    """What files cannot show of this release."""
+    return (*UNSEEN, *_unseen_people(checked), *_unseen_references(checked, references))
+
+
+def _unseen_people(checked: "Checked") -> tuple[str, ...]:
+    """What cannot be shown of promises over people who have several rows."""
+    from sfumato.tasks.declaration.assessment import numbers
+
+    said = [f"{promise.name} ({numbers(v.observed)})" for promise, v in checked.over_people]
+    return (
+        (f"that over people, who have several rows, these hold: {'; '.join(said)}",) if said else ()
+    )
 
 
 def _unseen_references(checked: "Checked", given: tuple[Path, ...]) -> tuple[str, ...]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 @click.option(
     "--hierarchy", "hierarchies", multiple=True, metavar="S=FILE", help="of a sensitive attribute"
 )
+@click.option("--household", metavar="COLUMN", help="whose household a row is of")
+@click.option("--unit", metavar="COLUMN", help="whose a row is, where people have several")
 @click.option("--columns", metavar="A,B,…", help="names, for a CSV file without a header")
 @click.option("--null", "nulls", multiple=True, help="a text that means a missing value")
 @with_format
@@ -43,6 +45,8 @@ def measure(
     models: tuple[str, ...],
     population: str | None,
     hierarchies: tuple[str, ...],
+    household: str | None,
+    unit: str | None,
     columns: str | None,
     nulls: tuple[str, ...],
     format_: str,
@@ -63,7 +67,8 @@ def measure(
     promises = _promises(models)
     written = Written(names(columns) or None, nulls, _types(types))
     files = pairs("--hierarchy", hierarchies)
-    document = measure(file, names(qi), names(sensitive), promises, population, files, written)
+    about = (names(qi), names(sensitive), promises, population, files, written, household, unit)
+    document = measure(file, *about)
     show.document(document, format_)
     if broken := [p["promise"]["model"] for p in document.get("promises", []) if not p["holds"]]:
         raise PromiseError(f"{file}: {', '.join(broken)} does not hold")

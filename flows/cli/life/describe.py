@@ -14,6 +14,7 @@ from sfumato.flows.cli.options import as_document
 @click.option("--description", help="paragraphs, with an empty line between")
 @click.option("--contact", help="a name, an e-mail address, or an address on the web")
 @click.option("--licence", help="a name, or an address on the web")
+@click.option("--publisher", help="the name of who publishes it")
 @as_document
 def describe(line: Path, as_json: bool, **words: str | None) -> None:
     """Correct what the page of LINE, a line's public directory or its spec, says of it.
@@ -25,7 +26,7 @@ def describe(line: Path, as_json: bool, **words: str | None) -> None:
     found = describe_line(line, words)
     for notice in found.notices:
         show.say(notice)
-    document = {"title": found.words.title, **_words(found.words.words.model_dump())}
+    document = {"title": found.words.title, **_words(found.words.shown.model_dump())}
     show.document(document, "json" if as_json else "text")
 
 

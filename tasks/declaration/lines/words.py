@@ -7,21 +7,19 @@ They stand in a file of their own, so that software that knows no words still re
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sfumato.expectations.errors import SpecError
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.terms import Title
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.formats import read_document
+from sfumato.tasks.schema.stated.words import OneLine, SaidOfLine, Text
 
 WORDS = "line.json"
-_FORMAT = 1
-
-OneLine = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Text = Annotated[str, Field(min_length=1, max_length=4000, pattern=r"^[^\x00-\x09\x0b-\x1f\x7f]+$")]
+_FORMAT = 2
 
 
 class LineWords(BaseModel):
@@ -32,6 +30,7 @@ class LineWords(BaseModel):
         description: paragraphs, with an empty line between.
         contact: of the publisher: a name, an e-mail address, or an address on the web.
         licence: a name, or an address on the web.
+        publisher: the name of who publishes it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -40,6 +39,7 @@ class LineWords(BaseModel):
     description: Text | None = None
     contact: OneLine | None = None
     licence: OneLine | None = None
+    publisher: OneLine | None = None
 
 
 class WordsOfLine(BaseModel):
@@ -49,14 +49,22 @@ class WordsOfLine(BaseModel):
         line: the line's name.
         declared: the title of its current version, or of the last one that was.
         words: as a steward corrected them.
+        said: as the line's spec said when it was last run.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 1
     line: OneLine
     declared: Title | None = None
     words: LineWords = LineWords()
+    said: SaidOfLine = SaidOfLine()
+
+    @property
+    def shown(self) -> LineWords:
+        """What is shown: what a steward corrected, or else what the spec says."""
+        corrected = self.words.model_dump(exclude_none=True)
+        return LineWords.model_validate({**self.said.model_dump(), **corrected})
 
     @property
     def title(self) -> str:
@@ -76,8 +84,12 @@ def read_words(line: Path) -> WordsOfLine:
 
 
 def write_words(line: Path, words: WordsOfLine) -> None:
-    """Replace the words atomically."""
-    document = json.loads(words.model_dump_json(exclude_none=True))
+    """Replace the words atomically, in the lowest format that can say them."""
+    newer = words.said != SaidOfLine() or words.words.publisher is not None
+    document = json.loads(words.model_dump_json(exclude_none=True, exclude={"said", "format"}))
+    document["format"] = _FORMAT if newer else 1
+    if words.said != SaidOfLine():
+        document["said"] = words.said.model_dump(mode="json", exclude_none=True)
     write_atomically(line / WORDS, canonical_json(document), mode=0o644)
 
 

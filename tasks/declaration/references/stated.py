@@ -1,4 +1,4 @@
-"""What a publisher states of promises that need a reference, where this is not at hand.
+"""What a publisher states of promises that need what no file has: a reference, or whose rows are.
 
 A statement is held against itself and against what the tables do show; whether it is true, no file
 of a release can tell.
@@ -12,7 +12,7 @@ from typing import Any
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.model import PrivacyModel, Verdict
 from sfumato.expectations.numbers import Number, exact, plain
-from sfumato.expectations.verdicts import GROUPS, Finding, observation
+from sfumato.expectations.verdicts import GROUPS, PEOPLE, Finding, observation
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.opened import MANIFEST
 from sfumato.tasks.private.references.reference import References
@@ -25,13 +25,16 @@ def with_statements(
 ) -> tuple[Assessment, tuple[PrivacyModel, ...]]:
     """An assessment with what a manifest states of promises whose references are not known.
 
+    What it states of people who have several rows is taken as it is stated, too.
+
     Returns:
-        The assessment, and these promises.
+        The assessment, and the promises that were not measured.
 
     Raises:
         PromiseError: where it states nothing, that a promise is broken, or of other groups.
     """
     promises = assessment.declared.promises
+    assessment = _with_people(assessment, manifest)
     stated = tuple(p for p in promises if p.needs_population and references.of(p) is None)
     if not stated:
         return assessment, ()
@@ -44,13 +47,30 @@ def with_statements(
     return replace(assessment, findings=tuple(findings)), stated
 
 
-def _stated(finding: Finding, promise: PrivacyModel, said: Mapping[str, Any]) -> Finding:
+def _with_people(assessment: Assessment, manifest: Mapping[str, Any]) -> Assessment:
+    """The assessment with what the manifest states of its promises over people, if it has to."""
+    if not assessment.declared.over_people:
+        return assessment
+    observed = manifest["sfumato"].get("observed")
+    judged = [one for one in assessment.findings if one.table == GROUPS]
+    people = [
+        _stated(replace(finding, table=PEOPLE), promise, said, PEOPLE)
+        for finding, promise, said in zip(
+            judged, assessment.declared.promises, observed, strict=True
+        )
+    ]
+    return replace(assessment, findings=(*assessment.findings, *people))
+
+
+def _stated(
+    finding: Finding, promise: PrivacyModel, said: Mapping[str, Any], under: str = "observed"
+) -> Finding:
     """The finding as it is stated; `finding` has the number of groups that the tables show."""
     groups = finding.observed["groups"] if isinstance(finding.observed, Mapping) else None
     try:
-        found = {name: _number(said["observed"][name]) for name in promise.required()}
+        found = {name: _number(said[under][name]) for name in promise.required()}
         written = {name: plain(number) for name, number in found.items()}
-        whole = said["groups"] == groups and written == dict(said["observed"])
+        whole = said["groups"] == groups and written == dict(said[under])
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         whole = False
     if not whole or not _keeps(promise, found):

@@ -6,7 +6,8 @@ known, and they are refused.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,13 +61,37 @@ def admitted_people(
     return Population(sizes, int((group < 0).sum()), told)
 
 
+@dataclass(frozen=True, eq=False)
+class FittingPeople:
+    """Which rows fit whom, by vectors of quasi-identifiers and by groups of rows.
+
+    Attributes:
+        vector: of each person (int64).
+        rows: how many rows fit each vector (int64).
+        expected: how many of them are a person's who has the vector, where everybody whom a group
+            fits is as likely to be in it (float64).
+        sizes: the rows of each group (int64).
+        fit: how many people each group fits (int64).
+    """
+
+    vector: np.ndarray
+    rows: np.ndarray
+    expected: np.ndarray
+    sizes: np.ndarray
+    fit: np.ndarray
+
+
 class _ShownGroups:
     """Groups by the first row of each, and by column the meaning of labels and each row's label."""
 
     def __init__(
-        self, first: np.ndarray, columns: Mapping[str, tuple[list[Admitted], np.ndarray]]
+        self,
+        first: np.ndarray,
+        sizes: np.ndarray,
+        columns: Mapping[str, tuple[list[Admitted], np.ndarray]],
     ) -> None:
         self.first = first
+        self.sizes = sizes
         self.columns = columns
 
 
@@ -76,13 +101,59 @@ def _groups(
     keys, _ = key([encode(n, "quasi-identifier", table[n]) for n in by], table.num_rows)
     groups = distinct(keys)
     first = np.zeros(len(groups), dtype=np.int64)
-    first[np.searchsorted(groups, keys)] = np.arange(len(keys))
+    group = np.searchsorted(groups, keys)
+    first[group] = np.arange(len(keys))
     columns = {}
     for name in by:
         labels, codes = labels_of(table, name)
         read = reader_of(name, schema[name])
         columns[name] = [read(label) for label in labels], codes
-    return _ShownGroups(first, columns)
+    return _ShownGroups(first, np.bincount(group, minlength=len(groups)), columns)
+
+
+def _admitted(
+    shown: _ShownGroups, columns: Sequence[Column], first: np.ndarray
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Which groups admit which vectors (bool, groups x vectors), some vectors at a time."""
+    labels = [
+        (codes[shown.first], _fits(of, column))
+        for (of, codes), column in zip(shown.columns.values(), columns, strict=True)
+    ]
+    step = max(1, _AT_ONCE // max(1, len(shown.first)))
+    for start in range(0, len(first), step):
+        some = slice(start, start + step)
+        admitted = np.ones((len(shown.first), len(first[some])), dtype=bool)
+        for (label, fits), column in zip(labels, columns, strict=True):
+            admitted &= fits[:, column.codes[first[some]]][label]
+        yield some, admitted
+
+
+def people_who_fit(
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str], people: Microdata
+) -> FittingPeople:
+    """Which rows of groups fit whom of some people, in as many groups as it is.
+
+    Args:
+        table: the published rows; groups are numbered as `recoded.groups` numbers them.
+        schema: as declared.
+        reader_of: reads the labels of a column.
+        by: the columns that tell groups apart.
+        people: with these columns.
+    """
+    keys, vector = np.unique(key([people[n] for n in by], people.rows)[0], return_inverse=True)
+    first = np.zeros(len(keys), dtype=np.int64)
+    first[vector] = np.arange(people.rows)
+    shown, columns = _groups(table, schema, reader_of, by), [people[name] for name in by]
+    many = np.bincount(vector, minlength=len(keys))
+    fit = np.zeros(len(shown.first), dtype=np.int64)
+    for some, admitted in _admitted(shown, columns, first):
+        fit += admitted @ many[some]
+    rows = np.zeros(len(keys), dtype=np.int64)
+    expected = np.zeros(len(keys))
+    for some, admitted in _admitted(shown, columns, first):
+        rows[some] = shown.sizes @ admitted
+        expected[some] = (shown.sizes / np.maximum(fit, 1)) @ admitted
+    return FittingPeople(vector, rows, expected, shown.sizes, fit)
 
 
 def _only_groups(shown: _ShownGroups, columns: Sequence[Column], first: np.ndarray) -> np.ndarray:
@@ -90,21 +161,12 @@ def _only_groups(shown: _ShownGroups, columns: Sequence[Column], first: np.ndarr
 
     `first` has a row of the reference for each vector.
     """
-    labels = [
-        (codes[shown.first], _fits(of, column))
-        for (of, codes), column in zip(shown.columns.values(), columns, strict=True)
-    ]
     found = np.full(len(first), -1, dtype=np.int64)
-    step = max(1, _AT_ONCE // max(1, len(shown.first)))
     double = 0
-    for start in range(0, len(first), step):
-        rows = first[start : start + step]
-        admitted = np.ones((len(shown.first), len(rows)), dtype=bool)
-        for (label, fits), column in zip(labels, columns, strict=True):
-            admitted &= fits[:, column.codes[rows]][label]
+    for some, admitted in _admitted(shown, columns, first):
         times = admitted.sum(axis=0)
         double += int((times > 1).sum())
-        found[start : start + step] = np.where(times == 1, admitted.argmax(axis=0), -1)
+        found[some] = np.where(times == 1, admitted.argmax(axis=0), -1)
     if double:
         raise PromiseError(
             f"reference: labels of several groups admit people with the same quasi-identifiers "

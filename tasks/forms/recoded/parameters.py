@@ -13,8 +13,17 @@ class RecodedParameters(FormParameters):
 
     shows: ClassVar[str] = "labels"
     recodes: ClassVar[bool] = True
+    keeps_nulls: ClassVar[bool] = True
 
+    protects: Literal["values", "identities"] = since(
+        6, "values", "sensitive values, or who people are in a table that has none"
+    )
     label_tables: bool = since(6, False, "what each label admits is published in tables, too")
+
+    @property
+    def protects_values(self) -> bool:
+        """False where it is hidden who people are, and there is no value of theirs to protect."""
+        return self.protects == "values"
 
     @property
     def tells_labels(self) -> bool:

@@ -81,9 +81,9 @@ def _typed(
 
 
 def _encoded(typed: dict[str, Distinct], columns: Columns) -> Microdata:
-    encoded = {n: encode(n, columns[n].role, typed.pop(n).array()) for n in list(typed)}
+    encoded = {n: encode(n, columns[n].shown_as, typed.pop(n).array()) for n in list(typed)}
     rows = len(next(iter(encoded.values())).codes) if encoded else 0
-    numbered = [encoded.get(n) or _row_numbers(n, columns[n].role, rows) for n in columns]
+    numbered = [encoded.get(n) or _row_numbers(n, columns[n].shown_as, rows) for n in columns]
     return Microdata(tuple(numbered), rows)
 
 

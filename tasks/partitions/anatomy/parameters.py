@@ -19,6 +19,7 @@ class AnatomyParameters(PartitionParameters):
         "an l-diversity promise to read l from",
     )
     distinct_values: ClassVar[bool] = True
+    over_people: ClassVar[bool] = True
 
     method: Literal["anatomy"]
     draw: Literal["random", "round-robin"] = since(

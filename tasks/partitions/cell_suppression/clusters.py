@@ -82,7 +82,8 @@ def _merged(
     promises: Sequence[PrivacyModel],
 ) -> np.ndarray:
     """The group of each row (int64): clusters that break a promise merged with similar ones."""
-    others = [promise for promise in promises if not isinstance(promise, KAnonymity)]
+    by_people = microdata.person is not None
+    others = [p for p in promises if by_people or not isinstance(p, KAnonymity)]
     if not others:
         return group
     rank, order = _in_order(codes, group, stratum)

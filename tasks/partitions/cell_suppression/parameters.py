@@ -13,6 +13,7 @@ class ForestParameters(PartitionParameters):
     """Groups of rows that differ in few cells: within O(k) of the fewest suppressed cells."""
 
     needs: ClassVar[Need] = _K
+    over_people: ClassVar[bool] = True
 
     method: Literal["forest"]
 

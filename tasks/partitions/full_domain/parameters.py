@@ -17,6 +17,7 @@ class FullDomainParameters(PartitionParameters):
     """Each quasi-identifier at one level of its hierarchy: the levels that lose the least."""
 
     chosen_once: ClassVar[bool] = True
+    over_people: ClassVar[bool] = True
 
     method: Literal["full-domain"]
     metric: Annotated[Metric, Field(description="what is minimised")] = "ncp"
@@ -34,6 +35,11 @@ class FullDomainParameters(PartitionParameters):
     def may_suppress(self) -> bool:
         """True where there is a budget."""
         return self.suppression > 0
+
+    @property
+    def equal_rows_together(self) -> bool:
+        """True but for rows that are suppressed, others like which may be shown."""
+        return not self.suppression
 
     @property
     def not_in_parts(self) -> str | None:

@@ -69,6 +69,7 @@ class LatticeProblem:
         self.rows, self.row_of, place = _collapsed(
             microdata, columns, strata, promises, self.metric, counts
         )
+        self.over_people = microdata.person is not None
         self.scopes = [self._scope(promise, microdata, place) for promise in promises]
         domains = tuple(map(partial(_domain, counts), columns, self.levels))
         self.original = Original(domains, self.rows.counts)
@@ -80,10 +81,11 @@ class LatticeProblem:
         known = {*promise.adversary_columns} - {*self.names}
         fixed = (len(self.names), *sorted(place[name] for name in known))
         axes = tuple(axis for axis, name in enumerate(self.names) if name in names)
-        if not promise.protects:
-            return Scope(promise, axes, fixed)
+        person = len(self.rows.codes) - 1 if self.over_people else None
+        if not promise.counts_values():
+            return Scope(promise, axes, fixed, person=person)
         column = _sensitive(promise, microdata)
-        return Scope(promise, axes, fixed, place[column.name], column.coded())
+        return Scope(promise, axes, fixed, place[column.name], column.coded(), person)
 
     def cost(self, node: Node, rows: LatticeRows, suppressed: np.ndarray) -> Cost:
         """The cost of a node.
@@ -155,7 +157,10 @@ def _collapsed(
     metric: Metric,
     counts: np.ndarray,
 ) -> tuple[LatticeRows, np.ndarray, dict[str, int]]:
-    """The distinct rows, each row's (int64), and the column of each attribute of a promise."""
+    """The distinct rows, each row's (int64), and the column of each attribute of a promise.
+
+    The last column says whose the rows are, where people have several.
+    """
     categories = [column.category() for column in columns]
     categories.append(_joint([microdata[name] for name in strata], microdata.rows))
     beside = [microdata[name] for name in strata if microdata[name] not in columns]
@@ -164,10 +169,12 @@ def _collapsed(
     place: dict[str, int] = {}
     names = {column.name for column in columns}
     for promise in promises:
-        own = [_sensitive(promise, microdata).name] if promise.protects else []
+        own = [_sensitive(promise, microdata).name] if promise.counts_values() else []
         for name in sorted({*own, *promise.adversary_columns} - names - {*place}):
             place[name] = len(categories)
             categories.append(microdata[name].category())
+    if microdata.person is not None:
+        categories.append((microdata.person, int(microdata.person.max(initial=-1)) + 1))
     codes, bounds = zip(*categories, strict=True)
     codes = tuple(np.asarray(column, dtype=np.int64) for column in codes)
     rows = LatticeRows(codes, bounds, counts)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.expectations.groups.counting import Coded
+from sfumato.expectations.groups.counting import Coded, count_people
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
@@ -16,7 +16,7 @@ class Scope(NamedTuple):
 
     Its groups are the rows that are equal on the axes `axes` (ascending), generalized, and on the
     columns `fixed`; `sensitive` is the column of the attribute that `coded` describes, where it
-    needs one.
+    needs one, and `person` says whose rows are, where it is kept over people, too.
     """
 
     promise: PrivacyModel
@@ -24,11 +24,28 @@ class Scope(NamedTuple):
     fixed: tuple[int, ...]
     sensitive: int | None = None
     coded: Coded | None = None
+    person: int | None = None
+
+    @property
+    def monotone(self) -> bool:
+        """True where merging groups that keep the promise cannot break it, over people either."""
+        over_people = self.person is None or self.promise.merges_over_people
+        return self.promise.monotone and over_people
 
     def failing(self, rows: LatticeRows) -> np.ndarray:
         """Mark the rows in groups that break the promise (bool, one per row)."""
         group, groups = self.seen(rows)
-        return np.asarray(self.promise.failing(groups)[group])
+        failing = self.promise.failing(groups)
+        if self.person is not None:
+            values = {} if self.sensitive is None else {self._name: rows.codes[self.sensitive]}
+            whose = rows.codes[self.person]
+            people = count_people(group, whose, groups, values, rows.counts)
+            failing = failing | self.promise.failing_over_people(people)
+        return np.asarray(failing[group])
+
+    @property
+    def _name(self) -> str:
+        return self.promise.sensitive or ""
 
     def seen(self, rows: LatticeRows) -> tuple[np.ndarray, Groups]:
         """The group of each row (int64, one per row), and the groups."""
@@ -53,4 +70,4 @@ class Scope(NamedTuple):
             return Groups(sizes, {})
         _, values, numbers, labels, ancestors = self.coded
         counts = Counts(group, value, count, values, numbers, labels, ancestors)
-        return Groups(sizes, {self.promise.sensitive or "": counts})
+        return Groups(sizes, {self._name: counts})

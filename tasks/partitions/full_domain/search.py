@@ -51,7 +51,7 @@ def best_node(problem: LatticeProblem) -> FoundNode:
     """
     if not problem.budget:
         _require_feasible(problem)
-    if problem.budget or not all(promise.monotone for promise in problem.promises):
+    if problem.budget or problem.over_people or not all(p.monotone for p in problem.promises):
         return _best_of_all(problem)
     return _best_of_minimal(problem)
 
@@ -60,7 +60,7 @@ def _require_feasible(problem: LatticeProblem) -> None:
     """Without suppression, whatever merging cannot break holds at the root if anywhere."""
     top = problem.rows.at(problem.levels, problem.tops)
     for scope in problem.scopes:
-        if scope.promise.monotone and scope.failing(top).any():
+        if scope.monotone and scope.failing(top).any():
             raise PromiseError(
                 f"{scope.promise.name} cannot be kept by full-domain generalization: "
                 "it is broken with all quasi-identifiers at the root"
@@ -85,11 +85,11 @@ def _best_of_minimal(problem: LatticeProblem) -> FoundNode:
 def _best_of_all(problem: LatticeProblem) -> FoundNode:
     """The best of all nodes, each judged and evaluated.
 
-    Where no further rows break a promise, a node must suppress at least the rows that any node
-    above it does, whose groups are unions of its own.
+    Where no further rows break a promise (over people they may), a node must suppress at least the
+    rows that any node above it does, whose groups are unions of its own.
     """
     skipped = np.zeros([len(nodes) for nodes in problem.levels], dtype=bool)
-    prunes = all(promise.unbroken_by_rows for promise in problem.promises)
+    prunes = not problem.over_people and all(p.unbroken_by_rows for p in problem.promises)
     best: tuple[Cost, int, Node] | None = None
     judged = 0
     for node, rows in walk(problem.rows, problem.levels, skipped):

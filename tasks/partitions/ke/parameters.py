@@ -12,6 +12,7 @@ class KEParameters(PartitionParameters):
     """Groups of alike sensitive values that keep (k,e)-anonymity with small ranges."""
 
     needs: ClassVar[Need] = Need((KEAnonymity,), "a ke-anonymity promise to read k and e from")
+    over_people: ClassVar[bool] = True
 
     method: Literal["ke"]
     objective: Annotated[

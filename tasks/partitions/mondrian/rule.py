@@ -55,7 +55,7 @@ def count_rule(judge: PartJudge) -> CountRule | None:
     """The rule that a part keeps where it keeps all promises; None where counts do not decide."""
     promises = judge.promises
     named = {promise.sensitive for promise in promises if promise.sensitive}
-    if len(named) > 1 or not all(map(_is_counted, promises)):
+    if len(named) > 1 or judge.person is not None or not all(map(_is_counted, promises)):
         return None
     share = Fraction(smallest_alpha(promises))
     rank, more, less = _recursive(promises)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.counting import Coded, count, dense, pack
+from sfumato.expectations.groups.counting import Coded, count, count_people, dense, pack
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel
@@ -21,11 +21,15 @@ from sfumato.tasks.microdata.table import Microdata
 
 @dataclass(frozen=True, eq=False)
 class PartJudge:
-    """Promises, the sensitive attributes that they are about, and the number of all rows."""
+    """Promises, the sensitive attributes that they are about, and the number of all rows.
+
+    `person` numbers whose each row is, where promises are to be kept over people, too.
+    """
 
     promises: Sequence[PrivacyModel]
     sensitive: Mapping[str, Coded]
     rows: int
+    person: np.ndarray | None = None
 
     @classmethod
     def of(cls, microdata: Microdata, promises: Sequence[PrivacyModel]) -> "PartJudge":
@@ -43,7 +47,7 @@ class PartJudge:
         named = {promise.sensitive for promise in promises if promise.sensitive}
         named |= {name for promise in promises for name in _known(promise)}
         coded = {name: microdata[name].coded() for name in sorted(named)}
-        return cls(promises, coded, microdata.rows)
+        return cls(promises, coded, microdata.rows, microdata.person)
 
     def require(self, part: np.ndarray, parts: int) -> None:
         """Make sure that the strata, which are the first parts, keep every promise.
@@ -73,7 +77,24 @@ class PartJudge:
         for promise in self.promises:
             groups, owner = self._groups(promise, rows, part, parts)
             broken[owner[promise.failing(groups)[: len(owner)]]] = True
+            if self.person is not None:
+                broken |= self._broken_over_people(promise, rows, part, parts)
         return broken
+
+    def _broken_over_people(
+        self, promise: PrivacyModel, rows: np.ndarray, part: np.ndarray, parts: int
+    ) -> np.ndarray:
+        """Mark the parts that break a promise over people (bool, one per part)."""
+        person, group = np.asarray(self.person), part
+        if promise.compares_with_all:
+            group = np.full(self.rows, parts)
+            group[rows], rows = part, np.arange(self.rows)
+        named = [promise.sensitive] if promise.sensitive else []
+        coded = {n: self.sensitive[n]._replace(codes=self.sensitive[n].codes[rows]) for n in named}
+        groups = count(group, parts + 1, coded)
+        codes = {name: of.codes for name, of in coded.items()}
+        people = count_people(group, person[rows], groups, codes)
+        return promise.failing_over_people(people)[:parts]
 
     def _groups(
         self, promise: PrivacyModel, rows: np.ndarray, part: np.ndarray, parts: int

@@ -19,6 +19,7 @@ from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.report.lines.entries import LineEntry
 from sfumato.tasks.report.lines.pages import GENERATOR, catalogue_files, line_files
+from sfumato.tasks.schema.stated.words import SaidOfLine
 
 _LOCK = ".catalogue.lock"
 _PLACE = "published-in"
@@ -33,6 +34,7 @@ def refresh_pages(line: Line) -> tuple[str, ...]:
     """
     _note_place(line)
     _declare_title(line)
+    _declare_words(line)
     return (*_pages_of_line(line.public), *_pages_of_place(line.public.parent))
 
 
@@ -75,6 +77,18 @@ def _declare_title(line: Line) -> None:
         words = read_words(line.public)
         if (words.line, words.declared) != (line.name, title):
             changes = {"line": line.name, "declared": title}
+            write_words(line.public, words.model_copy(update=changes))
+
+
+def _declare_words(line: Line) -> None:
+    """Note what the line's spec says of it, where a spec is at hand."""
+    if line.words is None:
+        return
+    said = SaidOfLine(**line.words.model_dump(exclude={"columns"}))
+    with suppress(SfumatoError, OSError):
+        words = read_words(line.public)
+        if words.said != said:
+            changes = {"line": line.name, "said": said}
             write_words(line.public, words.model_copy(update=changes))
 
 

@@ -35,7 +35,7 @@ def entry_of(line: Path, record: Record) -> LineEntry | None:
     words = read_words(line)
     title = record.name if words.line != record.name else words.title
     versions = [_version(line, *item) for item in sorted(record.versions.items(), reverse=True)]
-    return LineEntry(record.name, title, words.words, tuple(versions))
+    return LineEntry(record.name, title, words.shown, tuple(versions))
 
 
 def lines_in(place: Path) -> Iterator[Path]:

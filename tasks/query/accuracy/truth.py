@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import InputError
 from sfumato.expectations.exact import Exact, exact
 from sfumato.tasks.microdata.table import Column
+from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind, HelpBounds
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- published timestamps have no time zone
@@ -18,17 +18,22 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 -- published timestamps have no ti
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """A sensitive column of the original, to be aggregated over some of its rows."""
+    """A sensitive column of the original, to be aggregated over some of its rows.
+
+    Missing values are passed over, but where every row counts.
+    """
 
     numbers: Exact | None
     codes: np.ndarray
+    every_row: bool
 
     def answer(self, kind: AggregateKind, chosen: np.ndarray) -> Fraction | None:
         """The aggregate over the `chosen` rows (bool, one per row); None where none is."""
         codes = self.codes[chosen]
+        known = codes if self.every_row else codes[codes >= 0]
         if self.numbers is None or kind.truth is None:
-            return Fraction(len(codes))
-        return kind.truth(self.numbers, codes)
+            return Fraction(len(known))
+        return kind.truth(self.numbers, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +59,14 @@ class HelpedBounds:
         return low / by, high / by
 
 
-def truth_of(column: Column, kind: AggregateKind) -> Truth:
+def truth_of(column: Column, aggregate: Aggregate) -> Truth:
     """The original's column, with its values as exact numbers where the aggregate needs them.
 
     Raises:
-        InputError: where a value is missing, or the values are no numbers, dates or timestamps.
+        InputError: where the values are no numbers, dates or timestamps.
     """
-    if column.has_null:
-        raise InputError(f"column {column.name!r}: a sensitive value is missing")
-    numbers = None if kind.counts_rows else exact(column.values, column.name)
-    return Truth(numbers, column.codes)
+    numbers = None if aggregate.kind.counts_rows else exact(column.values, column.name)
+    return Truth(numbers, column.codes, aggregate.sensitive is None)
 
 
 def read_help(table: pa.Table, kind: AggregateKind) -> HelpedBounds:

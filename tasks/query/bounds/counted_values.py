@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.expectations.exact import Exact
 from sfumato.tasks.query.bounds.bounds import Value
@@ -20,6 +21,18 @@ class Values(Protocol):
     def __getitem__(self, position: int, /) -> Any:
         """The value at a position."""
         ...
+
+
+class ArrowValues:
+    """Values of an Arrow array, each made when it is looked up."""
+
+    def __init__(self, values: pa.Array) -> None:
+        """Take the values, ascending, each once."""
+        self._values = values
+
+    def __getitem__(self, position: int) -> Any:
+        """The value at a position."""
+        return self._values[position].as_py()
 
 
 @dataclass(frozen=True, eq=False)

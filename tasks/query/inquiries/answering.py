@@ -22,10 +22,9 @@ from sfumato.tasks.query.bounds.arithmetic import NULL, number
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
-from sfumato.tasks.query.language.sources import all_of
 from sfumato.tasks.query.question.aggregate import ROWS
 from sfumato.tasks.query.question.calculated import extend_terms
-from sfumato.tasks.query.question.conditions import split_condition
+from sfumato.tasks.query.question.conditions import all_of, split_condition
 from sfumato.tasks.query.question.formulas import AskedOfPart
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry
 from sfumato.tasks.query.question.question import Key, Question
@@ -88,6 +87,7 @@ class _Cells:
 
     def __init__(self, published: OpenTables, inquiry: Inquiry, estimates: bool) -> None:
         self._published, self._inquiry, self._estimates = published, inquiry, estimates
+        self._formulas = inquiry.formulas
         self._banded = [key.name for key in inquiry.keys if key.banded]
         self._exact = tuple(key.name for key in inquiry.keys if not key.banded)
 
@@ -113,7 +113,8 @@ class _Cells:
         base = [found.get(AskedOfPart(part, ROWS), _NO_ROWS) for part in range(inquiry.base)]
         if inquiry.keys and not any(number(rows.upper) for rows in base):
             return None
-        known = {formula: formula.bounds(_WithNone(found)) for formula in inquiry.formulas}
+        whole = _WithNone(found)
+        known = {formula: formula.bounds(whole) for formula in self._formulas}
         _require_floats(known.values())
         exists = not inquiry.keys or any(number(rows.lower) for rows in base)
         having = inquiry.having
@@ -162,7 +163,7 @@ class _Cells:
             return part
         conditions = [of.condition for of in part.matching]
         conditions += [] if part.condition is None else [part.condition]
-        whole = all_of([one.copy() for one in conditions] + _equal(bands))
+        whole = all_of([*conditions, *_equal(bands)])
         if whole is None:
             raise TypeError(bands)
         condition, matching = split_condition(whole, self._published.declared)

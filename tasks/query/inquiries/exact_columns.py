@@ -8,7 +8,6 @@ many as its values allow: as of sensitive values, only the rows' own values are 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -16,15 +15,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import exact
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.counted_values import CountedValues
+from sfumato.tasks.query.bounds.counted_values import ArrowValues, CountedValues
 from sfumato.tasks.query.bounds.extremes import Counting
 from sfumato.tasks.query.bounds.spread import choices_of
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.query.question.relations import GROUP_ID, relations
+from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.query.sql.conditions.trees import (
     alias,
@@ -57,8 +58,15 @@ def exact_bounds(
         aggregates: whose column is published as it is.
 
     Raises:
-        QueryError: where the query cannot be evaluated.
+        QueryError: where the query cannot be evaluated, or a condition is on values that stand as
+            subdomains.
     """
+    way = WAYS[declared.form.shows]
+    if question.matching and aggregates and "sensitive" not in way.calculable:
+        raise QueryError(
+            "columns that are published as they are have no aggregates where a condition is on "
+            "values that stand as ranges"
+        )
     found: Found = {}
     for name in dict.fromkeys(str(aggregate.sensitive) for aggregate in aggregates):
         asked = [one for one in aggregates if one.sensitive == name]
@@ -98,7 +106,7 @@ class _RowsOfCell:
         from_below, from_above = (self._counting(ascending=up) for up in (True, False))
         expected = from_below.sure.astype(np.float64) if self.all_count else None
         return CountedValues(
-            values=_ValuesByPlace(self.values),
+            values=ArrowValues(self.values),
             exact=partial(exact, self.values, "aggregated"),
             low=from_below,
             high=from_above,
@@ -125,16 +133,6 @@ def _summed(code: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
     total = np.zeros(size, dtype=np.int64)
     np.add.at(total, code, counts)
     return total
-
-
-class _ValuesByPlace:
-    """Values, each made when it is looked up."""
-
-    def __init__(self, values: pa.Array) -> None:
-        self._values = values
-
-    def __getitem__(self, position: int) -> Any:
-        return self._values[position].as_py()
 
 
 def _of_kind(aggregate: Aggregate, rows: _RowsOfCell) -> Bounds:

@@ -56,7 +56,8 @@ def products(
         raise QueryError(
             "a product with a sensitive column is summed where no condition is on sensitive values"
         )
-    known, found = relations(declared), Found()
+    known = relations(declared)
+    found: Found = {}
     for aggregate in aggregates:
         values = _values(connection, known, str(aggregate.sensitive))
         for key, rows in _rows(connection, known, question, str(aggregate.weight)):

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
-from sfumato.tasks.sql.parse import construct
+from sfumato.tasks.sql.parse import construct, number_of
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,8 @@ def _share(node: exp.Expr, kind: AggregateKind) -> Fraction:
 
 
 def _share_of(given: exp.Expr | None, kind: AggregateKind) -> Fraction:
-    if not isinstance(given, exp.Literal) or given.is_string:
-        raise QueryError(f"{kind.called} takes one number from 0 to 1")
-    share = Fraction(given.name)
-    if not 0 <= share <= 1:
+    share = number_of(given)
+    if share is None or not 0 <= share <= 1:
         raise QueryError(f"{kind.called} takes one number from 0 to 1")
     return share
 
@@ -150,16 +148,6 @@ def _default(node: exp.Expr | None) -> exp.Expr | None:
     """What a CASE comes to otherwise, None where that is null."""
     bare = None if node is None else node.unnest()
     return None if isinstance(bare, exp.Null) else bare
-
-
-def number_of(node: exp.Expr | None) -> Fraction | None:
-    """The number that a constant is, None where it is none."""
-    if isinstance(node, exp.Neg):
-        inner = number_of(node.this.unnest())
-        return None if inner is None else -inner
-    if isinstance(node, exp.Literal) and not node.is_string:
-        return Fraction(node.name)
-    return None
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.joins import join_tables
 from sfumato.tasks.query.language.names import name_among
-from sfumato.tasks.query.language.sources import RowSource, all_of, read_source
+from sfumato.tasks.query.language.sources import RowSource, read_source, replace_columns
+from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.sql.parse import construct, parse
 
-_CLAUSES = frozenset(
-    {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
-    | {"with_"}
-)
+_ROWS = ("with_", "from_", "joins", "where")
+_ANSWER = ("expressions", "group", "having", "order", "limit", "offset")
+_CLAUSES = frozenset((*_ROWS, *_ANSWER))
 _CALLED = {"locks": "FOR UPDATE"}
 _INSTEAD = {"distinct": ": GROUP BY shows each value once, beside an aggregate as COUNT(*)"}
 _MOST_ROWS = 10**9
@@ -139,33 +139,16 @@ class _ClauseReader:
 
     def _referring(self, node: exp.Expr, *, before_columns: bool) -> exp.Expr:
         """An expression in which aliases of what is selected stand for it."""
-        root = exp.Paren(this=node.copy())
         aliases = {item.alias: item.expression for item in self._items if item.alias}
-        for column in list(root.find_all(exp.Column)):
-            if column.table or column.find_ancestor(exp.AggFunc):
-                continue
-            is_column = name_among(column.name, self._source.columns) is not None
-            if is_column and not before_columns:
-                continue
-            alias = name_among(column.name, aliases)
-            if alias is not None:
-                column.replace(_Put(this=aliases[alias].copy()))
-        found = self._source_of(root.this)
-        found.pop()
-        return found
 
-    def _source_of(self, node: exp.Expr) -> exp.Expr:
-        """The same with columns looked up, but in what aliases stand for, which has them."""
-        placed = {id(column) for put in node.find_all(_Put) for column in put.find_all(exp.Column)}
-        root = exp.Paren(this=node.copy()) if node.parent is None else node.parent
-        for column in [c for c in root.find_all(exp.Column) if id(c) not in placed]:
-            column.replace(self._source.put(column))
-        for put in list(root.find_all(_Put)):
-            inner = put.this
-            alone = isinstance(inner, exp.Column | exp.AggFunc) or put.parent is root
-            put.replace(inner if alone else exp.Paren(this=inner))
-        found: exp.Expr = root.this
-        return found
+        def meant(column: exp.Column) -> exp.Expr:
+            may_be_alias = not column.table and column.find_ancestor(exp.AggFunc) is None
+            if name_among(column.name, self._source.columns) is not None:
+                may_be_alias &= before_columns
+            alias = name_among(column.name, aliases) if may_be_alias else None
+            return self._source.meant(column) if alias is None else exp.paren(aliases[alias])
+
+        return replace_columns(node, meant).unnest()
 
     def _order(self) -> tuple[OrderItem, ...]:
         order = self._select.args.get("order")
@@ -180,10 +163,6 @@ class _ClauseReader:
             nulls_first = bool(node.args.get("nulls_first"))
             found.append(OrderItem(by, bool(node.args.get("desc")), nulls_first))
         return tuple(found)
-
-
-class _Put(exp.Expression):
-    """What an alias stands for, which is looked up already."""
 
 
 def _aggregates(item: SelectItem) -> bool:

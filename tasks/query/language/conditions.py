@@ -5,9 +5,6 @@ of conditions on columns that are published apart from each other is taken apart
 that no row keeps two of: A OR B is A, and B where A is not true.
 """
 
-from collections.abc import Sequence
-from functools import reduce
-
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
@@ -96,8 +93,8 @@ def disjoint_conditions(condition: exp.Expr, declared: Terms) -> list[exp.Expr]:
             raise QueryError(f"a condition that OR joins of more than {_MOST} parts of its own")
         rest = [part for part in parts if part is not mixed]
         first, second = _by_columns(mixed.unnest(), declared)
-        waiting.append(_and([*rest, _untrue(first), second]))
-        waiting.append(_and([*rest, first]))
+        waiting.append(exp.and_(*rest, _untrue(first), second))
+        waiting.append(exp.and_(*rest, first))
     return found
 
 
@@ -123,9 +120,9 @@ def _by_columns(node: exp.Expr, declared: Terms) -> tuple[exp.Expr, exp.Expr]:
     chosen = min((about(operand) for operand in operands), key=lambda of: (len(of), None not in of))
     together = [operand for operand in operands if about(operand) == chosen]
     if len(together) == len(operands):
-        return operands[0], _or(operands[1:])
+        return operands[0], exp.or_(*operands[1:])
     others = [operand for operand in operands if about(operand) != chosen]
-    return _or(together), _or(others)
+    return exp.or_(*together), exp.or_(*others)
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:
@@ -145,7 +142,7 @@ def _pushed_down(node: exp.Expr, declared: Terms, *, negated: bool) -> exp.Expr:
     if isinstance(inner, exp.And | exp.Or):
         both = (inner.this, inner.args["expression"])
         parts = [_pushed_down(part, declared, negated=negated) for part in both]
-        return _and(parts) if isinstance(inner, exp.And) != negated else _or(parts)
+        return exp.and_(*parts) if isinstance(inner, exp.And) != negated else exp.or_(*parts)
     return exp.Not(this=exp.paren(inner.copy())) if negated else inner.copy()
 
 
@@ -154,13 +151,5 @@ def _untrue(node: exp.Expr) -> exp.Expr:
     inner = node.unnest() if isinstance(node, exp.Paren) else node
     if isinstance(inner, exp.And | exp.Or):
         parts = [_untrue(inner.this), _untrue(inner.args["expression"])]
-        return _or(parts) if isinstance(inner, exp.And) else _and(parts)
+        return exp.or_(*parts) if isinstance(inner, exp.And) else exp.and_(*parts)
     return exp.Not(this=exp.func("COALESCE", inner.copy(), exp.false()))
-
-
-def _and(parts: Sequence[exp.Expr]) -> exp.Expr:
-    return reduce(lambda a, b: exp.And(this=exp.paren(a), expression=exp.paren(b)), parts)
-
-
-def _or(parts: Sequence[exp.Expr]) -> exp.Expr:
-    return reduce(lambda a, b: exp.Or(this=exp.paren(a), expression=exp.paren(b)), parts)

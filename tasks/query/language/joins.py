@@ -11,6 +11,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.names import name_among
 from sfumato.tasks.query.language.sources import RowSource
 from sfumato.tasks.query.question.calculations import column_type
+from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import DerivedColumn, Schema
 from sfumato.tasks.sql.parse import quote_name
@@ -81,7 +82,8 @@ def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> di
     using = join.args.get("using")
     pairs = [(one.name, one.name) for one in using or ()]
     if not using:
-        pairs = [_pair(part, called) for part in _conjuncts(join.args.get("on"))]
+        on = join.args.get("on")
+        pairs = [] if on is None else [_pair(part.unnest(), called) for part in conjuncts(on)]
     if not pairs:
         raise QueryError("JOIN needs USING (columns), or ON with columns that are equal")
     found: dict[str, str] = {}
@@ -94,15 +96,6 @@ def _keys(source: RowSource, join: exp.Join, called: str, table: pa.Table) -> di
             raise QueryError(f"JOIN: {quote_name(outer)} is no published column")
         found[meant.name] = name
     return found
-
-
-def _conjuncts(on: exp.Expr | None) -> list[exp.Expr]:
-    if on is None:
-        return []
-    bare = on.unnest()
-    if isinstance(bare, exp.And):
-        return [*_conjuncts(bare.this), *_conjuncts(bare.expression)]
-    return [bare]
 
 
 def _pair(part: exp.Expr, called: str) -> tuple[str, str]:

@@ -3,38 +3,41 @@
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds import arithmetic
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.language.aggregates import (
-    number_of,
-    read_call,
-)
+from sfumato.tasks.query.language.aggregates import read_call
 from sfumato.tasks.query.language.calls import AggregateCalls
 from sfumato.tasks.query.language.parts import PartList
-from sfumato.tasks.query.question import formulas
 from sfumato.tasks.query.question.calculations import Calculations
-from sfumato.tasks.query.question.formulas import (
-    Calculation,
-    Constant,
-    Formula,
-    Plain,
-)
+from sfumato.tasks.query.question.formulas import Calculation, Constant, Formula, Plain, is_whole
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.parse import construct
+from sfumato.tasks.sql.parse import construct, number_of
 
 _NUMBERS = ("integer", "decimal", "float")
-_ZERO = Constant(Fraction(0))
-_OF_TWO: Mapping[type[exp.Expr], Callable[..., Bounds]] = {
+_OF_NUMBERS: Mapping[type[exp.Expr], Callable[..., Bounds]] = {
     exp.Add: arithmetic.add,
     exp.Sub: arithmetic.subtract,
     exp.Mul: arithmetic.multiply,
-    exp.Div: arithmetic.divide,
+    exp.Neg: arithmetic.negate,
+    exp.Abs: arithmetic.absolute,
 }
+_WITH_CONSTANT: Mapping[type[exp.Expr], tuple[Callable[..., Bounds], str]] = {
+    exp.Coalesce: (arithmetic.coalesce, "expressions"),
+    exp.Round: (arithmetic.round_off, "decimals"),
+    exp.Nullif: (arithmetic.null_if, "expression"),
+}
+"""Functions of an aggregate and a constant, and where in the tree that stands."""
+_OF_WHOLE = {
+    arithmetic.null_if: arithmetic.null_if_whole,
+    arithmetic.divide: arithmetic.divide_by_whole,
+}
+"""What more is known where the number that is null, or divides, is whole."""
 _COMPARED: Mapping[str, type] = {"date": date, "timestamp": datetime, "string": str}
 
 
@@ -76,30 +79,24 @@ class Measures:
                 )
 
     def _calculation(self, node: exp.Expr) -> Formula:
-        function = _OF_TWO.get(type(node))
-        if function is not None:
-            left, right = (self._number(part) for part in (node.this, node.args["expression"]))
-            if isinstance(node, exp.Div):
-                return self._quotient(left, right)
-            return Calculation(function, (left, right))
-        if isinstance(node, exp.Neg | exp.Abs):
-            named = arithmetic.negate if isinstance(node, exp.Neg) else arithmetic.absolute
-            return Calculation(named, (self._number(node.this),))
-        if isinstance(node, exp.Coalesce) and len(node.expressions) == 1:
-            return Calculation(arithmetic.coalesce, self._with_constant(node, node.expressions[0]))
-        if isinstance(node, exp.Nullif):
-            operands = self._with_constant(node, node.expression)
-            null_if = (
-                arithmetic.null_if_whole if self._is_whole(operands[0]) else arithmetic.null_if
-            )
-            return Calculation(null_if, operands)
-        if isinstance(node, exp.Round):
-            return Calculation(
-                arithmetic.round_off, self._with_constant(node, node.args.get("decimals"))
-            )
+        if isinstance(node, exp.Div):
+            return self._quotient(self._number(node.this), self._number(node.expression))
+        if type(node) in _OF_NUMBERS:
+            operands = tuple(map(self._number, node.iter_expressions()))
+            return Calculation(_OF_NUMBERS[type(node)], operands)
+        if type(node) in _WITH_CONSTANT:
+            function, place = _WITH_CONSTANT[type(node)]
+            value, constant = self._number(node.this), _constant(node, node.args.get(place))
+            return Calculation(self._of_whole(function, value), (value, constant))
         if isinstance(node, exp.Cast) and node.to.this in exp.DataType.FLOAT_TYPES:
             return self._number(node.this)
         raise QueryError(f"not allowed: {construct(node)} of aggregates")
+
+    def _of_whole(self, function: Callable[..., Bounds], formula: Formula) -> Callable[..., Bounds]:
+        """A function, or what stands for it where a formula surely comes to whole numbers."""
+        columns = self._calculations.terms.columns
+        whole = is_whole(formula, lambda name: columns[name].type == "integer")
+        return _OF_WHOLE.get(function, function) if whole else function
 
     def _number(self, node: exp.Expr) -> Formula:
         found = self.formula(node)
@@ -109,12 +106,6 @@ class Measures:
                 f"arithmetic takes numbers alone, not {_called(found)} of type {type_}"
             )
         return found
-
-    def _with_constant(self, node: exp.Expr, other: exp.Expr | None) -> tuple[Formula, Formula]:
-        given = Fraction(0) if other is None else number_of(other.unnest())
-        if given is None:
-            raise QueryError(f"{construct(node)} of an aggregate takes a number besides")
-        return self._number(node.this), Constant(given)
 
     def _quotient(self, left: Formula, right: Formula) -> Formula:
         """A quotient; that of a sum by the number of its values is their mean."""
@@ -127,12 +118,7 @@ class Measures:
                 inner = self._calls.mean(rest, right) if isinstance(times, Constant) else None
                 if inner is not None:
                     return Calculation(arithmetic.multiply, (times, inner))
-        divide = arithmetic.divide_by_whole if self._is_whole(right) else arithmetic.divide
-        return Calculation(divide, (left, right))
-
-    def _is_whole(self, formula: Formula) -> bool:
-        columns = self._calculations.terms.columns
-        return formulas.is_whole(formula, lambda name: columns[name].type == "integer")
+        return Calculation(self._of_whole(arithmetic.divide, right), (left, right))
 
     def _type(self, formula: Formula) -> ColumnType:
         """The type of what a formula comes to."""
@@ -141,6 +127,15 @@ class Measures:
         of = formula.of.aggregate
         column = self._calculations.terms.columns.get(str(of.sensitive))
         return of.kind.returns("integer" if column is None else column.type)
+
+
+def _constant(node: exp.Expr, given: Any) -> Constant:
+    """The number besides an aggregate; 0 where there may be none."""
+    (other,) = given if isinstance(given, list) and len(given) == 1 else (given,)
+    number = Fraction(0) if other is None else number_of(other.unnest())
+    if number is None:
+        raise QueryError(f"{construct(node)} of an aggregate takes a number besides")
+    return Constant(number)
 
 
 def _called(formula: Formula) -> str:

@@ -7,10 +7,9 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.conditions import checked_condition, disjoint_conditions
-from sfumato.tasks.query.language.sources import all_of
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.calculations import Calculations
-from sfumato.tasks.query.question.conditions import split_where
+from sfumato.tasks.query.question.conditions import all_of, split_where
 from sfumato.tasks.query.question.formulas import AskedOfPart
 from sfumato.tasks.query.question.inquiry import InquiredPart
 

@@ -13,7 +13,7 @@ from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.calculated import extend_terms
 from sfumato.tasks.query.question.calculations import Calculations
-from sfumato.tasks.query.question.conditions import conjuncts
+from sfumato.tasks.query.question.conditions import all_of, conjuncts
 from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.functions import require_calculation
 from sfumato.tasks.query.question.having import Having, on_groups, read_having
@@ -64,8 +64,6 @@ class _InquiryReader:
         shown = tuple(self._shown(item) for item in self._clauses.items)
         _require_distinct(shown, WAYS[self._declared.form.shows].sides)
         having = None if self._having is None else self._read_having(self._having)
-        if having is not None and self._keys:
-            having = on_groups(having)
         order = tuple(
             OrderKey(self._ordered(one.expression), one.descending, one.nulls_first)
             for one in self._clauses.order
@@ -140,15 +138,10 @@ class _InquiryReader:
             )
         return QueryError(f"column {name} is selected but not grouped by")
 
-    def _read_having(self, node: exp.Expr) -> Having:
-        having = read_having(exp.Having(this=node), self._compared)
-        if having is None:
-            raise TypeError(node)
+    def _read_having(self, condition: exp.Expr) -> Having:
+        having = read_having(condition, self._measures.formula)
         self._measures.require_comparable(having)
-        return having
-
-    def _compared(self, node: exp.Expr) -> Formula:
-        return self._measures.formula(node)
+        return on_groups(having) if self._keys else having
 
     def _ordered(self, node: exp.Expr) -> int | Formula:
         place = self._place_of_key(node)
@@ -169,7 +162,7 @@ def _split_having(having: exp.Expr | None) -> tuple[exp.Expr | None, list[exp.Ex
         (on_rows if part.find(exp.AggFunc) is None else about).append(part)
     if any(not part.find(exp.Column) for part in on_rows):
         raise QueryError("HAVING compares an aggregate with a constant")
-    return (exp.and_(*about, copy=False) if about else None), on_rows
+    return all_of(about), on_rows
 
 
 def _label(node: exp.Expr) -> str:

@@ -4,9 +4,8 @@ A query in FROM that picks columns, calculates some, and leaves rows out is put 
 reads it, so that what is left is one SELECT over the microdata.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 
 from sqlglot import exp
 
@@ -46,15 +45,14 @@ class RowSource:
         Raises:
             QueryError: where there is no such column.
         """
-        found: exp.Expr = node.copy()
-        root = exp.Paren(this=found)
-        for column in list(root.find_all(exp.Column)):
-            column.replace(self._meant(column))
-        inner: exp.Expr = root.this
-        inner.pop()
-        return inner
+        return replace_columns(node, self.meant)
 
-    def _meant(self, column: exp.Column) -> exp.Expr:
+    def meant(self, column: exp.Column) -> exp.Expr:
+        """What stands for a column.
+
+        Raises:
+            QueryError: where there is no such column, or more than one.
+        """
         if isinstance(column.this, exp.Star):
             return column
         columns = self._columns_of(column)
@@ -79,6 +77,16 @@ class RowSource:
                 f"column {quote_name(column.name)}: unknown table {quote_name(column.table)}"
             )
         return found
+
+
+def replace_columns(node: exp.Expr, meant: Callable[[exp.Column], exp.Expr]) -> exp.Expr:
+    """An expression with something else in the place of each of its columns."""
+    root = exp.Paren(this=node.copy())
+    for column in list(root.find_all(exp.Column)):
+        column.replace(meant(column))
+    found: exp.Expr = root.this
+    found.pop()
+    return found
 
 
 def read_source(
@@ -174,14 +182,3 @@ def _require_plain(node: exp.Expr, allowed: frozenset[str], within: str, hint: s
         if value and key not in allowed:
             more = f": {hint}" if hint else ""
             raise QueryError(f"not allowed: {within}{key.strip('_').upper()}{more}")
-
-
-def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
-    """Conditions that all must hold, None without any."""
-    if len(conditions) < 2:
-        return next(iter(conditions), None)
-    return reduce(_and, conditions)
-
-
-def _and(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    return exp.And(this=exp.Paren(this=left), expression=exp.Paren(this=right))

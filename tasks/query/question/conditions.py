@@ -1,7 +1,6 @@
 """Conditions of a query: what rows decide, and what values apart from them do."""
 
 from collections.abc import Sequence
-from functools import reduce
 
 from sqlglot import exp
 
@@ -50,12 +49,13 @@ def split_condition(
         (exact if bundle is None else matching.setdefault(bundle, [])).append(part)
     if not matching:
         return checked, ()
-    found = (Matching(columns, _joined(parts)) for columns, parts in matching.items())
-    return (_joined(exact) if exact else None), tuple(found)
+    found = (Matching(columns, exp.and_(*parts)) for columns, parts in matching.items())
+    return all_of(exact), tuple(found)
 
 
-def _joined(parts: Sequence[exp.Expr]) -> exp.Expr:
-    return reduce(lambda left, right: exp.And(this=left, expression=right), parts)
+def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
+    """The condition that all of some hold, None without any."""
+    return exp.and_(*conditions) if conditions else None
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
@@ -81,13 +81,13 @@ def _bundle(part: exp.Expr, declared: Terms) -> tuple[str, ...] | None:
         return _of_no_column(declared) if not names else None
     if names - hidden:
         raise QueryError(
-            "a condition on a sensitive column and on others can only be joined by AND: "
+            "a sensitive column is compared with others, and who has which value is not published: "
             f"{', '.join(map(quote_name, sorted(names)))}"
         )
     if len({found[name] for name in hidden}) > 1:
         raise QueryError(
-            "a condition on several columns whose association is not published can only be joined "
-            f"by AND: {', '.join(map(quote_name, sorted(hidden)))}"
+            "columns are compared whose association is not published: "
+            f"{', '.join(map(quote_name, sorted(hidden)))}"
         )
     return found[hidden.pop()]
 

@@ -9,7 +9,6 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -17,7 +16,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds.bounds import Bounds, Value
-from sfumato.tasks.sql.parse import construct
+from sfumato.tasks.sql.parse import construct, number_of
 
 Reading = Literal["certain", "possible"]
 Operator = Literal["<", "<=", ">", ">=", "=", "<>"]
@@ -123,15 +122,13 @@ Reader = Callable[[exp.Expr], Any]
 """Reads an aggregate, or what is calculated of some."""
 
 
-def read_having(clause: exp.Expr | None, aggregate: Reader) -> Having | None:
-    """The comparisons of a HAVING clause; `aggregate` reads a call of an aggregate.
+def read_having(condition: exp.Expr, aggregate: Reader) -> Having:
+    """The comparisons of a condition on groups; `aggregate` reads what stands in their sides.
 
     Raises:
         QueryError: naming what is not allowed.
     """
-    if clause is None:
-        return None
-    having = _read(clause.this, aggregate, negated=False)
+    having = _read(condition, aggregate, negated=False)
     if len(having.aggregates) > _MOST:
         raise QueryError(f"HAVING takes at most {_MOST} comparisons")
     return having
@@ -193,10 +190,9 @@ def _comparison(node: exp.Expr, aggregate: Reader, *, negated: bool) -> Comparis
 
 
 def _constant(node: exp.Expr) -> Value:
-    inner = node.this if isinstance(node, exp.Neg) else node
-    if isinstance(inner, exp.Literal) and not inner.is_string:
-        number = Fraction(Decimal(inner.name))
-        return -number if isinstance(node, exp.Neg) else number
+    number = number_of(node)
+    if number is not None:
+        return number
     if isinstance(node, exp.Literal):
         return node.name
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):

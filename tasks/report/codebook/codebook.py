@@ -15,6 +15,7 @@ _ROLES = {
     "quasi-identifier": "Quasi-identifier: others may know it of a person.",
     "insensitive": "Insensitive: published beside the others, and no promise is about it.",
     "sensitive": "Sensitive: what nobody must learn of a person.",
+    "weight": "Weight: how many people of the population the row stands for.",
 }
 _CAPTIONS = {
     "row": "How many rows have each value",
@@ -29,6 +30,7 @@ class CodebookEntry:
 
     Attributes:
         role: in words.
+        description: of its values, as its owner says; None where nothing is said.
         tables: the names of those in which it stands.
         place: as what it stands there.
         ranged: ranges stand in the place of its values.
@@ -41,6 +43,7 @@ class CodebookEntry:
     """
 
     role: str
+    description: str | None
     tables: tuple[str, ...]
     place: str
     ranged: bool
@@ -62,7 +65,8 @@ def _entry(name: str, declared: Declared, of: StandingValues) -> CodebookEntry:
     column = declared.columns[name]
     counted = _counted(column, declared, of)
     return CodebookEntry(
-        _ROLES[column.role],
+        _ROLES[column.told_role],
+        declared.words.columns.get(name),
         of.tables,
         _place(of, counted),
         of.ranged,

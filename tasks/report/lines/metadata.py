@@ -4,13 +4,13 @@ All addresses are relative: the same files may stand anywhere.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
 from sfumato.tasks.report.lines.entries import LineEntry, VersionEntry
+from sfumato.tasks.schema.stated.words import mail_address, web_address
 
 _SCHEMA_ORG = "https://schema.org/"
 _CONTEXT = {
@@ -20,18 +20,7 @@ _CONTEXT = {
     "vcard": "http://www.w3.org/2006/vcard/ns#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
-_WEB = re.compile(r"https?://[^\s<>\"'`{}|\\^]+")
-_MAIL = re.compile(r"[^\s@<>\"']+@[^\s@<>\"']+\.[^\s@<>\"']+")
-
-
-def web_address(text: str | None) -> str | None:
-    """The text, where all of it is an address on the web."""
-    return text if text is not None and _WEB.fullmatch(text) else None
-
-
-def mail_address(text: str | None) -> str | None:
-    """The text, where all of it is an e-mail address."""
-    return text if text is not None and _MAIL.fullmatch(text) else None
+_FOAF = {"foaf": "http://xmlns.com/foaf/0.1/"}
 
 
 def schema_org(line: LineEntry) -> dict[str, Any]:
@@ -54,6 +43,8 @@ def schema_org(line: LineEntry) -> dict[str, Any]:
         document["license"] = words.licence
     if words.contact:
         document["creator"] = {"@type": "Organization", **_contact(words.contact)}
+    if words.publisher:
+        document["publisher"] = {"@type": "Organization", "name": words.publisher}
     return document
 
 
@@ -78,7 +69,7 @@ def schema_org_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, An
 
 def dcat(line: LineEntry) -> dict[str, Any]:
     """A line as a series of datasets of DCAT 3, a dataset for each version."""
-    return {"@context": _CONTEXT, "@graph": _series(line, "")}
+    return {"@context": _context([line]), "@graph": _series(line, "")}
 
 
 def dcat_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
@@ -90,7 +81,7 @@ def dcat_catalogue(title: str, lines: Sequence[LineEntry]) -> dict[str, Any]:
         "dcat:dataset": [{"@id": line.urn} for line in lines],
     }
     within = [part for line in lines for part in _series(line, f"{line.name}/")]
-    return {"@context": _CONTEXT, "@graph": [catalogue, *within]}
+    return {"@context": _context(lines), "@graph": [catalogue, *within]}
 
 
 def as_script(document: Mapping[str, Any]) -> Markup:
@@ -99,6 +90,11 @@ def as_script(document: Mapping[str, Any]) -> Markup:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)  # noqa: S704 -- no character of it is markup
+
+
+def _context(lines: Sequence[LineEntry]) -> dict[str, str]:
+    """The vocabularies, that of agents where somebody is named."""
+    return _CONTEXT | (_FOAF if any(line.words.publisher for line in lines) else {})
 
 
 def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
@@ -117,6 +113,8 @@ def _series(line: LineEntry, base: str) -> list[dict[str, Any]]:
     if words.licence:
         address = web_address(words.licence)
         series |= {"dct:license": {"@id": address}} if address else {"dct:rights": words.licence}
+    if words.publisher:
+        series["dct:publisher"] = {"@type": "foaf:Agent", "foaf:name": words.publisher}
     if words.contact:
         series["dcat:contactPoint"] = {"@type": "vcard:Kind", **_vcard(words.contact)}
     if line.current is not None:

@@ -13,12 +13,11 @@ from sfumato.tasks.report.lines.metadata import (
     as_script,
     dcat,
     dcat_catalogue,
-    mail_address,
     schema_org,
     schema_org_catalogue,
-    web_address,
 )
 from sfumato.tasks.report.rendering import environment, stylesheet
+from sfumato.tasks.schema.stated.words import link_of
 
 PAGE, FEED, METADATA = "index.html", "feed.atom", "dcat.jsonld"
 GENERATOR = "Sfumato, from public records of releases"
@@ -33,6 +32,7 @@ def line_files(line: LineEntry) -> dict[str, str]:
         "paragraphs": (line.words.description or "").split("\n\n"),
         "contact": _linked(line.words.contact),
         "licence": _linked(line.words.licence),
+        "publisher": line.words.publisher,
     }
     return {
         PAGE: _rendered("line.html.j2", view, schema_org(line)),
@@ -90,8 +90,4 @@ def _metadata(document: Mapping[str, Any]) -> str:
 
 def _linked(text: str | None) -> tuple[str, str | None] | None:
     """A text, and the address behind it."""
-    if text is None:
-        return None
-    if (address := mail_address(text)) is not None:
-        return text, f"mailto:{address}"
-    return text, web_address(text)
+    return None if text is None else (text, link_of(text))

@@ -22,6 +22,7 @@ def write_review_page(
     risk: Mapping[str, Sequence[Mapping[str, Any]]],
     accuracy: Sequence[Mapping[str, Any]] | None,
     changes: Mapping[str, Any] | None,
+    bars: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Write the page into a private directory, two folders beside the release.
 
@@ -30,6 +31,7 @@ def write_review_page(
         release: what would be published.
         risk: tables of the source's risk, by their names; none where it was not measured.
         accuracy: widths of bounds by workload, None where these were not measured.
+        bars: on attacks, as they were judged against the truth.
         changes: from the version that is current (`difference`), None where there is none.
     """
     declared = release.declared
@@ -44,6 +46,7 @@ def write_review_page(
         accuracy=None if accuracy is None else table_of("Relative widths of the bounds", accuracy),
         words=accuracy_lines(accuracy or ()),
         changes=None if changes is None else _changes(changes),
+        bars=bars,
         measured=(place / "accuracy.html").exists(),
     )
     path = place / REVIEW_PAGE

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.expectations.verdicts import PEOPLE
 from sfumato.tasks.declaration.terms import RowCounts
 
 _RISKS = {
@@ -50,7 +51,9 @@ def promise_row(observation: Mapping[str, Any]) -> tuple[str, str, str, Any]:
     required = {name: promise[name] for name in observed if name in promise}
     about = promise.get("sensitive") or ", ".join(promise.get("quasi_identifiers") or ())
     words = f"{promise['model']} of {about}" if about else promise["model"]
-    return words, _numbers(required), _numbers(observed), observation.get("groups")
+    people = observation.get(PEOPLE)
+    reached = _numbers(observed) + (f"; over people {_numbers(people)}" if people else "")
+    return words, _numbers(required), reached, observation.get("groups")
 
 
 def cell(value: Any) -> str:

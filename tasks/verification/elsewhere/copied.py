@@ -115,9 +115,23 @@ def _fetch_listed(
     if total > shutil.disk_usage(staged).free:
         raise InputError(f"{address}: is larger than what is free on disk (XDG_CACHE_HOME)")
     for name, stated in hashes.items():
-        file = staged / name
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = _new_file(staged, name)
         _fetch_file(line, f"{version}/{name}", file, (sizes[name], stated))
+
+
+def _new_file(staged: Path, name: str) -> Path:
+    """An empty file for one that is listed.
+
+    Raises:
+        PromiseError: where another stands there, or no file can.
+    """
+    file = staged / name
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600, exist_ok=False)
+    except (OSError, ValueError):
+        raise PromiseError(f"{MANIFEST}: lists a path at which no file can be written") from None
+    return file
 
 
 def _sizes(manifest: Mapping[str, Any]) -> dict[str, int]:
@@ -139,7 +153,6 @@ def _fetch_file(line: PlaceElsewhere, name: str, file: Path, stated: tuple[int, 
     """
     size, hashed = stated
     found, left = hashlib.sha256(), size
-    file.touch(mode=0o600, exist_ok=False)
     with line.pieces(name) as pieces, file.open("wb") as written:
         if pieces is None:
             raise PromiseError(f"{name}: is missing")

@@ -68,6 +68,8 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         try:
             _require_safe(newurl, req.full_url)
+            if _is_here(newurl) and not _is_here(req.full_url):
+                raise SpecError(f"{_shown(req.full_url)}: leads on to this machine itself")
         except SpecError:
             fp.close()
             raise
@@ -91,9 +93,13 @@ def _opener() -> urllib.request.OpenerDirector:
     return opener
 
 
+def _is_here(address: str) -> bool:
+    return urlsplit(address).hostname in _HERE
+
+
 def _require_safe(address: str, told: str) -> None:
     parts = urlsplit(address)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _HERE):
+    if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(address)):
         raise SpecError(f"{_shown(told)}: use https: anybody on the way can change what http sends")
 
 

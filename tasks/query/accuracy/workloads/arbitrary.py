@@ -40,7 +40,7 @@ class ArbitraryQueries:
         sensitive = aggregate.sensitive or declared.named("sensitive")[0]
         helping = files_of_tables(release, [sensitive])[help_name(sensitive)]
         self._helped = read_help(read_table(helping), self._kind)
-        self._truth = truth_of(original[sensitive], self._kind)
+        self._truth = truth_of(original[sensitive], aggregate)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
         """The next set; None where nothing is published."""

@@ -4,6 +4,7 @@ Source: Wang, Ambiguity: hide the presence of individuals and their privacy with
 loss, whose batches have selectivities of 1, 5 and 10 %; how they were drawn is not said there.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -36,7 +37,8 @@ class CountsQueries:
     ) -> None:
         """Find what is published of each quasi-identifier."""
         declared = release.declared
-        self._asking, self._declared, self._count = asking, declared, aggregate
+        self._asking, self._declared = asking, declared
+        self._count = replace(aggregate, sensitive=None)  # rows, whose value may be missing
         self._of = workload.of or declared.named("sensitive")[0]
         starts = {name: asking.starts(name) for name in declared.named("quasi-identifier")}
         self._values = {name: values for name, values in starts.items() if values}

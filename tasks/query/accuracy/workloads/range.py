@@ -32,8 +32,8 @@ class RangeQueries:
         self._estimates = WAYS[release.declared.form.shows].scores_estimates
         self._starts = asking.starts(over)
         self._known = OriginalColumn(original[over])
-        sensitive = aggregate.sensitive or release.declared.named("sensitive")[0]
-        self._truth = truth_of(original[sensitive], aggregate.kind)
+        counted = [*release.declared.named("sensitive"), over][0]  # of COUNT(*), which has none
+        self._truth = truth_of(original[aggregate.sensitive or counted], aggregate)
 
     def ask(self, level: int, randomness: Randomness) -> Outcome | None:
         """The next window; None where the column has no values."""

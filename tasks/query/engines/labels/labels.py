@@ -32,7 +32,7 @@ from sfumato.tasks.microdata.table import Column, key
 from sfumato.tasks.query.behind_labels.three_valued import ThreeValued
 from sfumato.tasks.query.behind_labels.values_behind_labels import is_listed, values_of_label
 from sfumato.tasks.query.bounds.bounds import Bounds, within
-from sfumato.tasks.query.bounds.counted_values import CountedValues, estimate_of
+from sfumato.tasks.query.bounds.counted_values import ArrowValues, CountedValues, estimate_of
 from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.engines.labels.attendance import Attendance, Meant, attendance_in
 from sfumato.tasks.query.engines.labels.rows_with_labels import Rows
@@ -54,8 +54,6 @@ def open_labels(
     microdata = read_table(tables[TABLE])
     labels = read_labels(microdata, declared.columns, reader_for(form_of(declared)))
     plain = microdata.select([n for n in declared.columns if n not in labels])
-    if not plain.num_columns:
-        raise QueryError("nothing is published but labels")
     with session({}) as connection:
         rows = Rows(connection, declared.columns, labels, plain)
         yield LabelsEngine(rows, {}, attendance_in(tables, microdata, declared))
@@ -182,7 +180,7 @@ class _Aggregated:
         size, chance = len(self.column.values), self._attendance.chances(meant)
         low, high = self._attendance.countings(meant, codes, size)
         return CountedValues(
-            values=_Values(self.column.values),
+            values=ArrowValues(self.column.values),
             exact=self._exact,
             low=low,
             high=high,
@@ -195,13 +193,3 @@ class _Aggregated:
         if self._numbers is None:
             self._numbers = exact(self.column.values, self.column.name)
         return self._numbers
-
-
-class _Values:
-    """Values of a column, each made when it is looked up."""
-
-    def __init__(self, values: pa.Array) -> None:
-        self._values = values
-
-    def __getitem__(self, position: int) -> Any:
-        return self._values[position].as_py()

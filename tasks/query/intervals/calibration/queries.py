@@ -138,7 +138,7 @@ class QueriesOnOriginal:
             return float(chosen.sum())
         if aggregate not in self._truths:
             column = self._original[aggregate.sensitive]
-            self._truths[aggregate] = truth_of(column, aggregate.kind)
+            self._truths[aggregate] = truth_of(column, aggregate)
         truth = self._truths[aggregate].answer(aggregate.kind, chosen)
         return None if truth is None else float(truth)
 

@@ -12,7 +12,16 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.attack import AttackedRelease, Score, most_frequent, right_guesses
+from sfumato.tasks.attacks.attack import (
+    SURE,
+    AttackedRelease,
+    Score,
+    most_frequent,
+    right_guesses,
+    top_guesses,
+)
+from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.learning.fitting import fit_weights
 from sfumato.tasks.microdata.table import Column, encode
 from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.relations import relations
@@ -20,37 +29,59 @@ from sfumato.tasks.schema.names import GROUP_ID
 
 _ROUNDS, _SCALINGS = 15, 20
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
-_EXACT = "rows"
-_TINY = 1e-300
-_SURE = 0.8
+_NAME, _EXACT = "definetti", "rows"
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Learn from the groups, and guess each person's value; forms without exact rows show none."""
-    counts = target.groups() if target.declared.form.shows == _EXACT else None
-    if counts is None or not len(counts.sizes):
-        return ()
-    found = _classes(target, counts)
+    found = _attacked(target)
     if found is None:
         return ()
-    known, own = found
-    alone, learned = known.group_alone(), learn(known)
+    known, own, learned = found
+    alone = known.group_alone()
     trained = log_likelihood(known.codes, known.sizes, own.astype(np.float64))
     shares = [right_guesses(belief, own) for belief in (learned, alone, trained)]
     references = {
-        "without the release": most_frequent(counts),
+        "without the release": most_frequent(known.counts),
         "from the group alone": shares[1],
         "trained on the truth, without the release": shares[2],
     }
-    sure = [float((own * (one >= _SURE)).sum() / own.sum()) for one in (learned, alone)]
+    sure = [float((own * (one >= SURE)).sum() / own.sum()) for one in (learned, alone)]
     return (
         Score("own value guessed by deFinetti's attack", shares[0], references),
         Score(
-            f"own value believed with {_SURE:.0%} or more",
+            f"own value believed with {SURE:.0%} or more",
             sure[0],
             {"from the group alone": sure[1]},
         ),
     )
+
+
+def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
+    """What the groups teach of each person; None where they teach nothing, or are too many."""
+    found = _attacked(target)
+    if found is None:
+        return None
+    known, own, learned = found
+    there = own > 0
+    top, alone = (top_guesses(one)[there] for one in (learned, known.group_alone()))
+    return OwnValueBeliefs(own[there], learned[there], top, alone)
+
+
+def _attacked(target: AttackedRelease) -> tuple["Classes", np.ndarray, np.ndarray] | None:
+    """The classes, how many people of each vector have each value, and the beliefs, once."""
+    if _NAME not in target.learned:
+        target.learned[_NAME] = _learned(target)
+    found: tuple[Classes, np.ndarray, np.ndarray] | None = target.learned[_NAME]
+    return found
+
+
+def _learned(target: AttackedRelease) -> tuple["Classes", np.ndarray, np.ndarray] | None:
+    counts = target.groups() if target.declared.form.shows == _EXACT else None
+    if counts is None or not len(counts.sizes):
+        return None
+    found = _classes(target, counts)
+    return None if found is None else (*found, learn(found[0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +139,9 @@ def learn(known: Classes) -> np.ndarray:
     at = known.vector[known.of] * known.counts.values + known.value
     for _ in range(_ROUNDS):
         likelihood = _naive_bayes(known, at, weight)
-        weight = _scaled(known, likelihood)
+        weight = fit_weights(
+            likelihood, known.of, known.entry, known.people, known.counts.count, _SCALINGS
+        )
     return known.beliefs(weight)
 
 
@@ -134,24 +167,8 @@ def log_likelihood(codes: np.ndarray, sizes: tuple[int, ...], soft: np.ndarray) 
     for column, size in zip(codes.T, sizes, strict=True):
         at = (column[:, None] * soft.shape[1] + np.arange(soft.shape[1])).ravel()
         table = np.bincount(at, soft.ravel(), size * soft.shape[1]).reshape(size, -1)
-        found += np.log((table[column] + 1) / (totals + size))
+        found += np.log((table + 1) / (totals + size))[column]
     return found
-
-
-def _scaled(known: Classes, likelihood: np.ndarray) -> np.ndarray:
-    """Expected people of each pair: values of groups and people of classes add up (float64)."""
-    weight, entries = _of_people(known, likelihood), len(known.counts.count)
-    for _ in range(_SCALINGS):
-        shown = np.bincount(known.entry, weight, entries)
-        weight = weight * (known.counts.count / np.maximum(shown, _TINY))[known.entry]
-        weight = _of_people(known, weight)
-    return weight
-
-
-def _of_people(known: Classes, weight: np.ndarray) -> np.ndarray:
-    """Weights that add up to the people of each class (float64, one per pair)."""
-    people = np.bincount(known.of, weight, len(known.people))
-    return np.asarray(weight * (known.people / np.maximum(people, _TINY))[known.of])
 
 
 def _classes(target: AttackedRelease, counts: Counts) -> tuple[Classes, np.ndarray] | None:

@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from sfumato.expectations.groups.groups import Groups
-from sfumato.expectations.models.model import PrivacyModel, Way, Worst
+from sfumato.expectations.models.model import PrivacyModel, Reading, Way, Worst
 from sfumato.expectations.numbers import Number
 
 
@@ -25,6 +25,11 @@ class KAnonymity(PrivacyModel):
         "k": "rows that look the same, at least",
     }
     monotone: ClassVar[bool] = True
+    meanings_over_people: ClassVar[Mapping[str, str]] = {
+        "k": "people who look the same, at least",
+    }
+    readings: ClassVar[tuple[Reading, ...]] = ("any-of",)
+    merges_over_people: ClassVar[bool] = True
     unbroken_by_rows: ClassVar[bool] = True
     ways: ClassVar[frozenset[Way]] = frozenset({"labels"})
     protects: ClassVar[bool] = False

@@ -1,0 +1,95 @@
+"""Risk of households: who finds one member has found them all.
+
+Source: Templ, Statistical Disclosure Control for Microdata (2017), and sdcMicro, which take members
+as found independently of each other. The largest risk of a member stands beside it, for members
+who are not independent. Where members can be linked, all their quasi-identifiers together tell a
+household from others.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class HouseholdRisk:
+    """The risk of households if a table were published as it is.
+
+    Attributes:
+        households: their number.
+        highest: the largest risk of a household: that a member is found, members independent.
+        average: the same of all households.
+        by_member: the mean over households of the largest risk of a member.
+        least: the fewest different households that a group of equal quasi-identifiers has.
+        least_alike: the fewest households that are alike in all members' quasi-identifiers.
+        alone: the households that no other is like.
+    """
+
+    households: int
+    highest: float
+    average: float
+    by_member: Fraction
+    least: int
+    least_alike: int
+    alone: int
+
+    def document(self) -> dict[str, Any]:
+        """The risk for JSON: counts, and shares to six digits."""
+        return {
+            "households": self.households,
+            "highest": float(f"{self.highest:.6g}"),
+            "average": float(f"{self.average:.6g}"),
+            "largest_of_a_member": float(f"{float(self.by_member):.6g}"),
+            "k": self.least,
+            "k_of_whole_households": self.least_alike,
+            "households_alone": self.alone,
+        }
+
+
+def household_risk(household: np.ndarray, group: np.ndarray) -> HouseholdRisk | None:
+    """The risk of households, None where there are no rows. O(n log n) in rows.
+
+    Args:
+        household: the number of each row's household (int64, from 0, none without rows).
+        group: the number of each row's group of equal quasi-identifiers (int64, likewise).
+    """
+    if not len(household):
+        return None
+    sizes, number = np.bincount(group), int(household.max()) + 1
+    order = np.lexsort((group, household))
+    starts = np.searchsorted(household[order], np.arange(number))
+    rows = sizes[group[order]]
+    found = 1 - np.multiply.reduceat((rows - 1) / rows, starts)
+    rarest, times = np.unique(np.minimum.reduceat(rows, starts), return_counts=True)
+    by_member = Fraction(0)
+    for size, households in zip(rarest.tolist(), times.tolist(), strict=True):
+        by_member += Fraction(households, size * number)
+    pairs = np.unique(group * number + household)
+    alike = np.bincount(_like(household[order], group[order], starts, len(sizes)))
+    return HouseholdRisk(
+        households=number,
+        highest=float(found.max()),
+        average=float(found.mean()),
+        by_member=by_member,
+        least=int(np.bincount(pairs // number).min()),
+        least_alike=int(alike.min()),
+        alone=int((alike == 1).sum()),
+    )
+
+
+def _like(household: np.ndarray, group: np.ndarray, starts: np.ndarray, groups: int) -> np.ndarray:
+    """Households that have the same groups, as often, get the same number (int64, from 0).
+
+    Members are gone through one by one, the first of all households, then the second, and so on.
+    """
+    size = np.diff(np.append(starts, len(household)))
+    found = np.zeros(len(starts), dtype=np.int64)
+    more, place = np.arange(len(starts)), 0
+    while len(more):
+        told = found[more] * groups + group[starts[more] + place]
+        found[more] = np.unique(told, return_inverse=True)[1]
+        place += 1
+        more = more[size[more] > place]
+    return np.asarray(np.unique(size * len(starts) + found, return_inverse=True)[1])

@@ -1,0 +1,67 @@
+"""`sfumato attack`: what attackers guess of a version, scored against the truth."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sfumato.flows.cli import show
+from sfumato.flows.cli.options import overrides, with_format, with_settings
+from sfumato.flows.cli.terminal import echo, one_line
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option(
+    "--truth",
+    "spec",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="the spec whose source the version was made of",
+)
+@click.option(
+    "--register",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="everybody whom the version could be about: who is there, and whose row is which",
+)
+@with_settings
+@with_format
+def attack(
+    directory: Path,
+    spec: Path,
+    register: Path | None,
+    settings: tuple[str, ...],
+    format_: str,
+) -> None:
+    """Let attackers guess at a version, and score them against its source; for your eyes alone.
+
+    Each share stands beside what is guessed without the attack. Exits with 3 where the spec has a
+    bar that refuses, and the version does not keep it.
+    """
+    from sfumato.expectations.errors import PromiseError
+    from sfumato.flows.evaluation import attack_again
+
+    scores, judged = attack_again(directory, spec, overrides(settings), register)
+    if format_ == "json":
+        told = {name: [one.document() for one in of] for name, of in scores.items()}
+        show.document({"scores": told, "bars": [one.document() for one in judged]}, "json")
+    else:
+        _tell({name: [one.document() for one in of] for name, of in scores.items()})
+        for one in judged:
+            echo(f"bar       {one_line(one.words)}: {'kept' if one.kept else 'not kept'}")
+    broken = [one.words for one in judged if one.refuses and not one.kept]
+    if broken:
+        raise PromiseError(f"{'; '.join(broken)}: is not kept")
+
+
+def _tell(scores: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """The shares of each sensitive column, and beside each what it is without the attack."""
+    echo("PRIVATE   shares of people, scored against the truth", err=True)
+    for name, of in scores.items():
+        echo(one_line(name))
+        for one in of:
+            others = {k: v for k, v in one.items() if k not in ("measure", "share")}
+            beside = "; ".join(f"{words}: {share:.1%}" for words, share in others.items())
+            echo(f"  {one['share']:>6.1%}  {one['measure']}{f' ({beside})' if beside else ''}")

@@ -1,0 +1,81 @@
+"""The dossier of a version, gathered from its files, the public record, and private reports."""
+
+import json
+from dataclasses import replace
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.errors import InputError, SfumatoError
+from sfumato.flows.passphrases import passphrases
+from sfumato.flows.resolved import ResolvedRun, resolve_run
+from sfumato.tasks.approval.history import read_history
+from sfumato.tasks.authorship.signature import author_of
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.private.failure import sanitised
+from sfumato.tasks.publication.versions import read_record
+from sfumato.tasks.report.steward.dossier import KnownOfVersion, dossier, write_dossier
+from sfumato.tasks.stages.attack import ATTACKED
+from sfumato.tasks.stages.hold import RISK
+
+
+@passphrases(environ)
+def dossier_of(directory: Path, spec: Path) -> tuple[Path, dict[str, Any]]:
+    """Write the dossier of a version anew.
+
+    Args:
+        directory: the version, as published.
+        spec: of its line, with what its steward states.
+
+    Returns:
+        Its page among the private reports of the version, and all of it for JSON.
+
+    Raises:
+        InputError: where it is no version of the spec's line.
+        SpecError: where the spec is wrong.
+    """
+    resolved = resolve_run(spec)
+    with sanitised("dossier"):
+        return make_dossier(resolved, directory.resolve())
+
+
+def make_dossier(resolved: ResolvedRun, version: Path) -> tuple[Path, dict[str, Any]]:
+    """The same of a version that a run has made or found."""
+    line, record = resolved.line, read_record(resolved.line.public)
+    if version.parent != line.public.resolve() or version.name not in record.versions:
+        raise InputError(f"{version}: is no version of the spec's line, {line.public}")
+    release, reports = open_release(version), line.reports(version.name)
+    digest = release.manifest["sfumato"]["digest"]
+    release = replace(release, author=author_of(version, line.name, digest, environ).words)
+    past = [one for one in read_history(line.private).past if one.end != "approved"]
+    known = KnownOfVersion(
+        record=record.versions[version.name].model_dump(mode="json"),
+        number=version.name,
+        withheld=resolved.withheld,
+        risk=_read(reports / f"{RISK}.json") or {},
+        attacks=_read(reports / ATTACKED),
+        past=[one.model_dump(mode="json", exclude={"rows", "spec"}) for one in past],
+    )
+    document = dossier(release, known, resolved.spec.dossier)
+    return write_dossier(reports, document), document
+
+
+def keep_dossier(resolved: ResolvedRun, version: Path) -> None:
+    """Write the dossier of a version that has just appeared, where its steward asks for one.
+
+    The version is published: a dossier that fails is said, and fails nothing.
+    """
+    from sfumato.tasks.policy import say_in_run  # imports Prefect: seconds
+
+    if resolved.spec.dossier is None:
+        return
+    try:
+        page, _ = make_dossier(resolved, version.resolve())
+    except SfumatoError as error:
+        say_in_run(f"warning: dossier: {error}", logged=False)
+    else:
+        say_in_run(f"dossier: {page}", logged=False)
+
+
+def _read(place: Path) -> Any:
+    return json.loads(place.read_bytes()) if place.exists() else None

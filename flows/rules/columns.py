@@ -1,0 +1,208 @@
+"""The rules of the columns of a spec: their names and roles, what groups them, and who has rows."""
+
+import re
+from collections.abc import Callable
+
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.flows.spec_parts import SpecParts
+from sfumato.tasks.authorship.secret import KEYS
+from sfumato.tasks.partitions.aimed.parameters import AimedParameters
+from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.schema.columns import NUMBERS
+from sfumato.tasks.schema.names import COUNT, GROUP_ID
+from sfumato.tasks.schema.strata import Bands, HierarchyLevel, column_of
+
+_RESERVED = frozenset({GROUP_ID, COUNT, "lower", "upper"})
+
+
+def _confirmed(spec: SpecParts) -> None:
+    if spec.roles == "proposed":
+        raise ValueError(
+            "roles: are proposed, and nobody has confirmed them: read every column's role and the "
+            "reason for it, change what is wrong, and write roles: confirmed"
+        )
+
+
+def _names(spec: SpecParts) -> None:
+    for taken, what in ((KEYS, "signing keys"), (PEOPLE, "what is known of people")):
+        if spec.name == taken:
+            raise ValueError(f"name: {taken} is the directory of {what}: choose another")
+    safe: dict[str, str] = {}
+    for name in spec.columns:
+        if not re.fullmatch(r"[^\x00-\x1f\x7f/\\]{1,128}", name) or name.strip(". ") != name:
+            raise ValueError(f"columns.{name!r}: looks like a path, or cannot be a name")
+        if name.lower() in _RESERVED:
+            raise ValueError(f"columns.{name}: is a reserved name")
+        folded = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+        if not folded or folded in _RESERVED:
+            raise ValueError(f"columns.{name}: has no safe name for files and SQL of its own")
+        if folded in safe:
+            raise ValueError(f"columns.{name}: collides with {safe[folded]!r} in files and SQL")
+        safe[folded] = name
+
+
+def _roles(spec: SpecParts) -> None:
+    if not spec.named("quasi-identifier"):
+        raise ValueError("columns: none has role quasi-identifier")
+    if spec.form.protects_values and not spec.named("sensitive"):
+        raise ValueError(
+            "columns: none has role sensitive (forms generalized and suppressed publish a table "
+            "without any: form.protects: identities)"
+        )
+    for name in spec.named("sensitive", "weight"):
+        if spec.nulls == "category" and spec.columns[name].nulls is None:
+            raise ValueError(f"columns.{name}: needs a null policy of its own, not category")
+        if spec.columns[name].nulls == "category" and (fault := _without_nulls(spec)):
+            raise ValueError(f"columns.{name}.nulls: {fault}: use drop-row or refuse")
+
+
+def _without_nulls(spec: SpecParts) -> str | None:
+    """Why no sensitive value may be missing, where none may."""
+    if not spec.form.keeps_nulls:
+        return f"form {spec.form.method} shows sensitive values apart, none of which may be missing"
+    if isinstance(spec.versions, ContinuedVersions):
+        return "versions: composed follows sensitive values, none of which may be missing"
+    return None
+
+
+def _identities(spec: SpecParts) -> None:
+    """Where nobody's values are protected, no column is one that needs it, and each says why."""
+    named = spec.named("insensitive")
+    if spec.form.protects_values:
+        weights = spec.named("weight")
+        free = [name for name in named if name not in weights]
+        if told := [name for name in free if spec.columns[name].unprotected is not None]:
+            raise ValueError(
+                f"columns.{told[0]}.unprotected: an insensitive column needs no reason, unless "
+                "form.protects says identities"
+            )
+        return
+    if values := spec.named("sensitive"):
+        raise ValueError(f"form.protects: identities leaves the values of {values[0]!r} open")
+    for name in named:
+        if spec.columns[name].unprotected is None:
+            raise ValueError(
+                f"columns.{name}: stands beside everybody as it is: say why nobody is harmed by it "
+                "or known from it (unprotected), or make it a quasi-identifier"
+            )
+    if isinstance(spec.partition, AimedParameters):
+        raise ValueError(
+            f"partition: {spec.partition.method} aims at queries of sensitive values, and there "
+            "are none"
+        )
+    if isinstance(spec.versions, ContinuedVersions):
+        raise ValueError(
+            "versions: composed follows sensitive values, and there are none: use disjoint"
+        )
+
+
+def _weights(spec: SpecParts) -> None:
+    """One weight at most, which no later version follows."""
+    weights = spec.named("weight")
+    if len(weights) > 1:
+        raise ValueError(f"columns: {weights[0]!r} and {weights[1]!r} both have role weight")
+    for name in weights:
+        if isinstance(spec.versions, ContinuedVersions):
+            raise ValueError(
+                f"columns.{name}: weights are of one sample, and people of several versions have "
+                "no weights together (versions: composed): use disjoint"
+            )
+        if not spec.form.shows_insensitive:
+            raise ValueError(
+                f"columns.{name}: form {spec.form.method} shows no weight of a row; permuted, "
+                "split, generalized and suppressed do"
+            )
+
+
+def _over_people(spec: SpecParts) -> None:
+    """Promises over people who have several rows, and what can keep and show them."""
+    for name, column in spec.columns.items():
+        if column.repeat == "all" and (fault := _fault_over_people(spec)):
+            raise ValueError(f"columns.{name}.repeat: all: {fault}")
+    if not spec.over_people:
+        return
+    for i, promise in enumerate(spec.scoped()):
+        if fault := _meaningless_over_people(spec, promise):
+            raise ValueError(f"promises.{i}: {promise.name} {fault} (repeat: all)")
+
+
+def _fault_over_people(spec: SpecParts) -> str | None:
+    """What does not go with people who have several rows, None where all does."""
+    if isinstance(spec.versions, ContinuedVersions):
+        return "versions: composed follows one row of a person: use disjoint"
+    if spec.parts is not None:
+        return "rows of one person may lie in several parts: leave parts out"
+    if not spec.partition.over_people:
+        known = [name for name, of in PARTITION_PARAMETERS.items() if of.over_people]
+        return f"{spec.partition.method} groups rows, not people: use {', '.join(known)}"
+    if spec.form.shows == "columns" or spec.form.declares:
+        return f"form {spec.form.method} shows nobody's rows: use permuted, split, or labels"
+    return None
+
+
+def _meaningless_over_people(spec: SpecParts, promise: PrivacyModel) -> str | None:
+    """Why a promise means nothing over people who have several rows, None where it does."""
+    if not promise.readings:
+        return "is not defined over people who have several rows"
+    everything = tuple(spec.named("quasi-identifier"))
+    if promise.quasi_identifiers != everything or promise.known_columns:
+        return "has to be about all quasi-identifiers, and nothing else known, over people"
+    if promise.rows_together and not (spec.form.recodes and spec.partition.equal_rows_together):
+        return (
+            "means something over people where equal rows are in one group: in forms of labels "
+            "with partition full-domain, or mondrian (mode strict)"
+        )
+    return None
+
+
+def _strata(spec: SpecParts) -> None:
+    for i, stratum in enumerate(spec.strata):
+        name = column_of(stratum)
+        if name not in spec.named("quasi-identifier", "insensitive"):
+            raise ValueError(f"strata: {name!r} is not a quasi-identifier or insensitive column")
+        if isinstance(stratum, Bands) and spec.columns[name].type not in NUMBERS:
+            raise ValueError(f"strata.{i}: bands are of numbers, and {name!r} has none")
+        if isinstance(stratum, HierarchyLevel) and spec.columns[name].hierarchy is None:
+            raise ValueError(f"strata.{i}: a level needs a hierarchy, and {name!r} has none")
+        if str(stratum) in spec.columns and not isinstance(stratum, str):
+            raise ValueError(f"strata.{i}: a column is called as these bands")
+
+
+def _unit(spec: SpecParts) -> None:
+    units = [name for name, column in spec.columns.items() if column.unit]
+    if len(units) > 1:
+        raise ValueError(f"columns: {units[0]!r} and {units[1]!r} both have unit: true")
+    if spec.unit is None and not units:
+        raise ValueError("unit: say `row` where rows are people, or mark an identifier unit: true")
+    if spec.unit == "row" and units:
+        raise ValueError(f"unit: `row` contradicts unit: true of {units[0]!r}")
+    if spec.unit not in (None, "row", *units):
+        raise ValueError(
+            f"unit: {spec.unit!r} is not an identifier with unit: true (write "
+            f"{spec.unit}: {{role: identifier, unit: true}} among the columns)"
+        )
+
+
+def _generated(spec: SpecParts) -> None:
+    """A row number is somebody's in one file alone."""
+    for name, column in spec.columns.items():
+        if column.generated is not None and spec.source.sha256 is None:
+            raise ValueError(
+                f"columns.{name}.generated: row numbers mean the same people in one file alone: "
+                "pin it (source.sha256)"
+            )
+
+
+RULES: tuple[Callable[[SpecParts], None], ...] = (
+    _confirmed,
+    _names,
+    _roles,
+    _weights,
+    _identities,
+    _over_people,
+    _strata,
+    _unit,
+    _generated,
+)

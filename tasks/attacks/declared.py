@@ -1,0 +1,79 @@
+"""Bars on attacks, as a spec writes them."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, RootModel, model_validator
+
+from sfumato.tasks.schema.part import Part
+
+JUDGED: Mapping[str, tuple[str, ...]] = {
+    "homogeneity": ("rows", "labels"),
+    "background": ("rows", "labels"),
+    "definetti": ("rows",),
+    "subdomains": ("subdomains",),
+}
+"""The attacks that there are bars for, and the ways of showing people from which they learn."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class BelievedBar(Part):
+    """The share of people whose own value may be believed so much."""
+
+    belief: Share
+    share: Share
+
+
+class Bar(Part):
+    """How well one attack may do; one limit at least."""
+
+    max_lift: Annotated[
+        Share | None,
+        Field(description="people guessed beyond those whom the group alone tells, as a share"),
+    ] = None
+    max_share_above: Annotated[
+        BelievedBar | None, Field(description="people whose own value is believed so much")
+    ] = None
+    known: Annotated[
+        int | None, Field(ge=1, le=10, description="values that are ruled out: of background")
+    ] = None
+    on_failure: Annotated[
+        Literal["refuse", "approve", "tell"],
+        Field(description="what becomes of a release beyond it; approve: reviewers decide"),
+    ] = "refuse"
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.max_lift is None and self.max_share_above is None:
+            raise ValueError("needs max-lift, or max-share-above")
+        return self
+
+
+class AttackBars(RootModel[dict[str, Bar]]):
+    """Bars by the names of attacks."""
+
+    root: dict[str, Bar] = {}
+
+    @model_validator(mode="after")
+    def _attacks_are_known(self) -> Self:
+        for name, bar in self.root.items():
+            if name not in JUDGED:
+                raise ValueError(f"{name}: there are bars for {', '.join(JUDGED)}")
+            if (bar.known is not None) != (name == "background"):
+                raise ValueError(
+                    f"{name}.known: says how many values are ruled out, in background alone"
+                )
+        return self
+
+    @property
+    def reviewed(self) -> list[str]:
+        """The attacks whose bars are for reviewers to decide about."""
+        return [name for name, bar in self.root.items() if bar.on_failure == "approve"]
+
+    def fault_in(self, shows: str) -> str | None:
+        """Why a form shows nothing that one of the attacks needs, None where all can be judged."""
+        for name in self.root:
+            if shows not in JUDGED[name]:
+                return f"{name} learns nothing from this form"
+        return None

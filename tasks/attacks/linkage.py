@@ -1,0 +1,119 @@
+"""Linkage: rows of a release and people of a register who share quasi-identifiers.
+
+Source: Sweeney, k-anonymity: a model for protecting privacy (2002), for linking; Nergiz, Atzori,
+Clifton, Hiding the presence of individuals from shared databases (SIGMOD 2007), for presence. The
+attacker has a register of everybody whom the release could be about, and asks which row is whose,
+and who is there at all.
+"""
+
+import numpy as np
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, people_who_fit
+from sfumato.tasks.forms.recoded.recoded import TABLE
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.vectors import vectors
+from sfumato.tasks.query.question.relations import relations
+
+
+def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
+    """Link a register with a release; forms that show columns apart link nobody.
+
+    Args:
+        target: the release.
+        register: everybody whom it could be about, with its quasi-identifiers.
+
+    Raises:
+        InputError: where people of the release are not in the register.
+    """
+    if target.declared.form.shows == "columns":
+        return ()
+    fitting = _fitting(target, register)
+    everybody = np.bincount(fitting.vector, minlength=len(fitting.rows))
+    there = _members(target, register, fitting)
+    if (there > everybody).any():
+        raise InputError("the register lacks people of the release")
+    members, absent = int(there.sum()), int(everybody.sum()) - int(there.sum())
+    presence = np.minimum(1.0, fitting.expected)
+    sizes, fit = fitting.sizes, np.maximum(fitting.fit, 1)
+    share = members / (members + absent)
+    return (
+        Score(
+            "own row picked among the rows that fit",
+            float((there / np.maximum(fitting.rows, 1)).sum() / members),
+            {"without the release's quasi-identifiers": 1 / int(sizes.sum())},
+        ),
+        Score(
+            "person picked for a row, among those of the register whom it fits",
+            float((sizes / fit).sum() / sizes.sum()),
+            {"without the release's quasi-identifiers": 1 / (members + absent)},
+        ),
+        Score(
+            "in a row that fits one person of the register alone",
+            float(sizes[fitting.fit == 1].sum() / sizes.sum()),
+        ),
+        Score(
+            "surely in the release, of those who are",
+            float(there[presence >= 1].sum() / members),
+            {"share of the register that is in it": share},
+        ),
+        Score(
+            "likelier to be in the release than somebody of the register who is not",
+            likelier(presence, there, everybody - there),
+            {"by a coin": 0.5},
+        ),
+    )
+
+
+def likelier(score: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
+    """The chance that somebody of one kind scores above somebody of the other; a tie is half.
+
+    The area under the ROC curve. Without anybody of the other kind it is one half.
+
+    Args:
+        score: of each vector (float64).
+        one: how many people of the first kind have it (int64).
+        other: how many of the other.
+    """
+    pairs = int(one.sum()) * int(other.sum())
+    if not pairs:
+        return 0.5
+    values, at = np.unique(score, return_inverse=True)
+    first, second = (np.bincount(at, of, len(values)) for of in (one, other))
+    below = np.cumsum(second) - second
+    return float((first * (below + second / 2)).sum() / pairs)
+
+
+def _fitting(target: AttackedRelease, register: Microdata) -> FittingPeople:
+    declared = target.declared
+    names = declared.named("quasi-identifier")
+    if declared.recoded:
+        reader_of = reader_for(form_of(declared))
+        return people_who_fit(target.tables[TABLE], declared.columns, reader_of, names, register)
+    table = target.tables[relations(declared).rows]
+    shown, vector = vectors(table, names, register)
+    sizes = np.bincount(shown)
+    known = vector >= 0
+    fit = np.bincount(vector[known], minlength=len(sizes))
+    nobody = np.append(sizes, 0)  # the last vector is that of whoever no row fits
+    expected = np.append(sizes / np.maximum(fit, 1), 0.0)
+    return FittingPeople(np.where(known, vector, len(sizes)), nobody, expected, sizes, fit)
+
+
+def _members(target: AttackedRelease, register: Microdata, fitting: FittingPeople) -> np.ndarray:
+    """How many represented people have each vector of the register (int64, one per vector).
+
+    Raises:
+        InputError: where somebody's is not in the register.
+    """
+    names = target.declared.named("quasi-identifier")
+    known = register.keep([register[name] for name in names]).table()
+    ours, theirs = vectors(known, names, target.people)
+    if (theirs < 0).any():
+        raise InputError("the register lacks people of the release")
+    number = np.zeros(int(ours.max(initial=-1)) + 1, dtype=np.int64)
+    number[ours] = fitting.vector
+    return np.bincount(number[theirs], minlength=len(fitting.rows))

@@ -1,0 +1,66 @@
+"""Whose the rows of published groups are: private, and held against the groups that files show."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.groups.counting import count, count_people
+from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.groups import Groups
+from sfumato.expectations.models.model import PrivacyModel
+from sfumato.tasks.microdata.table import Microdata
+
+
+@dataclass(frozen=True, eq=False)
+class WhoseRows:
+    """The rows of a release, each with whose it is and where it stands.
+
+    Attributes:
+        group: of each row (int64), as the published tables number groups: by group id, or in the
+            order of labels.
+        rows: the sensitive attributes, each row's own, and whose they are.
+    """
+
+    group: np.ndarray
+    rows: Microdata
+
+    def in_groups(self, promise: PrivacyModel, seen: Groups) -> Groups:
+        """The groups in which a promise is judged over people.
+
+        Neither the files nor this is believed by itself.
+
+        Args:
+            promise: about all quasi-identifiers.
+            seen: the groups of the published tables.
+
+        Raises:
+            PromiseError: where the groups are not those of the published tables.
+        """
+        counted = promise.counts_values() and promise.sensitive is not None
+        named = [str(promise.sensitive)] if counted else []
+        coded = {name: self.rows[name].coded() for name in named}
+        groups = count(self.group, int(self.group.max(initial=-1)) + 1, coded)
+        if self.rows.person is None or not _alike(groups, seen):
+            raise PromiseError("whose the rows are is told of other groups than the published ones")
+        codes = {name: of.codes for name, of in coded.items()}
+        people = count_people(self.group, self.rows.person, seen, codes)
+        return replace(seen, people=people)
+
+
+def _alike(kept: Groups, seen: Groups) -> bool:
+    """True where both have the same rows with the same values in the same groups."""
+    pairs = ((counts, seen.sensitive.get(name)) for name, counts in kept.sensitive.items())
+    return np.array_equal(kept.sizes, seen.sizes) and all(
+        other is not None and _equal(counts, other) for counts, other in pairs
+    )
+
+
+def _equal(counts: Counts, other: Counts) -> bool:
+    same = (
+        np.array_equal(getattr(counts, part), getattr(other, part))
+        for part in ("group", "value", "count")
+    )
+    if counts.labels is None or other.labels is None or not all(same):
+        return False
+    return bool(counts.labels.cast(other.labels.type).equals(other.labels))

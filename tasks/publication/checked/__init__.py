@@ -1,0 +1,1 @@
+"""What a check holds a published release against."""

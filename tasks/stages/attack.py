@@ -1,0 +1,99 @@
+"""Attack: a validated candidate under attack, before anybody may see it.
+
+What attackers guess right is scored against the truth, and stays in private files: outside it is
+told which bars there are, and that they are kept. A candidate that was refused is not drawn anew
+for luck: the refusal stands for the same source and spec.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.verdicts import Finding
+from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
+from sfumato.tasks.attacks.declared import AttackBars
+from sfumato.tasks.attacks.registry import attack_release, targets_of
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.private.durable import copy_atomically, write_atomically
+from sfumato.tasks.private.line import Identity
+from sfumato.tasks.publication.line import Line
+from sfumato.tasks.stages.anonymize import RELEASE
+from sfumato.tasks.stages.evaluate import keep_represented
+
+ATTACKED = "attacks.json"
+"""The private file with what attackers guess: of the last candidate, and of each version."""
+
+Judging = Callable[[Sequence[JudgedBar]], Sequence[Finding]]
+
+
+def attack_candidate(
+    candidate: Path,
+    original: Microdata,
+    bars: AttackBars,
+    whose: Identity,
+    line: Line,
+    judging: Judging,
+) -> list[JudgedBar]:
+    """Attack a validated candidate, and judge it by the bars of its spec.
+
+    Args:
+        candidate: its stage.
+        original: the rows that were to be published.
+        bars: of the spec.
+        whose: of which source and spec it is.
+        line: its line, which remembers the outcome.
+        judging: has Great Expectations judge the same.
+
+    Returns:
+        All bars, those among them that only tell.
+
+    Raises:
+        PromiseError: where one that refuses is not kept, or was not for the same source and spec.
+    """
+    asked = {"rows": whose.rows, "spec": whose.spec, "bars": bars.model_dump(mode="json")}
+    _require_no_refusal(line.private / ATTACKED, asked)
+    release = open_release(candidate / RELEASE)
+    tables = read_tables(release.declared, release.directory / "data")
+    targets = targets_of(release.declared, tables, keep_represented(candidate, original))
+    judged, scores = judge_bars(bars.root, targets), attack_release(targets)
+    record = {
+        "of": asked,
+        "bars": [one.document() for one in judged],
+        "scores": {name: [score.document() for score in of] for name, of in scores.items()},
+    }
+    write_atomically(line.private / ATTACKED, json.dumps(record, indent=1).encode())
+    passed = all(one.passed for one in judging([one for one in judged if one.refuses]))
+    broken = [one.words for one in judged if one.refuses and not one.kept]
+    if broken or not passed:
+        raise _refusal(broken)
+    return judged
+
+
+def keep_attacks(line: Line, reports: Path) -> None:
+    """Keep what was guessed of a candidate among the private reports of it, or of its version."""
+    copy_atomically(line.private / ATTACKED, reports / ATTACKED)
+
+
+def _require_no_refusal(place: Path, asked: Mapping[str, Any]) -> None:
+    if not place.exists():
+        return
+    known = json.loads(place.read_bytes())
+    broken = [
+        f"attacks.{one['attack']}.{one['limit']}: {one['most']:g} of {one['column']!r}"
+        for one in known["bars"]
+        if one["refuses"] and not one["kept"]
+    ]
+    if known["of"] == asked and broken:
+        raise _refusal(broken)
+
+
+def _refusal(broken: Sequence[str]) -> PromiseError:
+    told = "; ".join(broken) or "attacks"
+    return PromiseError(
+        f"{told}: is not kept, and nothing is published: the refusal stands until the source or "
+        "the spec changes (figures: attacks.json in the line's private directory)"
+    )

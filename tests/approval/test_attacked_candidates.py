@@ -1,0 +1,37 @@
+"""Candidates beyond a bar on attacks, of which reviewers decide."""
+
+import pytest
+
+from sfumato.expectations.errors import SpecError
+from sfumato.flows.life.dossier import dossier_of
+from tests.release.small import people
+from tests.report.html import Read
+
+SURE = {"max-share-above": {"belief": 1, "share": 0}}
+ASKING = {"background": {"known": 2, **SURE, "on-failure": "approve"}}
+TERMS = {
+    "promises": [{"model": "l-diversity", "variant": "distinct", "l": 3}],
+    "partition": {"method": "anatomy"},
+    "attacks": ASKING,
+    "evaluate": {"workloads": []},
+}
+
+
+def test_reviewers_see_the_bar_and_decide(reviewed):
+    reviewed.write(people(rows=300), reviewers=1, **TERMS).release()
+    held = reviewed.held
+    page = Read((held.report / "review.html").read_text("utf-8"))
+    assert "not kept: yours to decide" in page.text
+    assert "max-share-above" in page.text
+    version = reviewed.publish(reviewed.decide(reviewed.reviewer("ann"), place=held.place))
+    _, document = dossier_of(version, reviewed.spec)
+    (bar,) = document["attacks"]["bars"]
+    assert (bar["attack"], bar["kept"]) == ("background", False)
+    assert [one["reason"] for one in document["approvals"]] == ["as agreed"]
+    assert document["identifiability"]["risk_before"]
+
+
+def test_without_reviewers_nobody_could_decide(reviewed):
+    reviewed.write(people(rows=300), reviewers=0, **TERMS)
+    with pytest.raises(SpecError, match=r"attacks\.background\.on-failure: approve needs somebody"):
+        reviewed.release()

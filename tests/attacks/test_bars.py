@@ -1,0 +1,183 @@
+"""Bars on attacks: as a spec writes them, as they are judged, and what becomes of a release."""
+
+import json
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.suites.bars import judge_attacks
+from sfumato.flows.cli.main import run
+from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
+from sfumato.tasks.attacks.declared import JUDGED, AttackBars
+from sfumato.tasks.attacks.registry import ATTACKS, BELIEFS
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.stages.attack import ATTACKED, attack_candidate, keep_attacks
+from sfumato.tasks.stages.deidentify import identity
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
+from tests.attacks.test_attacks import attacked, correlated
+from tests.release.small import people
+
+SURE = {"max-share-above": {"belief": 1, "share": 0}}
+L3 = [{"model": "l-diversity", "variant": "distinct", "l": 3}]
+
+
+def bars(**of):
+    return AttackBars.model_validate(of)
+
+
+def test_bars_are_on_attacks_that_believe_something():
+    assert set(JUDGED) == set(BELIEFS) <= set(ATTACKS)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"definetty": SURE}, "definetty: there are bars for homogeneity, background, definetti"),
+        ({"small-range": SURE}, "small-range: there are bars for"),
+        ({"definetti": {}}, "needs max-lift, or max-share-above"),
+        ({"definetti": {"max-lift": 1.5}}, "less than or equal to 1"),
+        ({"definetti": {**SURE, "known": 1}}, "definetti.known: says how many"),
+        ({"background": SURE}, "background.known: says how many"),
+        ({"background": {**SURE, "known": 0}}, "greater than or equal to 1"),
+    ],
+)
+def test_what_is_no_bar_is_refused(written, told):
+    with pytest.raises(ValidationError, match=told):
+        bars(**written)
+
+
+def test_limits_are_judged_on_everybody(tmp_path):
+    release = attacked(tmp_path, correlated(np.random.default_rng(5), 1500, 0.9))
+    asked = bars(
+        definetti={"max-lift": 0.2, "max-share-above": {"belief": 0.8, "share": 0.05}},
+        homogeneity={"max-lift": 0, **SURE},
+    )
+    judged = judge_bars(asked.root, [release])
+    found = {(one.attack, one.limit): one for one in judged}
+    assert not found["definetti", "max-lift"].kept
+    assert found["definetti", "max-lift"].observed == pytest.approx(0.4, abs=0.1)
+    assert not found["definetti", "max-share-above"].kept
+    assert found["homogeneity", "max-lift"].kept
+    assert found["homogeneity", "max-share-above"].kept
+    assert all("0.4" not in one.words for one in judged)
+
+
+def test_few_people_are_not_judged_and_what_is_not_judged_is_not_kept(tmp_path):
+    release = attacked(tmp_path, correlated(np.random.default_rng(5), 96, 0.1))
+    asked = bars(homogeneity={"max-lift": 1, "max-share-above": {"belief": 1, "share": 1}})
+    for one in judge_bars(asked.root, [release]):
+        assert (one.observed, one.kept) == (None, False)
+        assert one.words.endswith("(could not be judged)")
+
+
+@pytest.mark.parametrize(("observed", "passes"), [(0.2, True), (0.20001, False), (None, False)])
+def test_great_expectations_judges_the_same(observed, passes, tmp_path):
+    bar = JudgedBar("definetti", "s", "max-lift", 0.2, observed, refuses=True)
+    assert bar.kept is passes
+    findings = judge_attacks("wages", tmp_path, [bar])
+    assert all(one.passed for one in findings) is passes
+    assert (tmp_path / "wages.attacks.json").exists()
+
+
+@pytest.fixture
+def line(small):
+    def written(attacks, rows=300, **changes):
+        spec = {"promises": L3, "partition": {"method": "anatomy"}, "attacks": attacks} | changes
+        return small.write(people(rows=rows), **spec)
+
+    return written
+
+
+def attack(small, name="one", judging=lambda bars: ()):
+    resolved, folder = small.prepared(name)
+    whose = identity(folder / "deidentified")
+    asked = resolved.spec.attacks
+    original = load(folder / "deidentified")
+    candidate = folder / "candidate"
+    seal_candidate(candidate, assess_candidate(candidate))
+    return attack_candidate(candidate, original, asked, whose, resolved.line, judging)
+
+
+class TestStage:
+    """A candidate under attack."""
+
+    def test_one_that_keeps_its_bars_passes(self, line, small):
+        (judged,) = attack(line({"background": {"known": 1, **SURE}}))
+        assert judged.kept
+        private = small.plan().line.private
+        known = json.loads((private / ATTACKED).read_bytes())
+        assert known["bars"][0]["observed"] == 0
+        assert next(one["measure"] for one in known["scores"]["wage"]).startswith("own value")
+        assert (private / ATTACKED).stat().st_mode & 0o777 == 0o600
+        assert "IDENT-" not in (private / ATTACKED).read_text(encoding="utf-8")
+        keep_attacks(small.plan().line, small.plan().line.reports("0001"))
+        assert (small.plan().line.reports("0001") / ATTACKED).exists()
+
+    def test_one_that_does_not_is_refused_and_not_drawn_anew(self, line, small):
+        broken = {"background": {"known": 2, **SURE}}
+        with pytest.raises(PromiseError, match=r"background\.max-share-above: 0 of 'wage': is not"):
+            attack(line(broken))
+        judged = []
+        with pytest.raises(PromiseError, match="the refusal stands until"):
+            attack(small, "two", judged.append)
+        assert judged == []  # it was not even attacked
+        (told,) = attack(line({"background": {**broken["background"], "on-failure": "tell"}}), "3")
+        assert (told.kept, told.refuses) == (False, False)
+
+    def test_great_expectations_may_refuse_it_too(self, line):
+        def no(judged):
+            return judge_attacks("wages", small_place, [*judged, worse])
+
+        worse = JudgedBar("definetti", "wage", "max-lift", 0.1, 0.2, refuses=True)
+        small = line({"background": {"known": 1, **SURE}})
+        small_place = small.folder
+        with pytest.raises(PromiseError, match="attacks: is not kept"):
+            attack(small, judging=no)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (
+            {
+                "form": {"method": "generalized"},
+                "partition": {"method": "mondrian"},
+                "evaluate": {},
+            },
+            "definetti",
+        ),
+        ({"versions": "composed"}, "attacks: are not judged of composed versions"),
+    ],
+)
+def test_bars_that_cannot_be_judged_are_refused_when_the_spec_is_read(line, changes, told):
+    small = line({"definetti": SURE}, **changes)
+    with pytest.raises(SpecError, match=told):
+        small.plan()
+
+
+@pytest.mark.parametrize(("failure", "follows"), [("refuse", "be refused"), ("tell", "warn")])
+def test_a_draft_warns(line, capsys, failure, follows):
+    small = line({"background": {"known": 2, **SURE, "on-failure": failure}})
+    assert run(["plan", str(small.spec), "--format", "json"]) == 0
+    (warning,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert warning.startswith("beyond attacks.background.max-share-above: 0 of 'wage': a release")
+    assert warning.endswith(follows)
+
+
+def test_the_command_scores_a_version(line, small, capsys):
+    small = line({"background": {"known": 2, **SURE, "on-failure": "tell"}})
+    version = small.publish("one").directory
+    assert run(["attack", str(version), "--truth", str(small.spec)]) == 0
+    told = capsys.readouterr()
+    assert "bar       attacks.background.max-share-above: 0 of 'wage': not kept" in told.out
+    assert "own value guessed from the group alone (without the release: " in told.out
+    assert "PRIVATE" in told.err
+    assert run(["attack", str(version), "--truth", str(small.spec), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["bars"][0]["kept"] is False
+    line({"background": {"known": 2, **SURE}})
+    assert run(["attack", str(version), "--truth", str(small.spec)]) == 3
+    assert "is not kept" in capsys.readouterr().err
+    assert run(["attack", str(version), "--truth", str(small.folder / "none.yaml")]) == 2

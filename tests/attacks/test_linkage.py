@@ -1,0 +1,126 @@
+"""Registers that are linked with releases, against every pair of a person and a row."""
+
+import csv
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.expectations.errors import InputError
+from sfumato.flows.cli.main import run
+from sfumato.flows.evaluation import REGISTER, attack_again
+from sfumato.flows.overrides import Overrides
+from sfumato.tasks.attacks.linkage import likelier
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables
+from tests.release.small import SPEC, people
+
+AGES = {"role": "quasi-identifier", "type": "integer", "hierarchy": {"intervals": [5, 10, 20]}}
+TOWN = {"role": "quasi-identifier"}
+COLUMNS = {**SPEC["columns"], "age": AGES, "town": TOWN}
+K = {"model": "k-anonymity", "k": 3}
+L = {"model": "l-diversity", "variant": "distinct", "l": 2}
+WAYS = {
+    "permuted": ([L], {"method": "anatomy"}, {"method": "permuted"}),
+    "generalized": ([K, L], {"method": "full-domain"}, {"method": "generalized"}),
+    "suppressed": ([K, L], {"method": "forest"}, {"method": "suppressed"}),
+}
+
+
+def rows():
+    return [row for row in people(rows=60) if row["town"] and row["wage"] and int(row["age"]) > 18]
+
+
+def published(small, way):
+    promises, partition, form = WAYS[way]
+    terms = {"promises": promises, "partition": partition, "form": form, "nulls": "refuse"}
+    small.write(rows(), columns=COLUMNS, **terms, evaluate={"workloads": []})
+    return small.publish("one").directory
+
+
+def register_of(folder, known):
+    place = folder / "register.csv"
+    with place.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["age", "town"])
+        writer.writeheader()
+        writer.writerows({"age": age, "town": town} for age, town in known)
+    return place
+
+
+def fits(label, value):
+    if label in ("*", value):
+        return True
+    if label.startswith("["):
+        low, high = label.strip("[])").split(", ")
+        return int(low) <= int(value) <= int(high) - label.endswith(")")
+    return label.startswith("{") and value in label
+
+
+def by_hand(release, known, ours):
+    """Every score, from every pair of a person of the register and a published row."""
+    table = read_tables(release.declared, release.directory / "data")["microdata"]
+    columns = (map(str, table[name].to_pylist()) for name in ("age", "town"))
+    shown = list(zip(*columns, strict=True))
+    pairs = {
+        (person, row): all(map(fits, row, person)) for person, row in product({*known}, {*shown})
+    }
+    times, present = Counter(shown), Counter(ours)
+    fit = {row: sum(pairs[person, row] for person in known) for row in times}
+    picked = [Fraction(1, sum(pairs[p, row] for row in shown)) for p in ours]
+    expected = {
+        p: min(1, sum(Fraction(times[row], fit[row]) for row in times if pairs[p, row]))
+        for p in {*known}
+    }
+    absent = list((Counter(known) - present).elements())
+    above = [
+        (expected[p] > expected[q]) + Fraction(expected[p] == expected[q], 2)
+        for p, q in product(ours, absent)
+    ]
+    return [
+        sum(picked) / len(ours),
+        sum(Fraction(1, fit[row]) for row in shown) / len(shown),
+        Fraction(sum(fit[row] == 1 for row in shown), len(shown)),
+        Fraction(sum(expected[p] == 1 for p in ours), len(ours)),
+        sum(above) / len(above),
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_as_every_pair_of_a_person_and_a_row(small, tmp_path, way):
+    directory = published(small, way)
+    ours = [(str(row["age"]), row["town"]) for row in rows()]
+    others = [(str(age), town) for age in range(19, 61, 3) for town in ("Aa", "Bee", "Dee")]
+    register = register_of(tmp_path, ours + others)
+    scores, _ = attack_again(directory, small.spec, Overrides(), register)
+    found = [score.share for score in scores[REGISTER]]
+    wanted = by_hand(open_release(directory), ours + others, ours)
+    assert found == pytest.approx([float(one) for one in wanted])
+
+
+def test_people_who_are_not_in_the_register(small, tmp_path):
+    directory = published(small, "generalized")
+    with pytest.raises(InputError, match="the register lacks people of the release"):
+        attack_again(directory, small.spec, Overrides(), register_of(tmp_path, [("30", "Aa")]))
+
+
+def test_the_command(small, tmp_path, capsys):
+    directory = published(small, "generalized")
+    register = register_of(tmp_path, [(row["age"], row["town"]) for row in rows()])
+    asked = ["attack", str(directory), "--truth", str(small.spec), "--register", str(register)]
+    assert run(asked) == 0
+    assert "own row picked among the rows that fit" in capsys.readouterr().out
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=12))
+def test_likelier_is_the_share_of_pairs(scored):
+    ones = [score for score, one in scored if one]
+    others = [score for score, one in scored if not one]
+    pairs = [(a > b) + (a == b) / 2 for a, b in product(ones, others)]
+    counts = [np.bincount(of, minlength=4) for of in (ones or [0], others or [0])]
+    one, other = (c if of else 0 * c for c, of in zip(counts, (ones, others), strict=True))
+    expected = sum(pairs) / len(pairs) if pairs else 0.5
+    assert likelier(np.arange(4.0), one, other) == pytest.approx(expected)

@@ -1,0 +1,62 @@
+"""Promises over people who have several rows, decided on a table as it is."""
+
+import json
+
+import pytest
+
+from sfumato.flows.cli.main import run
+
+ROWS = """patient,age,ill
+1,30,flu
+1,30,flu
+1,30,gout
+2,30,asthma
+3,40,flu
+4,40,gout
+"""
+K = "{model: k-anonymity, k: 2}"
+L = "{model: l-diversity, variant: distinct, l: 2}"
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "t.csv").write_text(ROWS, encoding="utf-8")
+    return str(tmp_path / "t.csv")
+
+
+def asked(table, *models, unit="patient"):
+    said = [part for model in models for part in ("--model", model)]
+    return ["measure", table, "--qi", "age", "--sensitive", "ill", "--unit", unit, *said]
+
+
+def test_three_of_four_rows_are_one_patients(table, capsys):
+    """Patient 1 has three of four rows, two are flu: one of the three surely is."""
+    assert run([*asked(table, K, L), "--format", "json"]) == 3
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert (found["rows"], found["people"], found["k"], found["k_people"]) == (6, 4, 2, 2)
+    k, l = found["promises"]
+    assert (k["holds"], k["people"]) == (True, {"k": 2, "groups": 2, "failing": 0})
+    assert l["observed"] == {"l": 2, "groups": 2, "failing": 0}
+    assert (l["holds"], l["people"]) == (False, {"l": 1, "groups": 2, "failing": 1})
+    assert "distinct" in said.err or "l-diversity does not hold" in said.err
+
+
+@pytest.mark.parametrize(
+    ("rows", "model", "message"),
+    [
+        (ROWS + ",30,flu\n", K, "column 'patient': a unit is missing"),
+        (ROWS, "{model: alpha-beta, alpha: 0.5, beta: 0.5}", "is not defined over people (--unit)"),
+    ],
+)
+def test_refused(tmp_path, capsys, rows, model, message):
+    (tmp_path / "t.csv").write_text(rows, encoding="utf-8")
+    assert run(asked(str(tmp_path / "t.csv"), model)) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_rows(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("patient,age,ill\n", encoding="utf-8")
+    assert run([*asked(str(tmp_path / "t.csv")), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["people"], found["k_people"]) == (0, None)

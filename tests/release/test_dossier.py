@@ -1,0 +1,114 @@
+"""The dossier of a version: declared, measured, attacked, decided and stated, in private."""
+
+import json
+import re
+import stat
+
+import pytest
+
+from sfumato.expectations.errors import InputError, SpecError
+from sfumato.flows.life.dossier import dossier_of, keep_dossier
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.schema.stated.dossier import DossierStatements
+from tests.release.small import SPEC, people
+from tests.report.html import Read
+
+STATED = {
+    "context": "enclave",
+    "purpose": "To plan <wards>.",
+    "controls": "Nothing leaves.\n\nEverything is logged.",
+    "residual-risk": "Rare towns are known.",
+    "review": "2027-11-01",
+}
+REASON = "wages are public here"
+TERMS = {
+    "columns": {**SPEC["columns"], "note": {"role": "sensitive", "unprotected": REASON}},
+    "promises": [{"model": "ke-anonymity", "k": 3, "e": 10.5, "sensitive": "wage"}],
+}
+
+
+@pytest.fixture
+def stated(small):
+    return small.write(people(), **TERMS, dossier=STATED)
+
+
+def test_all_that_is_known_and_stated(stated):
+    version = stated.publish("one").directory
+    page, document = dossier_of(version, stated.spec)
+    assert document["stated"]["purpose"] == STATED["purpose"]
+    assert document["not_stated"] == ["recipients", "attackers", "decision", "accepted-by"]
+    told = open_release(version).manifest["sfumato"]
+    assert document["identifiability"]["promises"] == told["observed"]
+    assert document["digest"] == told["digest"]
+    assert document["data"]["withheld"] == ["person"]
+    assert {"about": "note", "decided": "stands without a promise", "reason": REASON} in document[
+        "decisions"
+    ]
+    assert document["attacks"] is None
+    assert json.loads((page.parent / "dossier.json").read_text("utf-8")) == document
+    shown = Read(page.read_text("utf-8"))
+    for words in ("PRIVATE", "To plan <wards>.", REASON, "2027-11-01", "Nobody has attacked"):
+        assert words in shown.text
+    assert shown.text.count("Not stated.") == 4
+
+
+def test_it_is_private(stated):
+    version = stated.publish("one").directory
+    page, _ = dossier_of(version, stated.spec)
+    assert page.is_relative_to(stated.plan().line.private)
+    for name in ("dossier.html", "dossier.json"):
+        assert stat.S_IMODE((page.parent / name).stat().st_mode) == 0o600
+    public = b"".join(p.read_bytes() for p in version.parent.rglob("*") if p.is_file())
+    for words in ("Rare towns are known", "Nothing leaves", "dossier"):
+        assert words.encode() not in public
+
+
+def test_other_statements_make_no_other_version(stated):
+    first = stated.publish("one")
+    stated.write(people(), **TERMS, dossier={**STATED, "purpose": "Another."})
+    assert stated.publish("two").existed
+    _, document = dossier_of(first.directory, stated.spec)
+    assert document["stated"]["purpose"] == "Another."
+
+
+def test_nothing_stated(small):
+    version = small.publish("one").directory
+    page, document = dossier_of(version, small.spec)
+    wanted = [field.alias or name for name, field in DossierStatements.model_fields.items()]
+    assert document["not_stated"] == wanted
+    assert Read(page.read_text("utf-8")).text.count("Not stated.") == len(wanted)
+
+
+def test_of_versions_of_the_line_alone(small, tmp_path):
+    small.publish("one")
+    with pytest.raises(InputError, match="is no version of the spec's line"):
+        dossier_of(tmp_path, small.spec)
+
+
+def test_a_dossier_that_fails_fails_no_run(stated, monkeypatch):
+    said = []
+    monkeypatch.setattr("sfumato.tasks.policy.say_in_run", lambda line, **_: said.append(line))
+    version = stated.publish("one").directory
+
+    def fail(*_):
+        raise InputError("no room")
+
+    monkeypatch.setattr("sfumato.flows.life.dossier.make_dossier", fail)
+    keep_dossier(stated.plan(), version)
+    assert said == ["warning: dossier: no room"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"context": "friends"}, r"dossier\.context"),
+        ({"purpose": "x"}, r"dossier\.context"),
+        ({**STATED, "review": "soon"}, r"dossier\.review"),
+        ({**STATED, "motive": "x"}, r"dossier\.motive"),
+    ],
+)
+def test_wrong_statements(small, wrong, message):
+    small.write(people(), dossier=wrong)
+    with pytest.raises(SpecError) as error:
+        small.plan()
+    assert re.search(message, str(error.value))

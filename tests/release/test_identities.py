@@ -1,0 +1,155 @@
+"""Tables without sensitive values: it is hidden who people are, and nothing else is promised."""
+
+import csv
+import json
+import re
+
+import pytest
+
+from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.flows.choice.alternatives import alternatives_of, read_grid
+from sfumato.flows.overrides import Overrides
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import load as load_microdata
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.query.ask import answer
+from sfumato.tasks.query.load import load
+from sfumato.tasks.query.sql.rewrite import rewrite
+from sfumato.tasks.sql.target import target
+from sfumato.tasks.stages.evaluate import evaluate_release
+from sfumato.tasks.verification.integrity import digest
+from tests.release.small import SPEC, people
+from tests.report.html import Read
+
+REASON = "wages of this town are public <by law>"
+COLUMNS = {**SPEC["columns"], "wage": {"role": "drop", "type": "decimal"}}
+OPEN = {**COLUMNS, "wage": {"role": "insensitive", "type": "decimal", "unprotected": REASON}}
+COUNTS = [{"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 20}]
+AIM = {"kind": "range", "over": "age", "spans": [5]}
+K3 = {"model": "k-anonymity", "k": 3}
+
+
+def changes(shown="generalized", grouped="mondrian", **more):
+    return {
+        "columns": COLUMNS,
+        "nulls": "category",
+        "promises": [K3],
+        "partition": {"method": grouped},
+        "form": {"method": shown, "protects": "identities"},
+        "evaluate": {"workloads": COUNTS},
+    } | more
+
+
+@pytest.mark.parametrize("partition", ["mondrian", "forest", "full-domain"])
+@pytest.mark.parametrize("form", ["generalized", "suppressed"])
+def test_published_checked_asked_and_evaluated(small, form, partition):
+    columns = json.loads(json.dumps(COLUMNS))
+    if form == "generalized":
+        columns["age"]["hierarchy"] = {"intervals": [5, 10, 20]}
+    published = small.write(people(), **changes(form, partition, columns=columns)).publish("one")
+    release = open_release(published.directory)
+    assert release.manifest["sfumato"]["format"] == 6
+    assert check(published.directory).derived == "equal"
+    with (small.folder / "people.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if int(row["age"]) > 18]
+    young = answer(release, "SELECT COUNT(*) AS n FROM microdata WHERE age < 40").rows[0]["n"]
+    assert young.lower <= sum(int(row["age"]) < 40 for row in rows) <= young.upper
+    (all_of_them,) = answer(release, "SELECT COUNT(*) AS n FROM microdata").rows
+    assert all_of_them["n"].lower == all_of_them["n"].upper == len(rows)
+    plan, original = small.plan(), load_microdata(small.folder / "one" / "deidentified")
+    wish = plan.spec.evaluate
+    measured = evaluate_release(
+        published.directory, original, wish, plan.line, seeded_keys(3), lambda *_: None
+    )
+    assert [row["queries"] for row in measured.public] == [20]
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("columns", [COLUMNS, OPEN], ids=["labels alone", "with wages"])
+@pytest.mark.parametrize("form", ["generalized", "suppressed"])
+def test_asked_in_a_database(small, form, columns, kind):
+    shown = {"method": form, "protects": "identities", "label-tables": True}
+    small.write(people(), **changes(columns=columns, form=shown))
+    release = open_release(small.publish("one").directory)
+    query = "SELECT COUNT(*) AS n FROM microdata WHERE age = 33 OR town = 'Aa'"
+    address = f"{kind}:///{small.folder}/asked.{kind}"
+    load(release, address)
+    with target(address) as database:
+        found = set(database.execute(rewrite(query, release.declared).sql(kind)))
+    (row,) = answer(release, query).rows
+    assert found == {(row["n"].lower, row["n"].upper)}
+    assert row["n"].lower < row["n"].upper
+
+
+def test_alternatives_protect_what_the_spec_does(small):
+    spec = small.write(people(), **changes()).spec
+    admitted, _, _ = alternatives_of(spec, Overrides(), read_grid(None))
+    assert {one.terms.form.method for one in admitted} == {"generalized", "suppressed"}
+    assert not any(one.terms.form.protects_values for one in admitted)
+
+
+def test_the_page_says_that_no_value_is_protected(small):
+    published = small.write(people(), **changes(columns=OPEN)).publish("one")
+    page = Read((published.directory / PAGE).read_text(encoding="utf-8")).text
+    words = " ".join(page.split())
+    assert "No value is protected, only who." in words
+    assert (
+        f"published as it is, beside the labels of its row. The steward's reason: {REASON}" in words
+    )
+    assert re.findall(r"(.{20}) sensitive", words) == ["ho. The table has no"]
+
+
+def test_a_group_is_as_large_as_is_promised_or_the_check_fails(small):
+    directory = small.write(people(), **changes()).publish("one").directory
+    place = directory / MANIFEST
+    manifest = json.loads(place.read_bytes())
+    manifest["sfumato"]["promises"][0]["k"] = 30
+    manifest["sfumato"]["digest"] = digest(manifest)
+    place.chmod(0o644)
+    place.write_bytes(canonical_json(manifest))
+    with pytest.raises(PromiseError):
+        check(directory)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"form": {"method": "generalized"}}, "columns: none has role sensitive .*identities"),
+        ({"form": {"method": "permuted", "protects": "identities"}}, "form.*protects"),
+        ({"columns": SPEC["columns"]}, "form.protects: identities leaves the values of 'wage'"),
+        (
+            {"columns": {**OPEN, "wage": {"role": "insensitive", "type": "decimal"}}},
+            "columns.wage: stands beside everybody as it is",
+        ),
+        (
+            {"promises": [K3, {"model": "l-diversity", "variant": "distinct", "l": 2}]},
+            "promises.1: distinct-l-diversity is about sensitive values",
+        ),
+        (
+            {"promises": [{"model": "t-closeness", "t": "0.2", "distance": "equal"}]},
+            "promises.0: t-closeness is about",
+        ),
+        (
+            {"partition": {"method": "hybrid", "aims": [AIM]}},
+            "partition: hybrid aims at queries of sensitive",
+        ),
+        ({"versions": "composed"}, "versions: composed follows sensitive values"),
+        (
+            {"evaluate": {"workloads": [{**COUNTS[0], "aggregate": "avg"}]}},
+            "evaluate.workloads.0: no column has role sensitive: only ranges are counted",
+        ),
+    ],
+)
+def test_what_needs_values_is_refused(small, changed, told):
+    small.write(people(), **changes(**changed))
+    with pytest.raises(SpecError, match=told):
+        small.plan()
+
+
+def test_an_insensitive_column_needs_no_reason_elsewhere(small):
+    columns = {**SPEC["columns"], "note": {"role": "insensitive", "unprotected": "why"}}
+    small.write(people(), columns=columns)
+    with pytest.raises(SpecError, match=r"note.unprotected: an insensitive column needs"):
+        small.plan()

@@ -1,0 +1,180 @@
+"""Sensitive values that are missing: one more value to promises, none to aggregates."""
+
+import random
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from sfumato.expectations.errors import SpecError
+from sfumato.tasks.declaration.opened import PAGE, open_release
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import load
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.query.accuracy.truth import truth_of
+from sfumato.tasks.query.ask import answer
+from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.schema.formats import lowest_format
+from sfumato.tasks.stages.evaluate import evaluate_release
+from tests.release.small import SPEC, people
+from tests.report.html import Read
+
+MISSING = {"role": "sensitive", "type": "decimal", "nulls": "category"}
+COLUMNS = {
+    **SPEC["columns"],
+    "note": {"role": "sensitive", "nulls": "category"},
+    "wage": {**MISSING, "unprotected": "wages are public"},
+}
+L2 = {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": "note"}
+PROMISES = [
+    {"model": "k-anonymity", "k": 3},
+    L2,
+    {"model": "alpha-k", "alpha": "0.7", "k": 3, "sensitive": "note"},
+    {"model": "t-closeness", "t": "0.7", "distance": "equal", "sensitive": "note"},
+]
+RANGE = {"kind": "range", "over": "age", "spans": [5], "queries": 20}
+WORKLOADS = [
+    {**RANGE, "aggregate": "count"},
+    *({**RANGE, "aggregate": name, "of": "wage"} for name in ("count", "sum", "avg", "min")),
+    {
+        "kind": "counts",
+        "aggregate": "count",
+        "of": "note",
+        "selectivity": [30],
+        "attributes": 1,
+        "queries": 20,
+    },
+]
+
+
+def patients(seed=1):
+    """People some of whose notes and wages are missing."""
+    chance = random.Random(seed)
+    for row in people():
+        wage = "" if chance.random() < 0.3 else row["wage"]
+        yield {**row, "note": chance.choice(["flu", "cold", "", "asthma"]), "wage": wage}
+
+
+def changes(shown="generalized", grouped="mondrian", **more):
+    columns = {**COLUMNS, "age": dict(COLUMNS["age"])}
+    if grouped == "full-domain" and shown == "generalized":
+        columns["age"]["hierarchy"] = {"intervals": [5, 10, 20, 40]}
+    return {
+        "columns": columns,
+        "promises": PROMISES,
+        "partition": {"method": grouped},
+        "form": {"method": shown},
+        "evaluate": {"workloads": WORKLOADS},
+    } | more
+
+
+@pytest.fixture
+def publish(small):
+    def published(*kinds, **more):
+        return small.write(list(patients()), **changes(*kinds, **more)).publish("one")
+
+    return published
+
+
+@pytest.mark.parametrize("grouped", ["mondrian", "forest", "factors", "full-domain"])
+@pytest.mark.parametrize("shown", ["generalized", "suppressed"])
+def test_published_checked_and_evaluated(publish, small, shown, grouped):
+    published = publish(shown, grouped)
+    release = open_release(published.directory)
+    assert check(published.directory).derived == "equal"
+    microdata = release.table("microdata")
+    source = load(small.folder / "one" / "deidentified")
+    for name in ("note", "wage"):
+        assert microdata[name].null_count == source.table()[name].null_count > 5
+    with duckdb.connect() as connection:
+        connection.register("microdata", microdata)
+        least = connection.execute(
+            "SELECT min(n), min(s) FROM (SELECT count(*) AS n, count(DISTINCT note) "
+            "+ max((note IS NULL)::INT) AS s FROM microdata GROUP BY age, town)"
+        ).fetchone()
+    assert least[0] >= 3
+    assert least[1] >= 2
+    plan = small.plan()
+    wish = plan.spec.evaluate, plan.line, seeded_keys(3), lambda *_: None
+    measured = evaluate_release(published.directory, source, *wish)
+    assert [row["queries"] for row in measured.public] == [20] * len(WORKLOADS)
+
+
+def test_a_missing_value_is_one_more_to_promises_alone(publish, small):
+    release = open_release(publish().directory)
+    rows = load(small.folder / "one" / "deidentified").table().to_pylist()
+    query = (
+        "SELECT COUNT(*) AS n, COUNT(wage) AS w, SUM(wage) AS s, MAX(wage) AS m, "
+        "COUNT(*) FILTER (WHERE note IS NULL) AS i, COUNT(*) FILTER (WHERE NOT note = 'flu') AS f "
+        "FROM microdata"
+    )
+    (found,) = answer(release, query).rows
+    wages = [row["wage"] for row in rows if row["wage"] is not None]
+    notes = [row["note"] for row in rows]
+    known = {
+        "n": len(rows),
+        "w": len(wages),
+        "s": sum(wages),
+        "m": max(wages),
+        "i": notes.count(None),
+        "f": sum(note not in (None, "flu") for note in notes),
+    }
+    for name, truth in known.items():
+        assert found[name].lower == truth == found[name].upper, name
+
+
+def test_the_page_says_that_values_may_be_missing(publish):
+    page = Read((publish().directory / PAGE).read_text(encoding="utf-8")).text
+    assert "sensitive string, may be missing" in " ".join(page.split())
+
+
+def test_the_format_is_that_which_came_with_it(publish, small):
+    assert open_release(publish().directory).manifest["sfumato"]["format"] == 6
+    assert "category" in SPEC["columns"]["town"]["nulls"]
+    assert lowest_format(small.write(people()).plan().terms) == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (changes("permuted"), "columns.note.nulls: form permuted shows sensitive values apart"),
+        (changes("split"), "columns.note.nulls: form split shows sensitive values apart"),
+        (changes(versions="composed"), "columns.note.nulls: versions: composed follows"),
+        (
+            changes(promises=[*PROMISES, {"model": "ke-anonymity", "k": 2, "e": 1}]),
+            "promises.4: name the `sensitive`",
+        ),
+        (
+            changes(
+                promises=[
+                    *PROMISES,
+                    {"model": "ke-anonymity", "k": 2, "e": 1, "sensitive": "wage"},
+                ]
+            ),
+            "promises.4: ke-anonymity needs values, and nulls of 'wage' are a category",
+        ),
+        (
+            changes(promises=[{**PROMISES[3], "distance": "ordered", "sensitive": "wage"}, L2]),
+            "promises.0: t-closeness needs values, and nulls of 'wage'",
+        ),
+        ({**changes(), "nulls": "category", "columns": {**COLUMNS, "wage": {
+            "role": "sensitive", "type": "decimal", "unprotected": "x"}}},
+            "columns.wage: needs a null policy of its own"),
+    ],
+)  # fmt: skip
+def test_what_needs_values_is_refused(small, changed, told):
+    small.write(list(patients()), **changed)
+    with pytest.raises(SpecError, match=told):
+        small.plan()
+
+
+@pytest.mark.parametrize(("of", "counted"), [(None, 3), ("wage", 2)])
+def test_the_truth_counts_rows_or_values(small, of, counted):
+    from sfumato.tasks.microdata.table import encode
+
+    column = encode("wage", "sensitive", pa.array([4, None, 6]))
+    aggregate = Aggregate("count", of, "n")
+    everybody = column.codes > -2
+    assert truth_of(column, aggregate).answer(aggregate.kind, everybody) == counted
+    total = Aggregate("sum", "wage", "s")
+    assert truth_of(column, total).answer(total.kind, everybody) == 10

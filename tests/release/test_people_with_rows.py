@@ -1,0 +1,333 @@
+"""Lines of people who have several rows: promises over people, judged by what no file shows."""
+
+import csv
+import json
+import random
+import re
+import shutil
+from collections import defaultdict
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.expectations.suites.gate import judge
+from sfumato.flows.evaluation import attack_again, evaluate_again
+from sfumato.flows.overrides import Overrides
+from sfumato.tasks.candidates.remember import whose_in, write_whose
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.query.ask import answer
+from sfumato.tasks.stages.hold import hold_candidate
+from sfumato.tasks.stages.ingest import rows_of_one_person
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from sfumato.tasks.verification.integrity import digest
+from tests.report.html import Read
+
+ILLS = "abcdefgh"
+OPEN = {"role": "sensitive", "unprotected": "everybody knows it"}
+COLUMNS = {
+    "person": {"role": "identifier", "unit": True, "repeat": "all"},
+    "age": {"role": "quasi-identifier", "type": "integer", "hierarchy": {"intervals": [5, 10, 20]}},
+    "town": {"role": "quasi-identifier"},
+    "note": {"role": "drop"},
+    "wage": {"role": "sensitive", "type": "decimal", "unprotected": "everybody knows it"},
+    "ill": {"role": "sensitive"},
+}
+K = {"model": "k-anonymity", "k": 5}
+L = {"model": "l-diversity", "variant": "distinct", "l": 3, "sensitive": "ill"}
+R = {"model": "l-diversity", "variant": "recursive", "l": 2, "c": 2, "sensitive": "ill"}
+T = {"model": "t-closeness", "t": 0.5, "distance": "equal", "sensitive": "ill"}
+A = {"model": "alpha-k", "alpha": 0.6, "k": 5, "sensitive": "ill"}
+E = {"model": "ke-anonymity", "k": 4, "e": 100, "sensitive": "wage"}
+WAYS = {
+    "boxes": ("mondrian", "generalized", [K, L, R, T, A]),
+    "stars": ("mondrian", "suppressed", [K, L]),
+    "shuffled boxes": ("mondrian", "permuted", [L, R]),
+    "split boxes": ("mondrian", "split", [L]),
+    "levels": ("full-domain", "generalized", [K, L, A]),
+    "cells": ("forest", "suppressed", [K, L]),
+    "anatomy": ("anatomy", "split", [L]),
+    "shuffled": ("ke", "permuted", [E, L]),
+}
+
+
+def stays(people=400, seed=1, first=0):
+    """Most people have one or two rows, some eight; those of one are alike but for the illness."""
+    rng, rows = random.Random(seed), []
+    for number in range(first, first + people):
+        age, town = rng.randint(19, 60), rng.choice(["Aa", "Bee", "Cé"])
+        for _ in range(rng.choice([1, 1, 1, 2, 2, 3, 8])):
+            ill, wage = rng.choice(ILLS), f"{rng.randint(100, 400)}.05"
+            told = {"person": f"IDENT-{number}", "age": age, "town": town, "note": "n"}
+            rows.append({**told, "wage": wage, "ill": ill})
+    rng.shuffle(rows)
+    return rows
+
+
+def changes(way="boxes", **more):
+    partition, form, promises = WAYS[way]
+    return {
+        "columns": COLUMNS,
+        "promises": promises,
+        "partition": {"method": partition},
+        "form": {"method": form},
+        "evaluate": {"workloads": []},
+    } | more
+
+
+def whose_are(release, small):
+    """The true rows of each published group, found again without what the line knows."""
+    declared = release.declared
+    table = read_tables(declared, release.directory / "data")[
+        declared.form.rows_table or "microdata"
+    ]
+    with (small.folder / "people.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert table.num_rows == len(rows)
+    return table, rows
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_published_and_checked(small, way):
+    directory = small.write(stays(), **changes(way)).publish("one").directory
+    told = open_release(directory).manifest["sfumato"]
+    assert (told["format"], told["rows_per_unit"]) == (6, "several")
+    for one in told["observed"]:
+        assert set(one["people"]) == set(one["observed"])
+    found = check(directory)
+    assert found.derived == "equal"
+    assert [promise.name for promise, _ in found.over_people] == [
+        promise.name for promise, _ in found.verdicts
+    ]
+    assert not any(
+        "IDENT-" in path.read_text("utf-8", "replace") for path in directory.rglob("*.*")
+    )
+
+
+def test_people_are_counted_as_they_are(small):
+    """Exact labels of full-domain groups tell who stands in which: people are counted by hand."""
+    release = open_release(small.write(stays(), **changes("levels")).publish("one").directory)
+    table, rows = whose_are(release, small)
+    people, ill = defaultdict(set), defaultdict(lambda: defaultdict(set))
+    labels = set(zip(table["age"].to_pylist(), table["town"].to_pylist(), strict=True))
+    for row in rows:
+        known = (row["age"], row["town"])
+        (group,) = [one for one in labels if all(map(stands_for, one, known))]
+        people[group].add(row["person"])
+        ill[group][row["ill"]].add(row["person"])
+    shares = [max(len(who) for who in ill[group].values()) / len(people[group]) for group in people]
+    k, l, alpha = (one["people"] for one in release.manifest["sfumato"]["observed"])
+    assert k == {"k": min(map(len, people.values()))}
+    assert l == {"l": min(len(values) for values in ill.values())}
+    assert alpha["k"] == k["k"]
+    assert fraction(alpha["alpha"]) == pytest.approx(max(shares), abs=1e-12)
+
+
+def stands_for(label, value):
+    if label == "*" or label == value:
+        return True
+    ends = re.fullmatch(r"[\[(](\d+), ?(\d+)[\])]", label or "")
+    return bool(ends) and int(ends[1]) <= int(value) <= int(ends[2]) - (label[-1] == ")")
+
+
+def fraction(written):
+    up, _, down = str(written).partition("/")
+    return float(up) / float(down or 1)
+
+
+def test_rows_of_three_people_are_no_six(small):
+    """Groups of six rows that are three people's are not published as k = 5."""
+    rows = [
+        {"person": f"P{n // 2}", "age": 20 + n // 6, "town": "Aa", "note": "n", "wage": "1.05"}
+        | {"ill": ILLS[n % 8]}
+        for n in range(120)
+    ]
+    small.write(rows, **changes(promises=[K, {**L, "l": 2}]))
+    (k, _) = open_release(small.publish("one").directory).manifest["sfumato"]["observed"]
+    assert k["people"]["k"] >= 5 and k["observed"]["k"] >= 10
+
+
+def candidate_of(small):
+    """A candidate that nobody has judged."""
+    _, run = small.write(stays(), **changes()).prepared("one")
+    return run / "candidate"
+
+
+def taken_away(candidate):
+    """What a candidate had of whose its rows are."""
+    whose = whose_in(candidate)
+    shutil.rmtree(candidate / "whose")
+    return whose
+
+
+def test_without_knowing_whose_rows_are_nothing_passes(small):
+    candidate = candidate_of(small)
+    taken_away(candidate)
+    with pytest.raises(PromiseError, match="whose its rows are is not known"):
+        assess_candidate(candidate)
+
+
+@pytest.mark.parametrize("what", ["group", "values"])
+def test_what_is_known_of_people_has_to_be_of_the_published_groups(small, what):
+    candidate = candidate_of(small)
+    whose = taken_away(candidate)
+    if what == "group":
+        object.__setattr__(whose, "group", np.roll(whose.group, 1))
+    else:
+        column = whose.rows["ill"]
+        object.__setattr__(column, "codes", np.roll(column.codes, 1))
+    write_whose(candidate, whose)
+    with pytest.raises(PromiseError, match="is told of other groups than the published ones"):
+        assess_candidate(candidate)
+
+
+def test_a_group_of_too_few_people_is_refused_by_the_gate(small):
+    """The partition is not believed: rows of one person spread over a group's rows break k."""
+    candidate = candidate_of(small)
+    whose = taken_away(candidate)
+    object.__setattr__(whose.rows, "person", np.where(whose.group == 0, 0, whose.rows.person))
+    write_whose(candidate, whose)
+
+    def judging(tables, structure, promises):
+        return judge("wages", tables, structure, promises)
+
+    by_gate = assess_candidate(candidate, (), judging)
+    assert by_gate.findings == assess_candidate(candidate).findings
+    broken = [str(one) for one in by_gate.findings if not one.passed]
+    assert any(one.startswith("k-anonymity over people is broken in 1 of") for one in broken)
+    assert all("over people" in one for one in broken)
+
+
+def test_what_waits_for_approval_knows_nobody(small):
+    """Whose rows are was needed to judge the candidate, and nobody needs it to publish it."""
+    resolved, run = small.write(stays(), **changes(approval="required")).prepared("one")
+    candidate = run / "candidate"
+    seal_candidate(candidate, assess_candidate(candidate))
+    assert (candidate / "whose").exists()
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    held = hold_candidate(candidate, run / "deidentified", resolved.line, 7, None, now)
+    assert not (held.candidate / "whose").exists()
+    assert sealed_candidate(held.candidate).release.exists()
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda people: people.update(k=4),
+        lambda people: people.update(k="5.5x"),
+        lambda people: people.clear(),
+    ],
+)
+def test_what_is_stated_of_people_has_to_keep_the_promise(writable_stays, forge):
+    place = writable_stays / MANIFEST
+    document = json.loads(place.read_text())
+    forge(document["sfumato"]["observed"][0]["people"])
+    document["sfumato"]["digest"] = digest(document)
+    place.write_bytes(canonical_json(document))
+    with pytest.raises(PromiseError, match="does not state that k-anonymity holds"):
+        check(writable_stays)
+
+
+@pytest.fixture
+def writable_stays(small, tmp_path):
+    directory = small.write(stays(), **changes()).publish("one").directory
+    copy = tmp_path / "copy"
+    shutil.copytree(directory, copy, copy_function=shutil.copyfile)
+    return copy
+
+
+def test_versions_are_about_different_people(small):
+    one = small.write(stays(), **changes()).publish("one")
+    assert small.publish("again").existed
+    rows = stays()
+    swapped = [
+        {**row, "person": "IDENT-0" if i < 9 else row["person"]} for i, row in enumerate(rows)
+    ]
+    with pytest.raises(PromiseError, match="units"):
+        small.write(swapped, **changes()).publish("other")  # the same rows, other people's
+    assert (
+        small.write(stays(first=5000, seed=4), **changes()).publish("new").directory
+        != one.directory
+    )
+
+
+def test_evaluated_attacked_and_asked_afterwards(small):
+    asked = {
+        "workloads": [
+            {"kind": "range", "aggregate": "count", "over": "age", "spans": [5], "queries": 9}
+        ]
+    }
+    one = small.write(stays(), **changes(evaluate=asked)).publish("one")
+    evaluate_again(one.directory, small.spec, Overrides())
+    scores, _ = attack_again(one.directory, small.spec, Overrides())
+    assert scores
+    with (small.folder / "people.csv").open(encoding="utf-8") as file:
+        true = sum(row["ill"] == "a" for row in csv.DictReader(file))
+    query = "SELECT COUNT(*) AS n FROM microdata WHERE ill = 'a'"
+    found = answer(open_release(one.directory), query).rows[0]["n"]
+    assert found.lower == found.upper == true
+
+
+def test_the_page_says_who_can_verify_what(small):
+    directory = small.write(stays(), **changes()).publish("one").directory
+    page = Read((directory / PAGE).read_text("utf-8"))
+    assert "People have several rows." in page.text
+    assert page.text.count("No file of this release can show it") == 5
+    assert "One row stands for one person" not in page.text
+    assert "people who look the same, at least" in page.text
+
+
+REFUSED = {
+    "composed": (
+        {"versions": "composed"},
+        "columns.person.repeat: all: versions: composed follows one row of a person",
+    ),
+    "stratum": (
+        {"partition": {"method": "stratum"}, "strata": ["town"]},
+        "columns.person.repeat: all: stratum groups rows, not people",
+    ),
+    "some quasi-identifiers": (
+        {"promises": [{**K, "quasi-identifiers": ["age"]}, L]},
+        "promises.0: k-anonymity has to be about all quasi-identifiers",
+    ),
+    "relaxed": (
+        {"partition": {"method": "mondrian", "mode": "relaxed"}, "promises": [K, A]},
+        "promises.1: alpha-k means something over people where equal rows are in one group",
+    ),
+    "parts": (
+        {"parts": {"by": "age", "at": [40]}},
+        "columns.person.repeat: all: rows of one person may lie in several parts",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_when_the_spec_is_read(small, case):
+    more, message = REFUSED[case]
+    small.write(stays(20), **changes(**more))
+    with pytest.raises(SpecError) as error:
+        small.plan()
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_too_few_people_are_refused(small):
+    small.write(stays(4), **changes(promises=[K, L]))
+    with pytest.raises(PromiseError, match="cannot be kept"):
+        small.publish("one")
+
+
+@pytest.mark.parametrize("unprotected", [None, "phones of houses, not of people"])
+def test_rows_that_count_as_people_may_not_be_one_persons(small, unprotected):
+    columns = json.loads(json.dumps(COLUMNS))
+    columns["person"] = {"role": "identifier"}
+    if unprotected:
+        columns["person"]["unprotected"] = unprotected
+    resolved, run = small.write(stays(), **changes(columns=columns, unit="row")).prepared("one")
+    said = rows_of_one_person(run / "ingested", resolved.spec.columns)
+    assert (said is None) == bool(unprotected)
+    assert unprotected or "columns.person: several rows have the same value" in said

@@ -1,0 +1,205 @@
+"""What an owner says of a line and of its columns: in its versions, on its page, in no terms."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from sfumato.expectations.errors import InputError, PromiseError, SpecError
+from sfumato.flows.spec import json_schema
+from sfumato.tasks.declaration.canonical import canonical_json
+from sfumato.tasks.declaration.lines.words import WORDS, read_words
+from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.life.description import describe
+from sfumato.tasks.report.lines.said import said_of_line
+from sfumato.tasks.schema.stated.words import PublishedWords
+from sfumato.tasks.verification.integrity import digest
+from tests.release.small import SPEC, people
+from tests.report.html import Read
+
+HOSTILE = "</p><script>alert(1)</script> & \"'"
+SAID = {
+    "publisher": f"Town of A {HOSTILE}",
+    "contact": "statistics@town.example",
+    "licence": "CC-BY-4.0",
+    "description": f"Wages, {HOSTILE}\n\nas the town asked.\n",
+}
+AGE = f"in years at the end of 2025 {HOSTILE}"
+DESCRIBED = {**SPEC["columns"], "age": {**SPEC["columns"]["age"], "description": AGE}}
+
+
+def page_of(directory):
+    return Read((directory / PAGE).read_text(encoding="utf-8"))
+
+
+def words_in(page):
+    return " ".join(page.text.split())
+
+
+def dcat(line):
+    document = json.loads((line / "dcat.jsonld").read_text(encoding="utf-8"))
+    return document["@context"], document["@graph"][0]
+
+
+def test_words_stand_in_the_version_and_on_the_page(small):
+    published = small.write(people(), **SAID, columns=DESCRIBED).publish("one")
+    release = open_release(published.directory)
+    document = release.manifest
+    assert document["sfumato"]["format"] == 6
+    assert document["licenses"] == [{"name": "CC-BY-4.0"}]
+    assert document["contributors"] == [
+        {"title": SAID["publisher"], "roles": ["publisher"]},
+        {"title": SAID["contact"], "email": SAID["contact"], "roles": ["contact"]},
+    ]
+    assert document["description"] == SAID["description"].strip()
+    fields = [
+        field for one in document["resources"] for field in one.get("schema", {}).get("fields", ())
+    ]
+    ages = [field for field in fields if field["name"] == "age"]
+    assert ages
+    assert {field["description"] for field in ages} == {AGE}
+    assert not any("description" in field for field in fields if field["name"] != "age")
+    assert check(published.directory).derived == "equal"
+    page = page_of(published.directory)
+    assert page.faults == []
+    assert f"Publisher {SAID['publisher']} Contact {SAID['contact']} Licence CC-BY-4.0" in words_in(
+        page
+    )
+    assert AGE in words_in(page)
+    line = page_of(published.directory.parent)
+    assert f"Publisher: {SAID['publisher']}" in words_in(line)
+    context, series = dcat(published.directory.parent)
+    assert context["foaf"]
+    assert series["dct:publisher"]["foaf:name"] == SAID["publisher"]
+    assert series["dcat:contactPoint"]["vcard:hasEmail"] == {
+        "@id": "mailto:statistics@town.example"
+    }
+    assert series["dct:rights"] == "CC-BY-4.0"
+
+
+def test_columns_are_told_of_where_there_is_no_codebook():
+    words = PublishedWords(columns={"b": "second", "a": HOSTILE})
+    assert said_of_line(words, codebook=True) is None
+    assert said_of_line(words, codebook=False).columns == (("a", HOSTILE), ("b", "second"))
+
+
+def test_a_licence_on_the_web_is_a_link(small):
+    address = "https://example.org/licence"
+    published = small.write(people(), licence=address).publish("one")
+    assert open_release(published.directory).manifest["licenses"] == [{"path": address}]
+    assert f'href="{address}"' in (published.directory / PAGE).read_text(encoding="utf-8")
+    assert dcat(published.directory.parent)[1]["dct:license"] == {"@id": address}
+
+
+def test_other_words_leave_the_version_and_change_the_page(small):
+    first = small.write(people()).publish("one")
+    terms = small.plan().terms.digest()
+    before = (first.directory / MANIFEST).read_bytes()
+    again = small.write(people(), **SAID, columns=DESCRIBED)
+    assert small.plan().terms.digest() == terms
+    assert again.publish("two").existed
+    assert (first.directory / MANIFEST).read_bytes() == before
+    assert SAID["publisher"] in words_in(page_of(first.directory.parent))
+    assert small.write(people()).publish("three").existed
+    assert SAID["publisher"] not in words_in(page_of(first.directory.parent))
+
+
+def test_a_line_goes_on_with_other_words(small):
+    small.write(people(), **SAID, columns=DESCRIBED).publish("one")
+    other = {**SAID, "publisher": "Town of B"}
+    second = small.write(people(first=1000, seed=2), **other).publish("two")
+    assert (second.directory.name, second.existed) == ("0002", False)
+    assert "Town of B" in words_in(page_of(second.directory))
+    assert AGE not in words_in(page_of(second.directory))
+    assert check(second.directory).derived == "equal"
+
+
+def test_a_composed_line_goes_on_with_other_words(small):
+    composed = {"versions": {"rule": "composed"}}
+    small.write(people(), **SAID, **composed).publish("one")
+    rows = [*people(), *people(first=1000, seed=2)]
+    second = small.write(rows, **{**SAID, "contact": "B"}, **composed, columns=DESCRIBED)
+    published = second.publish("two")
+    assert published.directory.name == "0002"
+    first = published.directory.parent / "0001"
+    assert check(published.directory).derived == check(first).derived == "equal"
+
+
+def test_a_steward_corrects_what_the_spec_says(small):
+    published = small.write(people(), **SAID).publish("one")
+    plan = small.plan()
+    unknown = replace(plan.line, words=None)
+    describe(unknown, {"publisher": "Corrected", "contact": None})
+    found = read_words(published.directory.parent).shown
+    assert (found.publisher, found.contact) == ("Corrected", SAID["contact"])
+    describe(unknown, {"publisher": ""})
+    assert read_words(published.directory.parent).shown.publisher == SAID["publisher"]
+
+
+def test_what_says_nothing_new_is_written_as_before(small):
+    published = small.write(people()).publish("one")
+    release = open_release(published.directory)
+    assert "format" not in release.manifest["sfumato"]
+    assert not {"words", "licenses", "contributors", "description"} & {
+        *release.manifest,
+        *release.manifest["sfumato"],
+    }
+    assert 'id="publisher"' not in (published.directory / PAGE).read_text(encoding="utf-8")
+    line = published.directory.parent
+    describe(replace(small.plan().line, words=None), {"contact": "A"})
+    document = json.loads((line / WORDS).read_bytes())
+    assert document == {
+        "declared": SPEC["title"],
+        "format": 1,
+        "line": "wages",
+        "words": {"contact": "A"},
+    }
+    assert "foaf" not in dcat(line)[0]
+
+
+def test_words_of_format_1_are_read(small):
+    published = small.write(people()).publish("one")
+    line = published.directory.parent
+    old = {"format": 1, "line": "wages", "declared": "T", "words": {"licence": "any words"}}
+    (line / WORDS).write_bytes(canonical_json(old))
+    assert read_words(line).shown.licence == "any words"
+
+
+@pytest.mark.parametrize("columns", [{"nobody": "x"}, {"age": "a\x1b[31m"}, {"age": "x" * 301}])
+def test_forged_words_fail_the_check(small, columns):
+    directory = small.write(people(), **SAID).publish("one").directory
+    place = directory / MANIFEST
+    manifest = json.loads(place.read_bytes())
+    manifest["sfumato"]["words"]["columns"] = columns
+    manifest["sfumato"]["digest"] = digest(manifest)
+    place.chmod(0o644)
+    place.write_bytes(canonical_json(manifest))
+    with pytest.raises((PromiseError, InputError)):
+        check(directory)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"publisher": "a\nb"}, "publisher"),
+        ({"contact": "x" * 301}, "contact"),
+        ({"licence": "whatever you like"}, "licence: .*short name of a licence"),
+        ({"licence": "javascript:alert(1)"}, "licence"),
+        ({"description": " "}, "description"),
+        (
+            {"columns": {**SPEC["columns"], "note": {"role": "drop", "description": "n"}}},
+            "description: a column with role drop is in no published table",
+        ),
+    ],
+)
+def test_words_are_held_to_limits(small, changed, told):
+    small.write(people(), **changed)
+    with pytest.raises(SpecError, match=told):
+        small.plan()
+
+
+def test_the_schema_names_the_keys():
+    schema = json_schema()
+    assert {"publisher", "contact", "licence", "description"} <= {*schema["properties"]}
+    assert next(iter(schema["properties"])) == "version"
