@@ -10,11 +10,12 @@ from tests.flows.test_release_flow import artifacts
 from tests.release.evolving import Evolving
 
 pytestmark = pytest.mark.filterwarnings("default")
+FEWER_THAN_A_GROUP = 2
 PUBLISHED = {
-    "people who go on": 66,
+    "people who go on": 70,
     "people who are new": 24,
     "newcomers in the places of people who left": 0,
-    "values of people who left": 6,
+    "values of people who left": FEWER_THAN_A_GROUP,
     "rows that earlier versions keep out": 0,
 }
 
@@ -40,7 +41,7 @@ def counts(prefect_api):
 
 def test_a_run_shows_how_a_version_goes_on(line, start, prefect_api, tmp_path):
     run(start, line)
-    line.move()
+    line.move(leave=FEWER_THAN_A_GROUP)
     run(start, line, retain=1)
     shown = counts(prefect_api)
     assert PUBLISHED.items() <= shown.items()
@@ -64,7 +65,7 @@ def test_a_run_shows_how_a_version_goes_on(line, start, prefect_api, tmp_path):
 def test_a_run_that_shows_what_is_published_shows_no_more(line, start, prefect_api):
     for _ in range(2):
         run(start, line, artifacts="published-only")
-        line.move()
+        line.move(leave=FEWER_THAN_A_GROUP)
     shown = counts(prefect_api)
     assert PUBLISHED.items() <= shown.items()
     assert shown.keys() - PUBLISHED.keys() == {"groups that go on", "groups of newcomers"}
