@@ -1,5 +1,7 @@
 """Evaluating and attacking a published version, apart from the run that published it."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from os import environ
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.flows.source import coded_source, ingest_source
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
-from sfumato.tasks.attacks.linkage import link
+from sfumato.tasks.attacks.linking.composition import compose
+from sfumato.tasks.attacks.linking.linkage import link
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
@@ -32,6 +35,8 @@ from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
 
 REGISTER = "register"
 """What scores of linking a register stand under, where those of a column have its name."""
+TOGETHER = "{} (all versions together)"
+"""The same of a column in several versions."""
 
 
 def ingest_again(resolved: ResolvedRun) -> Microdata:
@@ -73,7 +78,11 @@ def evaluate_again(directory: Path, spec: Path, overrides: Overrides) -> Measure
 
 @passphrases(environ)
 def attack_again(
-    directory: Path, spec: Path, overrides: Overrides, register: Path | None = None
+    directory: Path,
+    spec: Path,
+    overrides: Overrides,
+    register: Path | None = None,
+    others: Sequence[tuple[Path, Path]] = (),
 ) -> tuple[dict[str, list[Score]], list[JudgedBar]]:
     """What attackers guess of a version, and which bars of the spec it keeps.
 
@@ -82,9 +91,11 @@ def attack_again(
         spec: of its line.
         overrides: what is changed of it.
         register: a file of everybody whom it could be about, which is linked with it.
+        others: versions about the same people with their specs, which are read beside it.
 
     Returns:
-        The scores by sensitive column, those of the register under its own name; and the bars.
+        The scores by sensitive column, those of the register, and of the versions together, under
+        names of their own; and the bars.
 
     Raises:
         InputError: where the version is not one of this line, of another source, or one of
@@ -92,17 +103,44 @@ def attack_again(
     """
     resolved = _resolved_for(directory, spec, overrides)
     with sanitised("attack"):
-        release = open_release(directory.resolve())
-        if release.declared.parts is not None or release.declared.composed:
-            raise InputError(f"{directory}: in parts, or composed: no attack is scored there yet")
-        people = represented_rows(release, resolved.line, _original(directory, resolved))
-        tables = read_tables(release.declared, release.directory / "data")
-        targets = targets_of(release.declared, tables, people)
+        targets = _targets(directory, resolved)
         scores = attack_release(targets)
         if register is not None:
-            whole = AttackedRelease(release.declared, tables, people, "")
-            scores[REGISTER] = list(link(whole, _read_register(release.declared, register)))
+            whole = replace(targets[0], sensitive="")
+            scores[REGISTER] = list(link(whole, _read_register(whole.declared, register)))
+        if others:
+            scores |= _composed([(directory, resolved), *map(_resolved, others)])
         return scores, judge_bars(resolved.spec.attacks.root, targets)
+
+
+def _resolved(other: tuple[Path, Path]) -> tuple[Path, ResolvedRun]:
+    directory, spec = other
+    return directory, _resolved_for(directory, spec, Overrides())
+
+
+def _targets(
+    directory: Path, resolved: ResolvedRun, followed: bool = False
+) -> tuple[AttackedRelease, ...]:
+    """A version as a target, once for each sensitive column; its people may be followed."""
+    release = open_release(directory.resolve())
+    if release.declared.parts is not None or release.declared.composed:
+        raise InputError(f"{directory}: in parts, or composed: no attack is scored there yet")
+    original = _original(directory, resolved, followed)
+    people = represented_rows(release, resolved.line, original)
+    tables = read_tables(release.declared, release.directory / "data")
+    return targets_of(release.declared, tables, people)
+
+
+def _composed(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, list[Score]]:
+    """What versions tell together, by the sensitive columns that all of them have."""
+    found = [_targets(*version, followed=True) for version in versions]
+    targets = [{one.sensitive: one for one in of} for of in found]
+    named = set.intersection(*({*of} for of in targets))
+    if not named:
+        raise InputError("--also: the versions have no sensitive column in common")
+    return {
+        TOGETHER.format(name): list(compose([of[name] for of in targets])) for name in sorted(named)
+    }
 
 
 def _read_register(declared: Declared, place: Path) -> Microdata:
@@ -126,17 +164,31 @@ def _resolved_for(directory: Path, spec: Path, overrides: Overrides) -> Resolved
     return resolved
 
 
-def _original(directory: Path, resolved: ResolvedRun) -> Microdata:
+def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) -> Microdata:
     """The rows of which a version was made, read again.
 
+    Args:
+        directory: the version.
+        resolved: the run of its spec.
+        followed: whether persons are numbered as in all sources of these people.
+
     Raises:
-        InputError: where it was made of others.
+        InputError: where it was made of others, or nothing says whose its rows are.
     """
     line, version = resolved.line, directory.resolve().name
     original = ingest_again(resolved)
     names = names_in_source(resolved, original)
+    whose = _numbers_of_people(resolved, original) if followed else original.person
     original = original.keep(original[name] for name in resolved.terms.columns)
     known = read_state(line.private).versions.get(version)
     if known is None or known.rows != fingerprint(original, line_key(line.private), names):
         raise InputError(f"{directory}: was not made of this source")
-    return original
+    return replace(original, person=whose)
+
+
+def _numbers_of_people(resolved: ResolvedRun, source: Microdata) -> np.ndarray:
+    """A number of each row's person (int64), the same in all sources."""
+    if resolved.unit is None:
+        raise InputError("--also: needs a unit, by which people are followed; a spec names none")
+    names = names_of(source[resolved.unit], people_key(resolved.line.work))
+    return names.view(np.int64).reshape(len(names), -1)[:, 0]

@@ -4,7 +4,7 @@ Source: see `expectations.groups.covering`. Groups are bits, so that a vector's 
 the conjunction of one row of bits for each of its values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,15 +28,21 @@ class Readings:
     expected: np.ndarray
 
 
-def presence_of(shown: Covering, vectors: Sequence[np.ndarray]) -> Readings:
+def presence_of(
+    shown: Covering, vectors: Sequence[np.ndarray], chance: np.ndarray | None = None
+) -> Readings:
     """The presence of vectors, given as their codes of each quasi-identifier in order.
 
-    Codes are integers, one array per quasi-identifier with one entry per vector; a code below 0
-    stands for a value that no group admits.
+    Args:
+        shown: the groups.
+        vectors: integers, one array per quasi-identifier with one entry per vector; a code below 0
+            stands for a value that no group admits.
+        chance: that a vector which a group covers is in it (float64, one per group); by default
+            that of who takes every combination to be as likely, p_j.
     """
-    p = shown.rounded()
+    p = shown.rounded() if chance is None else chance
     unsure = np.where(p < 1, p, 0.0)
-    surely, odds, misses, expected = _sums(
+    surely, odds, misses, expected = sums_over_covering(
         shown, vectors, [p >= 1, unsure / (1 - unsure), np.log1p(-unsure), p]
     )
     return of_sums(surely > 0, odds, misses, expected)
@@ -59,26 +65,66 @@ def of_sums(
     return Readings(one_record, any_record, expected)
 
 
-def _sums(
+def people_covered(
+    shown: Covering, vectors: Sequence[np.ndarray], people: np.ndarray
+) -> np.ndarray:
+    """How many people each group covers (int64), given how many have each vector (int64)."""
+    found = np.zeros(-(-len(shown.sizes) // 8) * 8)
+    for some, row, octet, shows in _shown_bits(shown, vectors):
+        times = np.repeat(people[some][row], 8) * shows.ravel()
+        place = (octet[:, None] * 8 + np.arange(8)).ravel()
+        found += np.bincount(place, times, len(found))
+    return found[: len(shown.sizes)].astype(np.int64)
+
+
+def sums_over_covering(
     shown: Covering, vectors: Sequence[np.ndarray], weights: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Each weighting of the groups, summed over the groups that cover each vector."""
+    """Each weighting of the groups, summed over the groups that cover each vector.
+
+    Args:
+        shown: the groups.
+        vectors: as in `presence_of`.
+        weights: of each group (float64, one array per weighting).
+
+    Returns:
+        float64, weightings x vectors.
+    """
     groups, length = len(shown.sizes), len(vectors[0])
     octets = -(-groups // 8)
-    bits = [_bits(cover, octets) for cover in shown.covers]
     padded = np.zeros((len(weights), octets * 8))
     padded[:, :groups] = weights
     weighted = padded.reshape(len(weights), octets, 8)
     sums = np.zeros((len(weights), length))
-    step = max(1, _CELLS // octets)
-    for start in range(0, length, step):
-        covered = _covered(bits, [codes[start : start + step] for codes in vectors])
-        row, octet = np.nonzero(covered)
-        shows = np.unpackbits(covered[row, octet][:, None], axis=1, bitorder="little")
+    for some, row, octet, shows in _shown_bits(shown, vectors):
         for total, weight in zip(sums, weighted, strict=True):
             added = np.einsum("ij,ij->i", shows, weight[octet])
-            total[start : start + step] = np.bincount(row, added, len(covered))
+            total[some] = np.bincount(row, added, len(total[some]))
     return sums
+
+
+def _shown_bits(
+    shown: Covering, vectors: Sequence[np.ndarray]
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
+    """Some vectors at a time: those octets of groups in which one covers a vector.
+
+    Yields:
+        Which vectors; of each octet the vector among them and its place (both int64), and which of
+        its groups cover it (uint8, octets x 8).
+    """
+    octets = -(-len(shown.sizes) // 8)
+    bits = [_bits(cover, octets) for cover in shown.covers]
+    step = max(1, _CELLS // octets)
+    for start in range(0, len(vectors[0]), step):
+        some = slice(start, start + step)
+        covered = _covered(bits, [codes[some] for codes in vectors])
+        row, octet = np.nonzero(covered)
+        yield (
+            some,
+            row,
+            octet,
+            np.unpackbits(covered[row, octet][:, None], axis=1, bitorder="little"),
+        )
 
 
 def _bits(cover: Cover, octets: int) -> np.ndarray:

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from sfumato.tasks.attacks import (
-    background,
-    beside,
-    homogeneity,
-    small_range,
-    subdomains,
-)
+from sfumato.tasks.attacks import beside, subdomains
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.group import (
+    background,
+    homogeneity,
+    similarity,
+    skewness,
+    small_range,
+)
 from sfumato.tasks.attacks.learning import definetti
+from sfumato.tasks.attacks.minimal import minimality
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
@@ -20,6 +22,9 @@ ATTACKS: Mapping[str, Attack] = {
     "homogeneity": homogeneity.attack,
     "background": background.attack,
     "small-range": small_range.attack,
+    "similarity": similarity.attack,
+    "skewness": skewness.attack,
+    "minimality": minimality.attack,
     "definetti": definetti.attack,
     "beside": beside.attack,
     "subdomains": subdomains.attack,

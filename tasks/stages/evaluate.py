@@ -5,15 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.expectations.errors import Fault, InputError, PromiseError
 from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.tables import schemas
 from sfumato.tasks.microdata.randomness import Randomness
-from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.durable import copy_atomically
 from sfumato.tasks.private.line import represented_part, without_suppressed
 from sfumato.tasks.private.people.slots import from_table
@@ -30,6 +28,7 @@ from sfumato.tasks.query.accuracy.usefulness import (
     MeasuredBounds,
     judge_usefulness,
 )
+from sfumato.tasks.query.accuracy.vectors import codes_as_published
 from sfumato.tasks.query.accuracy.workloads.parameters import Evaluation
 from sfumato.tasks.report.accuracy import write_accuracy_report
 from sfumato.tasks.stages.anonymize import RELEASE
@@ -176,21 +175,10 @@ def exposures(release: Release, original: Microdata) -> list[dict[str, Any]]:
             tables = {name: release.table(name) for name in schemas(declared)}
             shown = {name: table[name] for table in tables.values() for name in table.column_names}
             groups = form.groups(tables, declared.columns, names, declared.named("sensitive"))
-            codes = [_as_published(original[name], shown[name]) for name in names]
+            codes = [codes_as_published(original[name], shown[name]) for name in names]
             seen = exposure(groups, np.stack(codes, axis=1), most, names)
             found += [] if seen is None else [seen.document()]
     return found
-
-
-def _as_published(column: Column, values: pa.ChunkedArray) -> np.ndarray:
-    """The codes of a column's rows as forms number the published values; -1 for another value."""
-    shown = encode(column.name, "quasi-identifier", values)
-    place = pc.index_in(column.values.cast(shown.values.type), value_set=shown.values)
-    known: np.ndarray = np.append(place.fill_null(-1).to_numpy(), -1)[column.codes].astype(np.int64)
-    if shown.has_null:
-        known[known >= 0] += 1
-        known[column.codes < 0] = 0
-    return known
 
 
 def public_summary(measured: list[Measured]) -> list[dict[str, Any]]:

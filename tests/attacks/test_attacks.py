@@ -1,6 +1,8 @@
 """Attacks: what is guessed from the tables alone, and how well, beside what is guessed without."""
 
 from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -9,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.expectations.models.l_diversity.distinct import DistinctLDiversity
-from sfumato.tasks.attacks import homogeneity, small_range
 from sfumato.tasks.attacks.attack import AttackedRelease, right_guesses
+from sfumato.tasks.attacks.group import homogeneity, similarity, skewness, small_range
 from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
@@ -160,3 +162,57 @@ def test_homogeneity_counts_people_of_groups(groups_of, groups):
 def of_numbers(groups_of, members):
     rows = [(group, value) for group, values in enumerate(members) for value in values]
     return groups_of(rows).sensitive["s"]
+
+
+KINDS = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])
+MEMBERS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), min_size=1, max_size=5)
+
+
+def test_the_vector_of_similarity(groups_of):
+    """Gastritis and an ulcer are of the stomach; whoever has either is known to be ill there."""
+    counts = replace(of_numbers(groups_of, [[0, 1, 0], [2, 3, 0]]), ancestors=KINDS)
+    guessed, alike = similarity.attack(shown(counts))
+    assert (guessed.share, alike.share) == (5 / 6, 1 / 2)
+    assert guessed.references == {"without the release": 4 / 6}
+
+
+@given(members=MEMBERS)
+def test_kinds_are_counted_as_values_are(groups_of, members):
+    members = [[0, 1, 2, 3], *members]  # each value is there
+    counts = replace(of_numbers(groups_of, members), ancestors=KINDS)
+    found = similarity.at_level(counts, 1)
+    expected = of_numbers(groups_of, [[value // 2 for value in group] for group in members])
+    for name in ("group", "value", "count"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert similarity.attack(shown(of_numbers(groups_of, members))) == ()
+
+
+def test_the_vector_of_skewness(groups_of):
+    """One of a hundred has it; in a group of two, half."""
+    counts = of_numbers(groups_of, [[0, 1], [0] * 98])
+    double, tenfold = skewness.attack(shown(counts))
+    assert (double.share, tenfold.share) == (0.01, 0.01)
+
+
+@given(members=MEMBERS)
+def test_skewness_compares_shares(groups_of, members):
+    everybody = [value for group in members for value in group]
+    expected = [0, 0]
+    for group in members:
+        for value in group:
+            before = Fraction(everybody.count(value), len(everybody))
+            likely = Fraction(group.count(value), len(group))
+            expected = [
+                n + (likely >= times * before) for n, times in zip(expected, (2, 10), strict=True)
+            ]
+    found = skewness.attack(shown(of_numbers(groups_of, members)))
+    assert [score.share for score in found] == [n / len(everybody) for n in expected]
+
+
+def shown(counts):
+    """A release of which these counts are seen."""
+
+    class Shown:
+        groups = staticmethod(lambda: counts)
+
+    return Shown()

@@ -10,24 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.attacks import background, beside, homogeneity
+from sfumato.tasks.attacks import beside
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.background import rule_out
+from sfumato.tasks.attacks.group import background, homogeneity
+from sfumato.tasks.attacks.group.background import rule_out
 from sfumato.tasks.attacks.learning import definetti
-from tests.attacks.test_attacks import FORMS, QUASI, attacked, correlated, of_numbers
+from tests.attacks.test_attacks import FORMS, QUASI, attacked, correlated, of_numbers, shown
 
 GROUPS = st.lists(
     st.lists(st.integers(0, 4), min_size=1, max_size=7).map(sorted), min_size=1, max_size=4
 )
-
-
-def shown(counts):
-    """A release of which these counts are seen."""
-
-    class Shown:
-        groups = staticmethod(lambda: counts)
-
-    return Shown()
 
 
 def test_the_vector_of_background_knowledge(groups_of):

@@ -14,7 +14,7 @@ from sfumato.expectations.errors import InputError
 from sfumato.flows.cli.main import run
 from sfumato.flows.evaluation import REGISTER, attack_again
 from sfumato.flows.overrides import Overrides
-from sfumato.tasks.attacks.linkage import likelier
+from sfumato.tasks.attacks.linking.linkage import likelier
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from tests.release.small import SPEC, people

@@ -30,6 +30,8 @@ _SHOWN = {
     "all alike": "in a group in which all have one value",
     "one ruled out": "own value certain once 1 other can be ruled out",
     "two ruled out": "own value certain once 2 others can be ruled out",
+    "twice as likely": "own value 2 times as likely as without the release, or more",
+    "what was tried": "own value guessed by who knows what else was tried",
     "subdomains": _SUBDOMAINS,
     "deFinetti": "own value guessed by deFinetti's attack",
     "believed with 80 %": "own value believed with 80% or more",

@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from importlib import import_module
 
 import click
@@ -262,6 +263,7 @@ def test_an_interrupt_ends_with_130_and_one_line(tmp_path):
         subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process,
         queries.open("w"),  # is open once the command waits for queries
     ):
+        time.sleep(0.5)  # until it reads: while it opens, an interrupt may be swallowed
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "sfumato: interrupted\n")

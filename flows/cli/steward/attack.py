@@ -26,12 +26,22 @@ from sfumato.flows.cli.terminal import echo, one_line
     metavar="FILE",
     help="everybody whom the version could be about: who is there, and whose row is which",
 )
+@click.option(
+    "--also",
+    "others",
+    nargs=2,
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="VERSION SPEC",
+    help="another version about the same people, and its spec: what both tell together",
+)
 @with_settings
 @with_format
 def attack(
     directory: Path,
     spec: Path,
     register: Path | None,
+    others: tuple[tuple[Path, Path], ...],
     settings: tuple[str, ...],
     format_: str,
 ) -> None:
@@ -43,7 +53,7 @@ def attack(
     from sfumato.expectations.errors import PromiseError
     from sfumato.flows.evaluation import attack_again
 
-    scores, judged = attack_again(directory, spec, overrides(settings), register)
+    scores, judged = attack_again(directory, spec, overrides(settings), register, others)
     if format_ == "json":
         told = {name: [one.document() for one in of] for name, of in scores.items()}
         show.document({"scores": told, "bars": [one.document() for one in judged]}, "json")

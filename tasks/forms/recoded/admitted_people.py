@@ -47,11 +47,8 @@ def admitted_people(
         PromiseError: where somebody could be in two groups, or a label means nothing.
     """
     by, sensitive = scope
-    vectors, vector = np.unique(key([people[n] for n in by], people.rows)[0], return_inverse=True)
-    first = np.zeros(len(vectors), dtype=np.int64)
-    first[vector] = np.arange(people.rows)
     shown = _groups(table, schema, reader_of, by)
-    group_of = _only_groups(shown, [people[name] for name in by], first)
+    vector, group_of = _group_of_vectors(shown, by, people)
     group = group_of[vector]
     sizes = np.bincount(group[group >= 0], minlength=len(shown.first)).astype(np.int64)
     told = {
@@ -59,6 +56,35 @@ def admitted_people(
         for name in sensitive
     }
     return Population(sizes, int((group < 0).sum()), told)
+
+
+def only_groups(
+    table: pa.Table, schema: Schema, reader_of: ReaderOf, by: Sequence[str], people: Microdata
+) -> np.ndarray:
+    """The group that admits each person, -1 where none does (int64).
+
+    Args:
+        table: the published rows; groups are numbered as `recoded.groups` numbers them.
+        schema: as declared.
+        reader_of: reads the labels of a column.
+        by: the columns that tell groups apart.
+        people: with these columns.
+
+    Raises:
+        PromiseError: where somebody could be in two groups, or a label means nothing.
+    """
+    vector, group_of = _group_of_vectors(_groups(table, schema, reader_of, by), by, people)
+    return np.asarray(group_of[vector])
+
+
+def _group_of_vectors(
+    shown: "_ShownGroups", by: Sequence[str], people: Microdata
+) -> tuple[np.ndarray, np.ndarray]:
+    """The vector of each person, and the only group that admits each vector (both int64)."""
+    vectors, vector = np.unique(key([people[n] for n in by], people.rows)[0], return_inverse=True)
+    first = np.zeros(len(vectors), dtype=np.int64)
+    first[vector] = np.arange(people.rows)
+    return vector, _only_groups(shown, [people[name] for name in by], first)
 
 
 @dataclass(frozen=True, eq=False)

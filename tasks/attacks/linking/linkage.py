@@ -8,8 +8,9 @@ and who is there at all.
 
 import numpy as np
 
-from sfumato.expectations.errors import InputError
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.linking.join_back import join_back
+from sfumato.tasks.attacks.linking.register import likelier, members
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, people_who_fit
@@ -20,7 +21,7 @@ from sfumato.tasks.query.question.relations import relations
 
 
 def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
-    """Link a register with a release; forms that show columns apart link nobody.
+    """Link a register with a release.
 
     Args:
         target: the release.
@@ -30,26 +31,24 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
         InputError: where people of the release are not in the register.
     """
     if target.declared.form.shows == "columns":
-        return ()
+        return join_back(target, register)
     fitting = _fitting(target, register)
     everybody = np.bincount(fitting.vector, minlength=len(fitting.rows))
-    there = _members(target, register, fitting)
-    if (there > everybody).any():
-        raise InputError("the register lacks people of the release")
-    members, absent = int(there.sum()), int(everybody.sum()) - int(there.sum())
+    there = members(target, register, fitting.vector, len(fitting.rows))
+    present, absent = int(there.sum()), int((everybody - there).sum())
     presence = np.minimum(1.0, fitting.expected)
     sizes, fit = fitting.sizes, np.maximum(fitting.fit, 1)
-    share = members / (members + absent)
+    share = present / (present + absent)
     return (
         Score(
             "own row picked among the rows that fit",
-            float((there / np.maximum(fitting.rows, 1)).sum() / members),
+            float((there / np.maximum(fitting.rows, 1)).sum() / present),
             {"without the release's quasi-identifiers": 1 / int(sizes.sum())},
         ),
         Score(
             "person picked for a row, among those of the register whom it fits",
             float((sizes / fit).sum() / sizes.sum()),
-            {"without the release's quasi-identifiers": 1 / (members + absent)},
+            {"without the release's quasi-identifiers": 1 / (present + absent)},
         ),
         Score(
             "in a row that fits one person of the register alone",
@@ -57,7 +56,7 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
         ),
         Score(
             "surely in the release, of those who are",
-            float(there[presence >= 1].sum() / members),
+            float(there[presence >= 1].sum() / present),
             {"share of the register that is in it": share},
         ),
         Score(
@@ -66,25 +65,6 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
             {"by a coin": 0.5},
         ),
     )
-
-
-def likelier(score: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
-    """The chance that somebody of one kind scores above somebody of the other; a tie is half.
-
-    The area under the ROC curve. Without anybody of the other kind it is one half.
-
-    Args:
-        score: of each vector (float64).
-        one: how many people of the first kind have it (int64).
-        other: how many of the other.
-    """
-    pairs = int(one.sum()) * int(other.sum())
-    if not pairs:
-        return 0.5
-    values, at = np.unique(score, return_inverse=True)
-    first, second = (np.bincount(at, of, len(values)) for of in (one, other))
-    below = np.cumsum(second) - second
-    return float((first * (below + second / 2)).sum() / pairs)
 
 
 def _fitting(target: AttackedRelease, register: Microdata) -> FittingPeople:
@@ -101,19 +81,3 @@ def _fitting(target: AttackedRelease, register: Microdata) -> FittingPeople:
     nobody = np.append(sizes, 0)  # the last vector is that of whoever no row fits
     expected = np.append(sizes / np.maximum(fit, 1), 0.0)
     return FittingPeople(np.where(known, vector, len(sizes)), nobody, expected, sizes, fit)
-
-
-def _members(target: AttackedRelease, register: Microdata, fitting: FittingPeople) -> np.ndarray:
-    """How many represented people have each vector of the register (int64, one per vector).
-
-    Raises:
-        InputError: where somebody's is not in the register.
-    """
-    names = target.declared.named("quasi-identifier")
-    known = register.keep([register[name] for name in names]).table()
-    ours, theirs = vectors(known, names, target.people)
-    if (theirs < 0).any():
-        raise InputError("the register lacks people of the release")
-    number = np.zeros(int(ours.max(initial=-1)) + 1, dtype=np.int64)
-    number[ours] = fitting.vector
-    return np.bincount(number[theirs], minlength=len(fitting.rows))

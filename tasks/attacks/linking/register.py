@@ -1,0 +1,65 @@
+"""A register of everybody whom a release could be about, and who of them is in it."""
+
+import numpy as np
+
+from sfumato.expectations.errors import InputError
+from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.vectors import vectors
+
+
+def likelier(score: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
+    """The chance that somebody of one kind scores above somebody of the other; a tie is half.
+
+    The area under the ROC curve. Without anybody of the other kind it is one half.
+
+    Args:
+        score: of each vector (float64).
+        one: how many people of the first kind have it (int64).
+        other: how many of the other.
+    """
+    pairs = int(one.sum()) * int(other.sum())
+    if not pairs:
+        return 0.5
+    values, at = np.unique(score, return_inverse=True)
+    first, second = (np.bincount(at, of, len(values)) for of in (one, other))
+    below = np.cumsum(second) - second
+    return float((first * (below + second / 2)).sum() / pairs)
+
+
+def members(
+    target: AttackedRelease, register: Microdata, vector: np.ndarray, number: int
+) -> np.ndarray:
+    """How many represented people have each vector of a register (int64, one per vector).
+
+    Args:
+        target: the release.
+        register: everybody.
+        vector: of each of them (int64), below `number`.
+        number: how many vectors there are.
+
+    Raises:
+        InputError: where somebody's is not in the register, or more people have it than there.
+    """
+    found = np.bincount(vector_of_people(target, register, vector), minlength=number)
+    if (found > np.bincount(vector, minlength=number)).any():
+        raise InputError("the register lacks people of the release")
+    return found
+
+
+def vector_of_people(
+    target: AttackedRelease, register: Microdata, vector: np.ndarray
+) -> np.ndarray:
+    """The register's vector of each represented person (int64).
+
+    Raises:
+        InputError: where somebody's is not in the register.
+    """
+    names = target.declared.named("quasi-identifier")
+    known = register.keep([register[name] for name in names]).table()
+    ours, theirs = vectors(known, names, target.people)
+    if (theirs < 0).any():
+        raise InputError("the register lacks people of the release")
+    number = np.zeros(int(ours.max(initial=-1)) + 1, dtype=np.int64)
+    number[ours] = vector
+    return np.asarray(number[theirs])

@@ -1,0 +1,272 @@
+"""Minimality: the vectors of algorithms D4, and worlds that are made anew by the very partition."""
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations, product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.expectations.models.alpha_k import AlphaK
+from sfumato.expectations.models.k_anonymity import KAnonymity
+from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.minimal import minimality
+from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
+from sfumato.tasks.attacks.minimal.weights import weigh
+from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, worlds_of
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.forms.permuted.parameters import PermutedParameters
+from sfumato.tasks.forms.recoded.parameters import GeneralizedParameters
+from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.partitions.full_domain import full_domain
+from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
+from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.trials.trial import run_trial
+
+MONDRIAN = MondrianParameters(method="mondrian")
+LATTICE = FullDomainParameters(method="full-domain")
+ROOMS = {"mondrian": mondrian, "full-domain": full_domain}
+FORMS = {
+    "permuted": PermutedParameters(method="permuted"),
+    "generalized": GeneralizedParameters(method="generalized"),
+}
+
+
+def table(arrays):
+    columns = [
+        encode(name, "sensitive" if name == "s" else "quasi-identifier", pa.array(values))
+        for name, values in arrays.items()
+    ]
+    return Microdata(tuple(columns), len(arrays["s"]))
+
+
+def diverse(l=2, **more):
+    return DistinctLDiversity(variant="distinct", l=l, sensitive="s", **more)
+
+
+def released(folder, arrays, promises, partition, form="permuted"):
+    people = table(arrays)
+    of = {
+        name: DeclaredColumn(
+            role="sensitive" if name == "s" else "quasi-identifier",
+            type="string" if isinstance(values[0], str) else "integer",
+        )
+        for name, values in arrays.items()
+    }
+    names = tuple(name for name in arrays if name != "s")
+    terms = Terms(
+        name="attacked",
+        title="Attacked",
+        unit="row",
+        versions="disjoint",
+        columns=of,
+        strata=(),
+        promises=tuple(replace(p, quasi_identifiers=names) for p in promises),
+        partition=partition,
+        form=FORMS[form],
+        formats=("parquet",),
+    )
+    trial = run_trial(people, terms, folder, seeded_keys(1)).require_kept()
+    declared, tables = trial.assessment.declared, trial.assessment.tables
+    return AttackedRelease(declared, tables, trial.represented, "s")
+
+
+def every(known: KnownTries):
+    """The rows of all groups."""
+    return known.rows(range(len(known.sizes)))
+
+
+def believed(known: KnownTries):
+    """What is believed of each row: the share of its weight that each value has."""
+    kinds = [known.kinds(rows) for rows in every(known)]
+    draw = np.random.default_rng(0)
+    worlds = [worlds_of(k, known.codes[r], draw) for k, r in zip(kinds, every(known), strict=True)]
+    weights = weigh([of.weight for of in worlds], known.kept(every(known), worlds), known.together)
+    found = {}
+    for rows, kind, world, weight in zip(every(known), kinds, worlds, weights, strict=True):
+        mass = minimality.tally(world.values, kind, weight)
+        mass /= mass.sum(axis=1, keepdims=True)
+        values = np.unique(world.values)
+        for row, of in zip(rows, kind, strict=True):
+            found[int(row)] = {int(v): float(m) for v, m in zip(values, mass[of], strict=True) if m}
+    return [found[row] for row in range(len(known.codes))]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cases", "beliefs"),
+    [((2, 5), 2, (Fraction(1), Fraction(0))), ((4, 4), 3, (Fraction(3, 8), Fraction(3, 8)))],
+)
+def test_the_vectors_of_the_lattice(sizes, cases, beliefs, tmp_path):
+    """Two raw values merged by (1/2, 1)-anonymity of one disease: n = (2, 5), c = 2: 1 and 0."""
+    raw = ["p"] * sizes[0] + ["q"] * sizes[1]
+    where = [0, 1] if sizes == (2, 5) else [0, 1, 2]
+    illness = ["ill" if at in where else f"well {at}" for at in range(sum(sizes))]
+    promise = AlphaK(alpha="0.5", k=1, sensitive="s", values=("ill",))
+    release = released(tmp_path, {"a": raw, "s": illness}, [promise], LATTICE)
+    known = known_tries(release)
+    assert len(every(known)) == 1
+    found = believed(known)
+    ill = int(known.codes[0])
+    assert illness.count("ill") == cases
+    for row, value in enumerate(raw):
+        expected = beliefs[0] if value == "p" else beliefs[1]
+        assert found[row].get(ill, 0) == pytest.approx(float(expected), abs=1e-12)
+
+
+def worlds_made_anew(known, arrays, promises, partition):
+    """By enumeration: all worlds with these values in these groups that are parted the same."""
+    names = tuple(name for name in arrays if name != "s")
+    promises = [replace(p, quasi_identifiers=names) for p in promises]
+    values = np.array(arrays["s"])
+    belief = [Counter() for _ in values]
+    total = 0
+    for orders in product(*(permutations(rows.tolist()) for rows in every(known))):
+        world = values.copy()
+        for rows, order in zip(every(known), orders, strict=True):
+            world[rows] = values[list(order)]
+        try:
+            group = (
+                ROOMS[partition.method]
+                .partition(
+                    table({**arrays, "s": world.tolist()}), [], promises, partition, seeded_keys(1)
+                )
+                .group
+            )
+        except PromiseError:
+            continue
+        if (
+            len({*zip(group.tolist(), known.group.tolist(), strict=True)})
+            == len(every(known))
+            == len({*group.tolist()})
+        ):
+            total += 1
+            for row, value in enumerate(world.tolist()):
+                belief[row][value] += 1
+    return [{v: Fraction(n, total) for v, n in sorted(of.items())} for of in belief]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("partition", "ages", "values", "promises"),
+    [
+        (MONDRIAN, [1, 1, 2, 2, 3, 3], [7, 7, 8, 8, 9, 9], [diverse(2)]),
+        (MONDRIAN, [1, 2, 2, 3, 4, 4, 5], [7, 7, 7, 7, 8, 8, 9], [diverse(3)]),
+        (MONDRIAN, [1, 1, 1, 2, 2], [7, 7, 8, 8, 8], [diverse(2)]),
+        (MONDRIAN, [1, 1, 2, 2, 3, 3], [7, 7, 7, 7, 7, 8], [KAnonymity(k=2), diverse(2)]),
+        (LATTICE, [1, 1, 2, 2, 3, 3], [7, 8, 7, 7, 8, 9], [diverse(2)]),
+        (LATTICE, [1, 1, 1, 2, 2, 2], [7, 7, 7, 7, 8, 8], [diverse(2)]),
+    ],
+)
+def test_beliefs_are_those_of_worlds_that_are_parted_the_same(
+    partition, ages, values, promises, form, tmp_path
+):
+    """One quasi-identifier, and one group: nothing else was tried than what is told."""
+    arrays = {"a": ages, "s": values}
+    known = known_tries(released(tmp_path, arrays, promises, partition, form))
+    assert len(every(known)) == 1
+    found, labels = believed(known), sorted({*values})
+    expected = worlds_made_anew(known, arrays, promises, partition)
+    for one, other in zip(found, expected, strict=True):
+        assert {labels[v]: pytest.approx(float(p), abs=1e-12) for v, p in one.items()} == {
+            v: float(p) for v, p in other.items()
+        }
+
+
+def test_a_node_that_fails_in_one_group_tells_a_little_of_all(tmp_path):
+    """Two groups of two raw values each; the lower node failed in one of them, or in both."""
+    arrays = {
+        "a": [1, 1, 2, 2, 1, 1, 2, 2],
+        "b": [5, 5, 5, 5, 6, 6, 6, 6],
+        "s": [7, 7, 8, 8, 7, 8, 7, 9],
+    }
+    promises = [diverse(2)]
+    release = released(tmp_path, arrays, promises, LATTICE)
+    known = known_tries(release)
+    assert known.together
+    assert sorted(map(len, every(known))) == [4, 4]
+    labels = [7, 8, 9]
+    found = believed(known)
+    total, beliefs = Fraction(0), [defaultdict(Fraction) for _ in range(8)]
+    lower = defaultdict(list)
+    for row, raw in enumerate(zip(arrays["a"], arrays["b"], strict=True)):
+        lower[raw].append(row)
+    for orders in product(*(permutations(rows.tolist()) for rows in every(known))):
+        world = [0] * 8
+        for rows, order in zip(every(known), orders, strict=True):
+            for row, of in zip(rows, order, strict=True):
+                world[row] = arrays["s"][of]
+        if any(len({world[row] for row in rows}) < 2 for rows in lower.values()):
+            total += 1
+            for row, value in enumerate(world):
+                beliefs[row][value] += 1
+    for row in range(8):
+        expected = {value: float(number / total) for value, number in beliefs[row].items()}
+        assert {labels[v]: pytest.approx(p, abs=1e-12) for v, p in found[row].items()} == expected
+
+
+def test_what_was_learned_is_scored(tmp_path):
+    """Three with a disease and three without: the cut failed, for one side had them all."""
+    arrays = {"a": [1, 1, 1, 2, 2, 2], "s": [7, 7, 7, 8, 8, 8]}
+    guessed, sure = minimality.attack(released(tmp_path, arrays, [diverse(2)], MONDRIAN))
+    assert (guessed.references, sure.references) == (
+        {"from the group alone": 0.5},
+        {"from the group alone": 0.0},
+    )
+    assert guessed.share == 0.5, "either side could have been the one"
+    arrays = {"a": [1, 1, 2, 2, 2, 2, 2], "s": [7, 7, 8, 9, 10, 11, 12]}
+    promise = AlphaK(alpha="0.5", k=1, sensitive="s", values=None)
+    guessed, sure = minimality.attack(released(tmp_path / "2", arrays, [promise], LATTICE))
+    assert guessed.share == pytest.approx((2 + 5 * 0.2) / 7)
+    assert sure.share == pytest.approx(2 / 7)
+    assert sure.references["from the group alone"] == 0
+
+
+def test_nothing_is_told_where_no_values_decide(tmp_path):
+    arrays = {"a": [1, 1, 2, 2, 3, 3, 4, 4], "s": [7, 8, 7, 8, 7, 8, 7, 8]}
+    release = released(tmp_path, arrays, [KAnonymity(k=3), diverse(2)], MONDRIAN)
+    guessed, _ = minimality.attack(release)
+    assert guessed.share == guessed.references["from the group alone"]
+    relaxed = MondrianParameters(method="mondrian", mode="relaxed")
+    assert minimality.attack(released(tmp_path / "2", arrays, [diverse(2)], relaxed)) == ()
+
+
+def test_many_worlds_are_drawn_and_say_about_the_same(tmp_path, monkeypatch):
+    arrays = {"a": [1, 2, 2, 3, 4, 4, 5], "s": [7, 7, 7, 7, 8, 8, 9]}
+    known = known_tries(released(tmp_path, arrays, [diverse(3)], MONDRIAN))
+    exact = believed(known)
+    monkeypatch.setattr("sfumato.tasks.attacks.minimal.worlds._FEW", 0)
+    drawn = believed(known)
+    error = 4 * 0.5 / np.sqrt(MOST / 4)
+    for one, other in zip(exact, drawn, strict=True):
+        for value, share in one.items():
+            assert other.get(value, 0) == pytest.approx(share, abs=error)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=6),
+)
+def test_worlds_are_all_that_there_are(rows):
+    kind, values = np.array(rows).T
+    kind = np.unique(kind, return_inverse=True)[1]
+    found = worlds_of(kind, values, np.random.default_rng(0))
+    expected = Counter(
+        tuple(tuple(sorted(np.array(one)[kind == of])) for of in range(kind.max() + 1))
+        for one in permutations(values.tolist())
+    )
+    alike = Counter(values.tolist())
+    times = len(values) and int(np.prod([np.prod(range(1, n + 1)) for n in alike.values()]))
+    told = {
+        tuple(tuple(sorted(world[kind == of])) for of in range(kind.max() + 1)): int(weight)
+        for world, weight in zip(found.values, found.weight, strict=True)
+    }
+    assert {world: number // times for world, number in expected.items()} == told
+    assert sum(told.values()) == arrangements(list(alike.values()))
