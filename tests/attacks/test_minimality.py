@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import permutations, product
 
 import numpy as np
@@ -28,6 +29,7 @@ from sfumato.tasks.microdata.table import Microdata, encode
 from sfumato.tasks.partitions.full_domain import full_domain
 from sfumato.tasks.partitions.full_domain.parameters import FullDomainParameters
 from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.tasks.partitions.mondrian.leaving import Leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.trials.trial import run_trial
@@ -90,7 +92,8 @@ def believed(known: KnownTries):
     kinds = [known.kinds(rows) for rows in every(known)]
     draw = np.random.default_rng(0)
     worlds = [worlds_of(k, known.codes[r], draw) for k, r in zip(kinds, every(known), strict=True)]
-    weights = weigh([of.weight for of in worlds], known.kept(every(known), worlds), known.together)
+    kept = known.kept(every(known), worlds)
+    weights = weigh([of.weight for of in worlds], kept, known.left.tolist(), known.together)
     found = {}
     for rows, kind, world, weight in zip(every(known), kinds, worlds, weights, strict=True):
         mass = minimality.tally(world.values, kind, weight)
@@ -179,6 +182,117 @@ def test_beliefs_are_those_of_worlds_that_are_parted_the_same(
         assert {labels[v]: pytest.approx(float(p), abs=1e-12) for v, p in one.items()} == {
             v: float(p) for v, p in other.items()
         }
+
+
+class Tape:
+    """What chance decides about one part after the other, and how likely that is."""
+
+    def __init__(self, told, share, few):
+        self.told, self.share, self.few = list(told), share, few
+        self.likely, self.at = Fraction(1), 0
+
+    def leaves(self, _, sizes):
+        found = []
+        for rows in sizes.tolist():
+            if self.at == len(self.told):
+                self.told.append(False)
+            left = self.told[self.at]
+            chance = self.share * Fraction(self.few, max(self.few, rows))
+            self.likely *= chance if left else 1 - chance
+            self.at += 1
+            found.append(left)
+        return np.array(found, dtype=bool)
+
+
+def ways_to_be_left(run):
+    """Run with every tape that there is: what is found with each, and how likely it is."""
+    told = ()
+    while True:
+        found, tape = run(told)
+        yield found, tape.likely
+        rest = tape.told[: tape.at]
+        while rest and rest[-1]:
+            rest.pop()
+        if not rest:
+            return
+        told = (*rest[:-1], True)
+
+
+def same_parts(one, other):
+    return len({*zip(one.tolist(), other.tolist(), strict=True)}) == len({*one}) == len({*other})
+
+
+def different_worlds(known, values):
+    """Every way to give the rows of each group its values; all are as likely."""
+    orders = [{*permutations(values[of] for of in rows)} for rows in every(known)]
+    for chosen in product(*orders):
+        world = list(values)
+        for rows, order in zip(every(known), chosen, strict=True):
+            for row, value in zip(rows, order, strict=True):
+                world[row] = value
+        yield world
+
+
+@pytest.mark.parametrize(
+    ("ages", "values", "promises"),
+    [
+        ([1, 1, 2, 2, 3, 3], [7, 7, 8, 8, 9, 9], [diverse(2)]),
+        ([1, 1, 2, 2, 3, 3, 4], [7, 7, 7, 8, 8, 9, 9], [diverse(2)]),
+        ([1, 1, 2, 2, 3, 4, 5, 6], [7, 8, 7, 8, 7, 7, 8, 8], [diverse(2)]),
+        ([1, 1, 1, 2, 2, 2], [7, 7, 8, 7, 8, 8], [KAnonymity(k=2), diverse(2)]),
+    ],
+)
+@pytest.mark.parametrize("share", ["0.5", "0.125"])
+def test_what_is_left_by_chance_tells_no_more_than_its_odds(
+    ages, values, promises, share, tmp_path, monkeypatch
+):
+    """All worlds, and all that chance could decide in each, weighted by how likely it is."""
+    arrays = {"a": ages, "s": values}
+    partition = MondrianParameters(method="mondrian", leave=share)
+    known = known_tries(released(tmp_path, arrays, promises, partition))
+    about = [replace(p, quasi_identifiers=("a",)) for p in promises]
+    few, labels = 4 * 2, sorted({*values})
+
+    def run(world, told):
+        tape = Tape(told, Fraction(share), few)
+        monkeypatch.setattr(Leaving, "leaves", lambda _, *drawn: tape.leaves(*drawn))
+        found = mondrian.partition(
+            table({"a": ages, "s": world}), [], about, partition, seeded_keys(1)
+        )
+        return found.group, tape
+
+    belief, total = [defaultdict(Fraction) for _ in values], Fraction(0)
+    for world in different_worlds(known, values):
+        likely = sum(
+            chance
+            for group, chance in ways_to_be_left(partial(run, world))
+            if same_parts(group, known.group)
+        )
+        total += likely
+        for row, value in enumerate(world):
+            belief[row][value] += likely
+    assert total > 0
+    assert all(rows.size <= few for rows in every(known))
+    each = [(of, Counter(values[row] for row in of).items()) for of in every(known)]
+    for rows, value, times in ((rows, *alone) for rows, counts in each for alone in counts):
+        prior = Fraction(times, len(rows))
+        most = prior / (prior + Fraction(share) * (1 - prior))
+        assert all(belief[row][value] / total <= most for row in rows)
+    for one, other in zip(believed(known), belief, strict=True):
+        assert {labels[v]: pytest.approx(p, abs=1e-8) for v, p in one.items()} == {
+            v: float(p / total) for v, p in other.items() if p
+        }
+
+
+def test_plain_cuts_tell_what_chance_would_hide(tmp_path):
+    """Both ill are on one side, or the cut had been made: not sure where it may be left."""
+    arrays = {"a": [1, 1, 2, 2, 2, 2, 2], "s": [7, 7, 8, 9, 10, 11, 12]}
+    promise = AlphaK(alpha="0.5", k=1, sensitive="s")
+    plain = believed(known_tries(released(tmp_path / "1", arrays, [promise], MONDRIAN)))
+    chance = MondrianParameters(method="mondrian", leave="0.5")
+    hidden = believed(known_tries(released(tmp_path / "2", arrays, [promise], chance)))
+    assert plain[0] == {0: 1.0}
+    assert hidden[0][0] == pytest.approx((1 + 5 / 2) / (1 + 20 / 2)), "worlds of the two ill: 21"
 
 
 def test_a_node_that_fails_in_one_group_tells_a_little_of_all(tmp_path):

@@ -32,11 +32,15 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian
+from sfumato.tasks.partitions.mondrian.leaving import chance_of_leaving, leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.partition import by_stratum
+from sfumato.tasks.partitions.shared.thresholds import usual_rows
 
 STRICT = MondrianParameters(method="mondrian", mode="strict")
 RELAXED = MondrianParameters(method="mondrian", mode="relaxed")
+LEFT = MondrianParameters(method="mondrian", leave=Decimal("0.2"))
+LEFT_RELAXED = MondrianParameters(method="mondrian", mode="relaxed", leave=Decimal("0.2"))
 
 PATIENTS = {
     "age": [25, 25, 26, 27, 27, 28],
@@ -380,7 +384,7 @@ def test_strict_keeps_each_promise_as_the_definition_says(promise):
     assert not broken_groups(promises[0], microdata, group).any()
 
 
-@given(tables(), PROMISES, st.sampled_from([STRICT, RELAXED]), st.integers(0, 99))
+@given(tables(), PROMISES, st.sampled_from([STRICT, RELAXED, LEFT]), st.integers(0, 99))
 def test_every_group_keeps_every_promise_within_its_stratum(drawn, promises, parameters, seed):
     microdata, strata = drawn
     promises = named(promises, microdata)
@@ -462,6 +466,67 @@ def test_a_promise_about_some_attributes_holds_for_what_they_show(drawn, k):
     assert min(shown.count(one) for one in shown) >= k
 
 
+# Parts that are left by chance.
+
+
+class OneTry(Oracle):
+    """The same where one cut alone is tried: the widest that leaves so many rows on each side."""
+
+    def __init__(self, microdata, promises, least):
+        super().__init__(microdata, promises)
+        self.least = least
+
+    def final(self, rows):
+        for name in sorted(self.qi, key=lambda name: -self.width(name, rows)):
+            for children in self.cuts(name, rows):
+                if len(children) > 1 and min(map(len, children)) >= self.least:
+                    if all(map(self.kept, children)):
+                        return {part for child in children for part in self.final(child)}
+                    return {frozenset(rows)}
+        return {frozenset(rows)}
+
+
+def test_where_chance_never_leaves_one_cut_alone_is_tried():
+    seen = Counter()
+    hardly = MondrianParameters(method="mondrian", leave=Decimal("1e-9"))
+
+    @given(tables(), st.lists(COUNTED, min_size=1, max_size=2))
+    def law(drawn, promises):
+        microdata, strata = drawn
+        promises = named(promises, microdata)
+        oracle = OneTry(microdata, promises, usual_rows(promises))
+        begin = [set(rows.tolist()) for rows in by_stratum(microdata, strata)]
+        if all(map(oracle.kept, begin)):
+            expected = {part for rows in begin for part in oracle.final(rows)}
+            seen["cut"] += len(expected) > len(begin)
+            assert parts(cut(microdata, promises, hardly, strata).group) == expected
+
+    law()
+    assert seen["cut"] > 3, seen
+
+
+@pytest.mark.parametrize("rows", [2, 8, 9, 40, 100_001])
+def test_parts_are_left_as_often_as_is_said(rows):
+    many, share, least = 200_000, Decimal("0.3"), 2
+    chance = leaving(share, least, many, seeded_keys(rows))
+    found = chance.leaves(np.arange(many), np.full(many, rows))
+    expected = float(chance_of_leaving(share, least, rows))
+    assert expected == pytest.approx(0.3 * min(1, 8 / rows))
+    assert found.mean() == pytest.approx(expected, abs=5 * np.sqrt(expected / many))
+    smaller = chance.leaves(np.arange(many), np.full(many, rows // 2))
+    together = expected * float(chance_of_leaving(share, least, rows // 2))
+    both = (found & smaller).mean()
+    assert both == pytest.approx(together, abs=5 * np.sqrt(together / many) + 1e-9)
+
+
+def test_chance_draws_anew():
+    microdata = table({"age": list(range(64))})
+    drawn = {
+        frozenset(parts(cut(microdata, [KAnonymity(k=2)], LEFT, seed=n).group)) for n in (1, 2)
+    }
+    assert len(drawn) == 2
+
+
 # The compiled path, which large tables take.
 
 
@@ -496,21 +561,21 @@ def test_the_compiled_partition_is_the_same():
     def law(drawn, promises, seed):
         microdata, strata = drawn
         promises = named(promises, microdata)
-        for parameters in (STRICT, RELAXED):
+        for parameters in (STRICT, RELAXED, LEFT, LEFT_RELAXED):
             compiled, plain = both_ways(microdata, promises, parameters, strata, seed)
             if isinstance(plain, str):
                 seen["refused"] += 1
                 assert compiled == plain
                 continue
-            seen[parameters.mode] += len(parts(plain.group)) > 4
+            seen[parameters.mode + " left" * bool(parameters.leave)] += len(parts(plain.group)) > 4
             assert parts(compiled.group) == parts(plain.group)
             assert compiled.facts == plain.facts
 
     law()
-    assert min(seen["strict"], seen["relaxed"]) > 3, seen
+    assert min(seen["strict"], seen["relaxed"], seen["strict left"]) > 3, seen
 
 
-@pytest.mark.parametrize("parameters", [STRICT, RELAXED], ids=lambda p: p.mode)
+@pytest.mark.parametrize("parameters", [STRICT, RELAXED, LEFT, LEFT_RELAXED], ids=str)
 def test_the_compiled_partition_of_a_larger_table_is_the_same(parameters):
     rng = np.random.default_rng(9)
     rows = 6000
@@ -532,7 +597,7 @@ def test_the_compiled_partition_of_a_larger_table_is_the_same(parameters):
     ):
         promises = named(promises, microdata)
         compiled, plain = both_ways(microdata, promises, parameters, ["half"], 4)
-        assert compiled.facts["groups"] > 400
+        assert compiled.facts["groups"] > (100 if parameters.leave else 400)
         assert parts(compiled.group) == parts(plain.group)
 
 

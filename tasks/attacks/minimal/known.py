@@ -27,6 +27,7 @@ class KnownTries:
         sides: which side of its group each row would have been on (int64, tries x rows), -1 where
             that would tell nothing.
         together: whether a try was of all groups at once.
+        left: how likely each group was left by chance, and not tried (float64).
         judge: tells which groups break a promise.
     """
 
@@ -34,6 +35,7 @@ class KnownTries:
     group: np.ndarray
     sides: np.ndarray
     together: bool
+    left: np.ndarray
     judge: PartJudge
 
     @cached_property
@@ -113,7 +115,7 @@ def known_tries(target: AttackedRelease) -> KnownTries | None:
     codes = target.people[target.sensitive].coded().codes.astype(np.int64)
     least = max(largest_k(promises), largest_l(promises))
     sides = _left_open(tried.sides, group, least, tried.together)
-    return KnownTries(codes, group, sides, tried.together, judge)
+    return KnownTries(codes, group, sides, tried.together, tried.left, judge)
 
 
 def _promises(target: AttackedRelease) -> Sequence[PrivacyModel] | None:

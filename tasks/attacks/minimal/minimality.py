@@ -52,8 +52,9 @@ def _gain(known: KnownTries) -> np.ndarray:
     """
     if not len(known.told):
         return np.zeros(2)
-    some = known.rows(_some(known))
-    more = _learned(known, some) - np.sum([_alone(known.codes[rows]) for rows in some], axis=0)
+    groups = _some(known)
+    some = known.rows(groups)
+    more = _learned(known, groups) - np.sum([_alone(known.codes[rows]) for rows in some], axis=0)
     return np.asarray(more / sum(map(len, some)))
 
 
@@ -65,16 +66,15 @@ def _some(known: KnownTries) -> list[int]:
     return [int(group) for group in order[: max(enough, 1)]]
 
 
-def _learned(known: KnownTries, rows: Sequence[np.ndarray]) -> np.ndarray:
-    """How many people of some groups are guessed, and how many as good as known (float64).
-
-    Groups are given by their rows (int64).
-    """
+def _learned(known: KnownTries, groups: Sequence[int]) -> np.ndarray:
+    """How many people of some groups are guessed, and how many as good as known (float64)."""
+    rows = known.rows(groups)
     draw = np.random.default_rng(len(known.codes))
     kinds = [known.kinds(of) for of in rows]
     worlds = [worlds_of(kind, known.codes[of], draw) for kind, of in zip(kinds, rows, strict=True)]
     kept = known.kept(rows, worlds)
-    weights = weigh([of.weight for of in worlds], kept, known.together)
+    left = known.left[list(groups)].tolist()
+    weights = weigh([of.weight for of in worlds], kept, left, known.together)
     told = zip(rows, kinds, worlds, weights, strict=True)
     hits = [_hit(known.codes[of], kind, world, weight) for of, kind, world, weight in told]
     return np.asarray(np.sum(hits, axis=0))

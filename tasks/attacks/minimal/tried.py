@@ -1,7 +1,8 @@
 """Finer groups that a partition tried, as whoever knows it and people's quasi-identifiers can tell.
 
 Had they kept the promises, they would have been published. Only partitions count whose groups
-depend on sensitive values through promises alone, and by no chance.
+depend on sensitive values through promises alone; of those that chance decides about, too, those
+where it is known how likely it does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,10 @@ import numpy as np
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.partitions.mondrian.cuts import Attribute, attribute
+from sfumato.tasks.partitions.mondrian.leaving import chance_of_leaving
+from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
+from sfumato.tasks.partitions.mondrian.tries import allowable_sides
+from sfumato.tasks.partitions.shared.thresholds import usual_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +28,12 @@ class TriedGroups:
             its group was not tried so.
         together: whether a try is of all groups at once, and broke a promise in one of them; else
             each group was tried by itself.
+        left: how likely each group was left as it is by chance, and not tried (float64).
     """
 
     sides: np.ndarray
     together: bool
+    left: np.ndarray
 
 
 def what_was_tried(terms: Terms, people: Microdata, group: np.ndarray) -> TriedGroups | None:
@@ -42,18 +49,33 @@ def what_was_tried(terms: Terms, people: Microdata, group: np.ndarray) -> TriedG
 
 
 def _of_mondrian(terms: Terms, people: Microdata, group: np.ndarray) -> TriedGroups | None:
-    """A final part was tried along each quasi-identifier, at the median and at the value before."""
-    if not terms.partition.equal_rows_together:
+    """A final part was tried along each quasi-identifier, at the median and at the value before.
+
+    Where parts are left by chance, the first of these cuts that sizes allow was tried, or none.
+    """
+    partition = terms.partition
+    if not isinstance(partition, MondrianParameters) or partition.mode != "strict":
         return None  # relaxed cuts part equal rows by chance
+    attributes = [attribute(people[name]) for name in terms.named("quasi-identifier")]
     rows = np.argsort(group, kind="stable")
-    cuts = [
-        _cut(attribute(people[name]), rows, group[rows], lower)
-        for name in terms.named("quasi-identifier")
-        for lower in (False, True)
-    ]
-    sides = np.full((len(cuts), len(group)), -1, dtype=np.int64)
-    sides[:, rows] = cuts
-    return TriedGroups(sides, together=False)
+    if not partition.leave:
+        tried = [_cut(one, rows, group[rows], low) for one in attributes for low in (False, True)]
+        return TriedGroups(_of_rows(tried, rows), together=False, left=_no_chance(group))
+    least = usual_rows(terms.promises)
+    first = allowable_sides(attributes, rows, group[rows], least, strict=True)
+    left = [chance_of_leaving(partition.leave, least, n) for n in np.bincount(group).tolist()]
+    return TriedGroups(_of_rows([first], rows), together=False, left=np.array(left, dtype=float))
+
+
+def _of_rows(tried: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """The sides by row (int64, tries x rows), given those of these rows."""
+    sides = np.full((len(tried), len(rows)), -1, dtype=np.int64)
+    sides[:, rows] = tried
+    return sides
+
+
+def _no_chance(group: np.ndarray) -> np.ndarray:
+    return np.zeros(int(group.max(initial=-1)) + 1)
 
 
 def _cut(one: Attribute, rows: np.ndarray, part: np.ndarray, lower: bool) -> np.ndarray:
@@ -73,7 +95,8 @@ def _of_full_domain(terms: Terms, people: Microdata, group: np.ndarray) -> Tried
         return None  # what is suppressed may make up for a lower node
     lower = [_below(people, name, group) for name in names if name not in terms.strata]
     tried = [side for side in lower if side is not None]
-    return TriedGroups(np.array(tried, dtype=np.int64).reshape(-1, len(group)), together=True)
+    sides = np.array(tried, dtype=np.int64).reshape(-1, len(group))
+    return TriedGroups(sides, together=True, left=_no_chance(group))
 
 
 def _about_all(terms: Terms, names: Sequence[str]) -> bool:

@@ -7,13 +7,17 @@ import numpy as np
 
 
 def weigh(
-    weights: Sequence[np.ndarray], kept: Sequence[np.ndarray], together: bool
+    weights: Sequence[np.ndarray],
+    kept: Sequence[np.ndarray],
+    left: Sequence[float],
+    together: bool,
 ) -> list[np.ndarray]:
     """The weight of each world of each group, by what its tries tell.
 
     Args:
         weights: of the worlds of each group, before (int64, one per world).
         kept: in which worlds which tries keep the promises there (bool, worlds x tries).
+        left: how likely each group was left by chance, and not tried.
         together: whether a try is of all groups at once, and breaks a promise in one of them at
             least; else in each group.
 
@@ -21,12 +25,13 @@ def weigh(
         float64, one per world; as before where no world of a group would be left.
     """
     if not together:
-        left = [w * ~of.any(axis=1) for w, of in zip(weights, kept, strict=True)]
+        told = zip(weights, kept, left, strict=True)
+        found = [w * np.where(of.any(axis=1), chance, 1.0) for w, of, chance in told]
     else:
-        left = _of_all_groups(weights, kept)
+        found = _of_all_groups(weights, kept)
     return [
         np.asarray(new if new.sum() > 0 else old, dtype=np.float64)
-        for old, new in zip(weights, left, strict=True)
+        for old, new in zip(weights, found, strict=True)
     ]
 
 

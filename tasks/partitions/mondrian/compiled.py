@@ -13,6 +13,8 @@ from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.partitions.mondrian.columns import LOOPS as COLUMN_LOOPS
 from sfumato.tasks.partitions.mondrian.columns import column_of, move, place_sides
 from sfumato.tasks.partitions.mondrian.cuts import Attribute
+from sfumato.tasks.partitions.mondrian.leaving import LOOPS as LEAVING_LOOPS
+from sfumato.tasks.partitions.mondrian.leaving import Leaving, mixed
 from sfumato.tasks.partitions.mondrian.rule import LOOPS as RULE_LOOPS
 from sfumato.tasks.partitions.mondrian.rule import CountRule, all_keep
 from sfumato.tasks.partitions.mondrian.sides import LOOPS as SIDE_LOOPS
@@ -54,6 +56,7 @@ def cut_by_part(
     sensitive: np.ndarray | None,
     rule: CountRule,
     strict: bool,
+    chance: Leaving,
 ) -> np.ndarray:
     """The final part of each row (int64, one per row; 0, 1, …).
 
@@ -66,6 +69,7 @@ def cut_by_part(
             needs them.
         rule: the rule that every part keeps.
         strict: whether rows with equal values stay together.
+        chance: how parts are left by chance.
     """
     codes = [*(one.codes for one in attributes), np.arange(len(order))]
     codes += [] if sensitive is None else [sensitive]
@@ -76,7 +80,8 @@ def cut_by_part(
     values = 0 if sensitive is None else int(sensitive.max(initial=0)) + 1
     scratch = _scratch(tables, values, np.bincount(stratum))
     group = np.empty(len(order), dtype=np.int64)
-    _compiled_cut_all()(columns, int(stratum.max()) + 1, tables, rule, strict, scratch, group)
+    strata = int(stratum.max()) + 1
+    _compiled_cut_all()(columns, strata, tables, rule, strict, chance, scratch, group)
     return group
 
 
@@ -98,6 +103,15 @@ def _scratch(tables: Tables, values: int, strata: np.ndarray) -> Scratch:
     )
 
 
+def _two_sides(
+    codes: np.ndarray, median: int, lower: bool, least: int, strict: bool, side: np.ndarray
+) -> int:
+    """Mark the upper side of a cut in order; the number of sides, 0 where one is too small."""
+    if strict:
+        return above(codes, median, lower, least, side)
+    return halves(codes, median, side)
+
+
 def _cut_along(
     columns: np.ndarray,
     run: tuple[int, int, int],
@@ -105,9 +119,13 @@ def _cut_along(
     a: int,
     rule: CountRule,
     strict: bool,
+    once: bool,
     scratch: Scratch,
 ) -> int:
-    """Cut a part along attribute a, if that is allowed: see `_cut`."""
+    """Cut a part along attribute a, if that is allowed: see `_cut`.
+
+    Where `once`, the first cut that sizes allow decides, and -1 tells that it is not.
+    """
     begin, end, here = run
     there, attributes = (begin, end, 1 - here), len(scratch.widths)
     side, place = scratch.side[begin:end], scratch.place[begin:end]
@@ -116,10 +134,8 @@ def _cut_along(
     for lower in range(2 if strict and median >= 0 else 1):
         if median < 0:
             sides = down(tables, a, codes, scratch.number, side)
-        elif strict:
-            sides = above(codes, median, lower == 1, rule.rows, side)
         else:
-            sides = halves(codes, median, side)
+            sides = _two_sides(codes, median, lower == 1, rule.rows, strict, side)
         if sides == 0 or not place_sides(side, sides, rule.rows, place, scratch.ends):
             continue
         kept = True
@@ -130,6 +146,8 @@ def _cut_along(
             for column in range(attributes + 1):
                 move(columns, run, there, column, place)
             return sides
+        if once:
+            return -1
     return 0
 
 
@@ -139,6 +157,7 @@ def _cut(
     tables: Tables,
     rule: CountRule,
     strict: bool,
+    once: bool,
     scratch: Scratch,
 ) -> int:
     """Cut a part, if any cut is allowed; set the `ends` of its children and return their number."""
@@ -149,11 +168,20 @@ def _cut(
         a = widest(widths)
         if widths[a] < 0:
             break
-        children = _cut_along(columns, run, tables, a, rule, strict, scratch)
+        children = _cut_along(columns, run, tables, a, rule, strict, once, scratch)
         if children:
-            return children
+            return max(children, 0)
         widths[a] = -1.0
     return 0
+
+
+def _is_left(columns: np.ndarray, run: tuple[int, int, int], row: int, chance: Leaving) -> bool:
+    """True where a part is left by chance; the column `row` has the numbers of its rows."""
+    if chance.often == 0:
+        return False
+    size = run[1] - run[0]
+    drawn = mixed(chance.keys[column_of(columns, run, row)[0]], size)
+    return bool(drawn * max(size, chance.few) < chance.often * chance.few)
 
 
 def _push(stack: np.ndarray, at: int, begin: int, end: int, here: int) -> None:
@@ -166,6 +194,7 @@ def _cut_all(
     tables: Tables,
     rule: CountRule,
     strict: bool,
+    chance: Leaving,
     scratch: Scratch,
     group: np.ndarray,
 ) -> None:
@@ -177,8 +206,8 @@ def _cut_all(
         run = (stack[open_, 0], stack[open_, 1], stack[open_, 2])
         begin, end, here = run
         children = 0
-        if end - begin >= 2 * least:
-            children = _cut(columns, run, tables, rule, strict, scratch)
+        if end - begin >= 2 * least and not _is_left(columns, run, len(scratch.widths), chance):
+            children = _cut(columns, run, tables, rule, strict, chance.often > 0, scratch)
         from_ = 0
         for child in range(children):
             _push(stack, open_, begin + from_, begin + ends[child], 1 - here)
@@ -192,5 +221,5 @@ def _cut_all(
 
 @cache
 def _compiled_cut_all() -> Loop:
-    callees = (*COLUMN_LOOPS, *RULE_LOOPS, *SIDE_LOOPS)
-    return compile_loop(*callees, _cut_along, _cut, _push, _cut_all)
+    callees = (*COLUMN_LOOPS, *RULE_LOOPS, *SIDE_LOOPS, *LEAVING_LOOPS)
+    return compile_loop(*callees, _two_sides, _cut_along, _cut, _is_left, _push, _cut_all)

@@ -7,7 +7,8 @@ no other cut of the attribute is allowable if these two are not: a cut above the
 rows above it than the median does, and one below the value before leaves fewer rows below it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,10 +19,13 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.mondrian import compiled
 from sfumato.tasks.partitions.mondrian.cuts import Attribute, attribute
+from sfumato.tasks.partitions.mondrian.leaving import Leaving, leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.mondrian.rule import count_rule
+from sfumato.tasks.partitions.mondrian.tries import allowable_sides, sides_along, tries
 from sfumato.tasks.partitions.partition import Partition
 from sfumato.tasks.partitions.shared.judging import PartJudge
+from sfumato.tasks.partitions.shared.thresholds import usual_rows
 
 _WORTH_COMPILING = 200_000
 
@@ -36,10 +40,10 @@ def partition(
     """Cut each stratum into parts that keep the promises, along the widest quasi-identifier first.
 
     Of all quasi-identifiers in descending normalized width the first is cut that leaves parts which
-    all keep every promise. One with a hierarchy is cut into the children of the part's lowest
-    common ancestor. All others are cut in two: `strict` at the median, or else the value before,
-    so that rows with equal values stay together; `relaxed` into halves, where chance decides which
-    rows with the median go where.
+    all keep every promise; where parts are left by chance, the first that sizes allow, if it does.
+    One with a hierarchy is cut into the children of the part's lowest common ancestor. All others
+    are cut in two: `strict` at the median, or else the value before, so that rows with equal values
+    stay together; `relaxed` into halves, where chance decides which rows with the median go where.
 
     Raises:
         PromiseError: where a whole stratum breaks a promise, or parts cannot be judged by it.
@@ -50,9 +54,12 @@ def partition(
     judge.require(stratum, number)
     attributes = [attribute(column) for column in microdata.with_roles("quasi-identifier")]
     order = _order(stratum, strict, randomness)
-    group = _cut_compiled(attributes, stratum, order, judge, strict)
+    least = usual_rows(promises)
+    chance = leaving(parameters.leave, least, microdata.rows, randomness)
+    cutting = Cutting(attributes, judge, strict, least, chance)
+    group = _cut_compiled(cutting, stratum, order)
     if group is None:
-        group = cut_by_level(attributes, stratum, order, judge, strict)
+        group = cut_by_level(cutting, stratum, order)
     sizes = np.bincount(group)
     facts = {
         "mode": parameters.mode,
@@ -70,30 +77,42 @@ def _order(stratum: np.ndarray, strict: bool, randomness: Randomness) -> np.ndar
     return np.lexsort((randomness(len(stratum)), stratum))
 
 
-def cut_by_level(
-    attributes: Sequence[Attribute],
-    stratum: np.ndarray,
-    order: np.ndarray,
-    judge: PartJudge,
-    strict: bool,
-) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class Cutting:
+    """What cuts are made by.
+
+    Attributes:
+        attributes: the quasi-identifiers.
+        judge: tells which parts break a promise.
+        strict: whether rows with equal values stay together.
+        least: rows of a side, where parts are left by chance.
+        chance: how parts are left by chance.
+    """
+
+    attributes: Sequence[Attribute]
+    judge: PartJudge
+    strict: bool
+    least: int
+    chance: Leaving
+
+
+def cut_by_level(cutting: Cutting, stratum: np.ndarray, order: np.ndarray) -> np.ndarray:
     """The final part of each row, cutting all open parts at once, again and again.
 
     Args:
-        attributes: the quasi-identifiers.
+        cutting: what cuts are made by.
         stratum: the part of each row to begin with (int64; 0, 1, …, each occurring).
         order: the rows by stratum (int64); rows with equal values are parted in this order.
-        judge: tells which parts break a promise.
-        strict: whether rows with equal values stay together.
 
     Returns:
         int64, one per row; 0, 1, ….
     """
     group = np.empty(len(order), dtype=np.int64)
+    children = _children_if_not_left if cutting.chance.often else _children
     groups = 0
     rows, part = order, stratum[order]
     while len(rows):
-        child = _children(attributes, rows, part, judge, strict)
+        child = children(cutting, rows, part)
         final = child < 0
         number, found = dense(part[final])
         group[rows[final]] = groups + number
@@ -104,79 +123,66 @@ def cut_by_level(
     return group
 
 
-def _children(
-    attributes: Sequence[Attribute],
-    rows: np.ndarray,
-    part: np.ndarray,
-    judge: PartJudge,
-    strict: bool,
-) -> np.ndarray:
+def _children(cutting: Cutting, rows: np.ndarray, part: np.ndarray) -> np.ndarray:
     """The child that each row goes to (int64, one per row), -1 where its part cannot be cut.
 
     Rows with equal `part` follow each other, and parts are 0, 1, ….
     """
     starts = np.flatnonzero(np.diff(part, prepend=-1))
-    widths = np.array([one.widths(rows, starts, strict) for one in attributes])
-    widths = widths.reshape(len(attributes), len(starts))
     child = np.full(len(rows), -1, dtype=np.int64)
-    children = 0
-    for choice, lower in _tries(widths, strict):
+    children, strict = 0, cutting.strict
+    for choice, lower in tries(cutting.attributes, rows, starts, strict):
         at = np.flatnonzero((child < 0) & (choice >= 0)[part])
-        side = _sides(attributes, choice, rows[at], part[at], strict, lower)
-        at, side = at[side >= 0], side[side >= 0]
-        if not len(at):
-            continue
-        offered, number = dense(part[at] * (int(side.max()) + 1) + side)
-        broken = judge.broken(rows[at], offered, number)
-        refused = np.zeros(len(starts), dtype=bool)
-        refused[part[at[broken[offered]]]] = True
-        kept = ~refused[part[at]]
-        child[at[kept]] = children + offered[kept]
+        side = sides_along(cutting.attributes, choice, rows[at], part[at], strict, lower)
+        offered, number = _kept(cutting.judge, rows[at], part[at], side)
+        child[at] = np.where(offered < 0, -1, children + offered)
         children += number
     return child
 
 
-def _tries(widths: np.ndarray, strict: bool) -> Iterator[tuple[np.ndarray, bool]]:
-    """The attribute to cut each part along (int64, -1: none), and whether below the median.
+def _children_if_not_left(cutting: Cutting, rows: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """The same where parts are left by chance, and one cut alone is tried."""
+    starts = np.flatnonzero(np.diff(part, prepend=-1))
+    sizes = np.diff(np.append(starts, len(rows)))
+    side = allowable_sides(cutting.attributes, rows, part, cutting.least, cutting.strict)
+    side[cutting.chance.leaves(rows[starts], sizes)[part]] = -1
+    return _kept(cutting.judge, rows, part, side)[0]
 
-    One try after the other, by descending width (attributes x parts, negative: no cut).
+
+def _kept(
+    judge: PartJudge, rows: np.ndarray, part: np.ndarray, side: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """The sides as parts of their own (int64), and their number; -1 where one breaks a promise.
+
+    Args:
+        judge: tells which parts break a promise.
+        rows: positions of rows (int64).
+        part: the part of each (int64).
+        side: its side there (int64), -1 where its part is not to be cut.
     """
-    for choice in np.argsort(-widths, axis=0, kind="stable"):
-        possible = widths[choice, np.arange(len(choice))] >= 0
-        for lower in [False, True] if strict else [False]:
-            yield np.where(possible, choice, -1), lower
+    child = np.full(len(rows), -1, dtype=np.int64)
+    at = np.flatnonzero(side >= 0)
+    if not len(at):
+        return child, 0
+    offered, number = dense(part[at] * (int(side.max()) + 1) + side[at])
+    refused = np.zeros(int(part.max()) + 1, dtype=bool)
+    refused[part[at[judge.broken(rows[at], offered, number)[offered]]]] = True
+    child[at] = np.where(refused[part[at]], -1, offered)
+    return child, number
 
 
-def _sides(
-    attributes: Sequence[Attribute],
-    choice: np.ndarray,
-    rows: np.ndarray,
-    part: np.ndarray,
-    strict: bool,
-    lower: bool,
-) -> np.ndarray:
-    """The side of each row (int64) where each part is cut along the attribute of its choice."""
-    side = np.full(len(rows), -1, dtype=np.int64)
-    for number, one in enumerate(attributes):
-        along = np.flatnonzero(choice[part] == number)
-        if len(along):
-            side[along] = one.sides(rows[along], part[along], strict, lower)
-    return side
-
-
-def _cut_compiled(
-    attributes: Sequence[Attribute],
-    stratum: np.ndarray,
-    order: np.ndarray,
-    judge: PartJudge,
-    strict: bool,
-) -> np.ndarray | None:
+def _cut_compiled(cutting: Cutting, stratum: np.ndarray, order: np.ndarray) -> np.ndarray | None:
     """The result of `cut_by_level`, compiled; None where that is impossible or does not pay."""
+    judge = cutting.judge
     rule = count_rule(judge)
-    if rule is None or not attributes or len(order) < _WORTH_COMPILING:
+    if rule is None or not cutting.attributes or len(order) < _WORTH_COMPILING:
         return None
+    if cutting.chance.often:
+        rule = rule._replace(rows=cutting.least)
     sensitive = next((coded.codes for coded in judge.sensitive.values()), None)
-    group = compiled.cut_by_part(attributes, stratum, order, sensitive, rule, strict)
+    group = compiled.cut_by_part(
+        cutting.attributes, stratum, order, sensitive, rule, cutting.strict, cutting.chance
+    )
     if judge.broken(np.arange(len(group)), group, int(group.max()) + 1).any():
         raise Fault("compiled Mondrian broke a promise")
     return group

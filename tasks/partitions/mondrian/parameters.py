@@ -1,10 +1,13 @@
 """The parameters of Mondrian as a spec writes them."""
 
+from decimal import Decimal
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import PartitionParameters
+from sfumato.tasks.schema.formats import since
 
 
 class MondrianParameters(PartitionParameters):
@@ -17,6 +20,9 @@ class MondrianParameters(PartitionParameters):
         Literal["strict", "relaxed"],
         Field(description="whether rows with equal values may be parted"),
     ] = "strict"
+    leave: Annotated[ExactNumber, Field(ge=0, lt=1)] = since(
+        6, Decimal(0), "how likely a part is left that could be cut, lest what is left tells why"
+    )
 
     @property
     def equal_rows_together(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from math import ceil
 from typing import TypeVar
 
@@ -67,6 +68,17 @@ def strictest_ke(promises: Sequence[KEAnonymity]) -> KEAnonymity:
 def smallest_alpha(promises: Iterable[PrivacyModel]) -> Decimal:
     """Return the smallest α that (α,β)-privacy and (α,k)-anonymity ask for; 1 where none does."""
     return min((p.alpha for p in promises if isinstance(p, AlphaBeta | AlphaK)), default=Decimal(1))
+
+
+def usual_rows(promises: Sequence[PrivacyModel]) -> int:
+    """Return how many rows a group has that just keeps these promises, if its values allow that.
+
+    >>> usual_rows([KAnonymity(k=2), AlphaK(alpha="0.3", k=1, sensitive="s")])
+    4
+    """
+    k = max((p.k for p in promises if isinstance(p, KEAnonymity)), default=1)
+    share = Fraction(smallest_alpha(promises))
+    return max(largest_k(promises), largest_l(promises), k, ceil(1 / share))
 
 
 def smallest_beta(promises: Iterable[AlphaBeta]) -> Decimal:
