@@ -137,6 +137,8 @@ def _fault_over_people(spec: SpecParts) -> str | None:
     if not spec.partition.over_people:
         known = [name for name, of in PARTITION_PARAMETERS.items() if of.over_people]
         return f"{spec.partition.method} groups rows, not people: use {', '.join(known)}"
+    if spec.partition.counts_rows:
+        return "partition.alike hides one row by noise, not all of a person's: leave alike out"
     if spec.form.shows == "columns" or spec.form.declares:
         return f"form {spec.form.method} shows nobody's rows: use permuted, split, or labels"
     return None

@@ -44,6 +44,11 @@ class PartitionParameters(Part):
         return False
 
     @property
+    def counts_rows(self) -> bool:
+        """True where noise hides one row, as if nobody had several."""
+        return False
+
+    @property
     def equal_rows_together(self) -> bool:
         """True where rows with equal quasi-identifiers are in one group."""
         return False

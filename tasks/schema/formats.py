@@ -23,7 +23,8 @@ default: what does not use it is written, and digested, as it always was.
         form.protects: identities of both, for tables without sensitive columns; sensitive
         columns whose nulls are a category; words: what is said of publisher, contact, licence and
         columns; columns: weight, and the promise k-map, about the sums of weights;
-        rows_per_unit: several: promises that are kept over people, too
+        rows_per_unit: several: promises that are kept over people, too; partition.leave of
+        mondrian, partition.alike of anatomy
 """
 
 from collections.abc import Iterator, Mapping, Sequence

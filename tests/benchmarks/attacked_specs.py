@@ -13,10 +13,10 @@ from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.attacks.registry import attack_release, targets_of
-from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.opened import Release, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
-from sfumato.tasks.microdata.table import load
+from sfumato.tasks.microdata.table import Microdata, load
 from sfumato.tasks.private.line import represented_part
 from tests.lines import prepare, publish_prepared
 
@@ -62,6 +62,12 @@ def _lines(spec: Path) -> Iterator[tuple[str, ...]]:
 
 def _attacked(spec: Path, folder: Path) -> tuple[str, dict[str, list[Score]]]:
     """The form of a spec's release, and what attackers guess of it."""
+    release, people = published(spec, folder)
+    return release.declared.form.method, guessed(release, people)
+
+
+def published(spec: Path, folder: Path) -> tuple[Release, Microdata]:
+    """A spec's release, from a seeded draw, and the rows that it represents."""
     changes = Overrides.model_validate({"publish": {"uri": str(folder / "public")}})
     if (other := read_spec(spec).groups) is not None:
         beside = prepare(spec.with_stem(other), folder / other, seeded_keys(1), changes)
@@ -70,10 +76,13 @@ def _attacked(spec: Path, folder: Path) -> tuple[str, dict[str, list[Score]]]:
     resolved = prepare(spec, run, seeded_keys(1), changes)
     release = open_release(publish_prepared(resolved, run).directory)
     original = load(run / "deidentified")
-    people = represented_part(resolved.line.private, release.directory.name, original)
+    return release, represented_part(resolved.line.private, release.directory.name, original)
+
+
+def guessed(release: Release, people: Microdata) -> dict[str, list[Score]]:
+    """What attackers guess of a release, by sensitive column."""
     tables = read_tables(release.declared, release.directory / "data")
-    targets = targets_of(release.declared, tables, people)
-    return release.declared.form.method, attack_release(targets)
+    return attack_release(targets_of(release.declared, tables, people))
 
 
 if __name__ == "__main__":

@@ -92,12 +92,14 @@ METHODS = {
     ),
     "mondrian strict": MondrianParameters(method="mondrian"),
     "mondrian relaxed": MondrianParameters(method="mondrian", mode="relaxed"),
+    "mondrian left": MondrianParameters(method="mondrian", leave=Decimal("0.2")),
     "forest": ForestParameters(method="forest"),
     "factors": FactorsParameters(method="factors"),
     "ke": KEParameters(method="ke"),
     "ke random": KEParameters(method="ke", objective="random"),
     "ke overlapping": KEParameters(method="ke", objective="max-overlapping"),
     "anatomy": AnatomyParameters(method="anatomy"),
+    "anatomy alike": AnatomyParameters(method="anatomy", alike={"epsilon": "1"}),
     "ambiguity": AmbiguityParameters(method="ambiguity"),
     "ambiguity calibrated": AmbiguityParameters(method="ambiguity", calibrate=True),
     "disjoint cover": DisjointCoverParameters(method="disjoint-cover"),
@@ -124,7 +126,7 @@ def way(parameters):
 
 
 L2 = PROMISES["distinct"]
-READ_FROM = {"forest": K2, "factors": K2, "ke": KE, "anatomy": L2}
+READ_FROM = {"forest": K2, "factors": K2, "ke": KE, "anatomy": L2, "anatomy alike": L2}
 READ_FROM |= dict.fromkeys(("ambiguity", "disjoint-cover"), PROMISES["alpha-beta per group"])
 AIMING = ("stratum", "exact-qi")  # other methods aim at no target, and these at nothing else
 READ_FROM |= dict.fromkeys(AIMING, PROMISES["p-privacy"])

@@ -32,7 +32,7 @@ from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.microdata.table import Microdata, encode, key
 from sfumato.tasks.partitions.mondrian import compiled as mondrian_compiled
 from sfumato.tasks.partitions.mondrian import mondrian
-from sfumato.tasks.partitions.mondrian.leaving import chance_of_leaving, leaving
+from sfumato.tasks.partitions.mondrian.leaving import chance_of_leaving, draw_leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.partition import by_stratum
 from sfumato.tasks.partitions.shared.thresholds import usual_rows
@@ -508,7 +508,7 @@ def test_where_chance_never_leaves_one_cut_alone_is_tried():
 @pytest.mark.parametrize("rows", [2, 8, 9, 40, 100_001])
 def test_parts_are_left_as_often_as_is_said(rows):
     many, share, least = 200_000, Decimal("0.3"), 2
-    chance = leaving(share, least, many, seeded_keys(rows))
+    chance = draw_leaving(share, least, many, seeded_keys(rows))
     found = chance.leaves(np.arange(many), np.full(many, rows))
     expected = float(chance_of_leaving(share, least, rows))
     assert expected == pytest.approx(0.3 * min(1, 8 / rows))

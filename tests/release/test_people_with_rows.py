@@ -290,6 +290,10 @@ REFUSED = {
         {"partition": {"method": "stratum"}, "strata": ["town"]},
         "columns.person.repeat: all: stratum groups rows, not people",
     ),
+    "noise": (
+        {"partition": {"method": "anatomy", "alike": {"epsilon": 1}}, "form": {"method": "split"}},
+        "columns.person.repeat: all: partition.alike hides one row by noise",
+    ),
     "some quasi-identifiers": (
         {"promises": [{**K, "quasi-identifiers": ["age"]}, L]},
         "promises.0: k-anonymity has to be about all quasi-identifiers",

@@ -6,8 +6,8 @@ are broken at random. Fewer than l rows are left, of different values, and each 
 that lacks its value. Every group has l rows or more, all of different values.
 """
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.partitions.anatomy.alike import alike_sets
+from sfumato.tasks.partitions.anatomy.bands import bands_of
+from sfumato.tasks.partitions.anatomy.noisy_counts import count_with_noise
 from sfumato.tasks.partitions.anatomy.parameters import AnatomyParameters
 from sfumato.tasks.partitions.anatomy.round_robin import deal
 from sfumato.tasks.partitions.partition import Partition, by_stratum
@@ -60,7 +63,7 @@ def partition(
             f"anatomy with l = {l} needs every value of {name!r} in at most 1/{l} of the rows of a "
             f"stratum: {broken} of {len(parts)} strata have a more frequent one"
         )
-    draw = deal if parameters.draw == "round-robin" else of_codes
+    draw = _drawing(microdata, codes, values, parameters, randomness)
     group = np.full(microdata.rows, -1, dtype=np.int64)
     stratum = list[int]()
     for number, rows in enumerate(parts):
@@ -73,25 +76,61 @@ def partition(
     return Partition(merged, facts=facts)
 
 
-def of_codes(codes: np.ndarray, l: int, randomness: Randomness) -> np.ndarray:
+def _drawing(
+    microdata: Microdata,
+    codes: np.ndarray,
+    values: int,
+    parameters: AnatomyParameters,
+    randomness: Randomness,
+) -> Callable[[np.ndarray, int, Randomness], np.ndarray]:
+    """How the rows of a stratum are grouped, given the sensitive value of each row of the table."""
+    if parameters.draw == "round-robin":
+        return deal
+    if parameters.alike is None:
+        return of_codes
+    bands = [bands_of(column) for column in microdata.with_roles("quasi-identifier")]
+    counts = count_with_noise(bands, codes, values, float(parameters.alike.epsilon), randomness)
+    return partial(of_alike_codes, counts)
+
+
+def of_alike_codes(
+    counts: Sequence[np.ndarray], codes: np.ndarray, l: int, randomness: Randomness
+) -> np.ndarray:
+    """The same as `of_codes`, where groups have sets of values that are alike by these counts.
+
+    `counts` (kinds x values, for each quasi-identifier) say which values are: see `alike_sets`.
+    """
+    times = np.bincount(codes, minlength=counts[0].shape[1]) if len(counts) else np.bincount(codes)
+    return of_codes(codes, l, randomness, alike_sets(counts, times, l))
+
+
+def of_codes(
+    codes: np.ndarray,
+    l: int,
+    randomness: Randomness,
+    sets: Iterable[tuple[np.ndarray, int]] = (),
+) -> np.ndarray:
     """Group rows so that each group has at least l rows, all of different codes. O(n log n).
 
     Args:
         codes: the sensitive value of each row (integers from 0), each in at most 1/l of them.
         l: smallest size of a group.
         randomness: where every choice comes from.
+        sets: the l codes of the first groups (int64), with the number of groups that have them.
 
     Returns:
         The group of each row (int64), 0, 1, ….
     """
+    first = np.concatenate([np.zeros(0, dtype=np.int64), *(np.tile(of, n) for of, n in sets)])
     counts = np.bincount(codes)
+    counts = counts - np.bincount(first, minlength=len(counts))
     order = np.argsort(-counts, kind="stable")
     left, value = counts[order], order.copy()
-    taken = np.full(len(codes) // l * l, -1, dtype=np.int64)
+    others = np.full((len(codes) - len(first)) // l * l, -1, dtype=np.int64)
     keys = _choices(len(codes), randomness)
     scan = _compiled() if len(codes) >= _WORTH_COMPILING else _take
-    groups = scan(left, value, l, keys, taken)
-    taken = taken[: groups * l]
+    groups = len(first) // l + scan(left, value, l, keys, others)
+    taken = np.append(first, others)[: groups * l]
     rest = value[left > 0]  # each has one row left
     group = np.repeat(np.arange(groups), l)
     joined = _placed(taken, group, groups, rest, _choices(len(rest), randomness))

@@ -1,14 +1,27 @@
 """The parameters of Anatomy as a spec writes them."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
 
 from sfumato.expectations.models.l_diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     RecursiveLDiversity,
 )
+from sfumato.expectations.numbers import ExactNumber
 from sfumato.tasks.partitions.declared import Need, PartitionParameters
 from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.part import Part
+
+
+class AlikeValues(Part):
+    """Groups of values that quasi-identifiers hardly tell apart."""
+
+    epsilon: Annotated[
+        ExactNumber,
+        Field(gt=0, le=100, description="of the noise of counts by which values are compared"),
+    ]
 
 
 class AnatomyParameters(PartitionParameters):
@@ -25,3 +38,17 @@ class AnatomyParameters(PartitionParameters):
     draw: Literal["random", "round-robin"] = since(
         2, "random", "how groups are drawn: as the paper does, or dealt, with few sets of values"
     )
+    alike: AlikeValues | None = since(
+        6, None, "gives groups values that quasi-identifiers hardly tell apart, by noisy counts"
+    )
+
+    @property
+    def counts_rows(self) -> bool:
+        """True where values are compared by counts with noise."""
+        return self.alike is not None
+
+    @model_validator(mode="after")
+    def _sets_are_chosen_once(self) -> Self:
+        if self.alike is not None and self.draw != "random":
+            raise ValueError("alike: chooses values by likeness, and draw: round-robin otherwise")
+        return self

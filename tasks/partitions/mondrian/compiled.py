@@ -14,7 +14,7 @@ from sfumato.tasks.partitions.mondrian.columns import LOOPS as COLUMN_LOOPS
 from sfumato.tasks.partitions.mondrian.columns import column_of, move, place_sides
 from sfumato.tasks.partitions.mondrian.cuts import Attribute
 from sfumato.tasks.partitions.mondrian.leaving import LOOPS as LEAVING_LOOPS
-from sfumato.tasks.partitions.mondrian.leaving import Leaving, mixed
+from sfumato.tasks.partitions.mondrian.leaving import Leaving, mix
 from sfumato.tasks.partitions.mondrian.rule import LOOPS as RULE_LOOPS
 from sfumato.tasks.partitions.mondrian.rule import CountRule, all_keep
 from sfumato.tasks.partitions.mondrian.sides import LOOPS as SIDE_LOOPS
@@ -180,7 +180,7 @@ def _is_left(columns: np.ndarray, run: tuple[int, int, int], row: int, chance: L
     if chance.often == 0:
         return False
     size = run[1] - run[0]
-    drawn = mixed(chance.keys[column_of(columns, run, row)[0]], size)
+    drawn = mix(chance.keys[column_of(columns, run, row)[0]], size)
     return bool(drawn * max(size, chance.few) < chance.often * chance.few)
 
 

@@ -38,7 +38,7 @@ class Leaving(NamedTuple):
 
     def leaves(self, first: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """Mark the parts that are left (bool), given the first row and the size of each (int64)."""
-        drawn = mixed(self.keys[first], sizes)
+        drawn = mix(self.keys[first], sizes)
         return np.asarray(drawn * np.maximum(sizes, self.few) < self.often * self.few)
 
 
@@ -47,7 +47,7 @@ def never(rows: int) -> Leaving:
     return Leaving(0, max(rows, 1), np.zeros(0, dtype=np.int64))
 
 
-def leaving(share: Decimal, least: int, rows: int, randomness: Randomness) -> Leaving:
+def draw_leaving(share: Decimal, least: int, rows: int, randomness: Randomness) -> Leaving:
     """How parts are left of which no group may have fewer rows than `least`."""
     if not share:
         return never(rows)
@@ -61,7 +61,7 @@ def chance_of_leaving(share: Decimal, least: int, rows: int) -> Fraction:
     return Fraction(round(share * 2**_BITS), 2**_BITS) * Fraction(few, max(few, rows))
 
 
-def mixed(key: Any, rows: Any) -> Any:
+def mix(key: Any, rows: Any) -> Any:
     """What decides about a part by its first row's key and its rows: 31 bits (int64, any shape)."""
     drawn = (key ^ (rows * 0x5851F42D)) & 0x7FFFFFFF
     drawn = ((drawn ^ (drawn >> 16)) * 0x45D9F3B) & 0x7FFFFFFF
@@ -69,4 +69,4 @@ def mixed(key: Any, rows: Any) -> Any:
     return drawn ^ (drawn >> 16)
 
 
-LOOPS = (mixed,)
+LOOPS = (mix,)

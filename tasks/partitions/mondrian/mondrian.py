@@ -19,7 +19,7 @@ from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.partitions.mondrian import compiled
 from sfumato.tasks.partitions.mondrian.cuts import Attribute, attribute
-from sfumato.tasks.partitions.mondrian.leaving import Leaving, leaving
+from sfumato.tasks.partitions.mondrian.leaving import Leaving, draw_leaving
 from sfumato.tasks.partitions.mondrian.parameters import MondrianParameters
 from sfumato.tasks.partitions.mondrian.rule import count_rule
 from sfumato.tasks.partitions.mondrian.tries import allowable_sides, sides_along, tries
@@ -55,7 +55,7 @@ def partition(
     attributes = [attribute(column) for column in microdata.with_roles("quasi-identifier")]
     order = _order(stratum, strict, randomness)
     least = usual_rows(promises)
-    chance = leaving(parameters.leave, least, microdata.rows, randomness)
+    chance = draw_leaving(parameters.leave, least, microdata.rows, randomness)
     cutting = Cutting(attributes, judge, strict, least, chance)
     group = _cut_compiled(cutting, stratum, order)
     if group is None:
