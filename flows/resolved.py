@@ -113,6 +113,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         same_as=_same_as(spec),
         pinned=_pinned(spec),
         reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
+        bars=spec.attacks.stated,
         words=spec.words,
     )
     terms = frozen_terms(spec.terms(base), private)

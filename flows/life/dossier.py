@@ -12,10 +12,10 @@ from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.authorship.signature import author_of
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.report.steward.dossier import KnownOfVersion, dossier, write_dossier
-from sfumato.tasks.stages.attack import ATTACKED
 from sfumato.tasks.stages.hold import RISK
 
 

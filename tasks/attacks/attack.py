@@ -21,8 +21,9 @@ class AttackedRelease:
     Attributes:
         declared: what it declares.
         tables: what it shows.
-        people: the represented rows as they are, for the score.
+        people: the represented rows as they are, for the score; nobody, where nothing is scored.
         sensitive: the column that attackers want to know.
+        seen: the groups of the tables, where they were counted before.
         learned: what attacks have learned, by their names, so that it is learned once.
     """
 
@@ -30,6 +31,7 @@ class AttackedRelease:
     tables: Tables
     people: Microdata
     sensitive: str
+    seen: SeenGroups | None = None
     learned: dict[str, Any] = field(default_factory=dict)
 
     def groups(self) -> Counts | None:
@@ -38,7 +40,7 @@ class AttackedRelease:
 
     @cached_property
     def _groups(self) -> Counts | None:
-        seen = SeenGroups(self.declared, self.tables)
+        seen = self.seen or SeenGroups(self.declared, self.tables)
         told_by = self.declared.named("quasi-identifier")
         return seen.told_by(told_by, [self.sensitive]).sensitive.get(self.sensitive)
 

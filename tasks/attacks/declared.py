@@ -1,11 +1,12 @@
 """Bars on attacks, as a spec writes them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, RootModel, model_validator
 
 from sfumato.tasks.schema.part import Part
+from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
 
 JUDGED: Mapping[str, tuple[str, ...]] = {
     "homogeneity": ("rows", "labels"),
@@ -43,6 +44,19 @@ class Bar(Part):
         Field(description="what becomes of a release beyond it; approve: reviewers decide"),
     ] = "refuse"
 
+    def limits(self, attack: str) -> Iterator[KeptBar]:
+        """Its limits, for the attack of that name."""
+        if self.max_lift is not None:
+            yield KeptBar(attack=attack, limit="max-lift", most=self.max_lift, known=self.known)
+        if (above := self.max_share_above) is not None:
+            yield KeptBar(
+                attack=attack,
+                limit="max-share-above",
+                most=above.share,
+                belief=above.belief,
+                known=self.known,
+            )
+
     @model_validator(mode="after")
     def _limits_something(self) -> Self:
         if self.max_lift is None and self.max_share_above is None:
@@ -70,6 +84,17 @@ class AttackBars(RootModel[dict[str, Bar]]):
     def reviewed(self) -> list[str]:
         """The attacks whose bars are for reviewers to decide about."""
         return [name for name, bar in self.root.items() if bar.on_failure == "approve"]
+
+    @property
+    def stated(self) -> KeptBars | None:
+        """What a release may tell of them: those beyond which it would not have appeared."""
+        bars = [
+            kept
+            for name, bar in self.root.items()
+            if bar.on_failure == "refuse"
+            for kept in bar.limits(name)
+        ]
+        return KeptBars(bars=tuple(bars)) if bars else None
 
     def fault_in(self, shows: str) -> str | None:
         """Why a form shows nothing that one of the attacks needs, None where all can be judged."""

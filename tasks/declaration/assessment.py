@@ -138,7 +138,27 @@ class Assessment:
             for name, table in self.tables.items()
             for rule in rules[name]
         ]
-        return documents([*public, *(one for one in self.findings if one.table == GROUPS)])
+        promised = [one for one in self.findings if one.table == GROUPS]
+        return [*documents([*public, *promised]), *_stated_bars(self.declared)]
+
+
+def _stated_bars(declared: Declared) -> list[dict[str, Any]]:
+    """The bars on attacks that a release states to keep, as its validation tells them."""
+    if (stated := declared.bars) is None:
+        return []
+    return [
+        {
+            "table": "attacks",
+            "expectation": "expect_attacks_below",
+            "parameters": {
+                **bar.model_dump(mode="json", exclude_none=True),
+                "standing": stated.standing,
+            },
+            "passed": True,
+            "observed": None,
+        }
+        for bar in stated.bars
+    ]
 
 
 def assess(

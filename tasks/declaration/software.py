@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 LAYOUT = "sfumato-page"
 """The name under which a release says how its page is laid out."""
-_LAYOUT = "2"
+_LAYOUT = "3"
 _FIRST = "1"  # that of releases which say none
 
 
@@ -33,3 +33,8 @@ def other_software(stated: Mapping[str, str]) -> dict[str, str]:
 def has_codebook(stated: Mapping[str, str]) -> bool:
     """True where the page of a release that names such versions has a codebook."""
     return stated.get(LAYOUT, _FIRST) != _FIRST
+
+
+def tells_guesses(stated: Mapping[str, str]) -> bool:
+    """True where the page of a release that names such versions tells what can be guessed of it."""
+    return stated.get(LAYOUT, _FIRST) not in (_FIRST, "2")

@@ -18,6 +18,7 @@ from sfumato.tasks.partitions.of_line import DeclaredPartition
 from sfumato.tasks.schema.formats import lowest_format, since
 from sfumato.tasks.schema.hierarchy_rules import HierarchyRule as Hierarchy
 from sfumato.tasks.schema.published import DeclaredColumn, names_with_roles
+from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 from sfumato.tasks.schema.stated.words import PublishedWords
 from sfumato.tasks.schema.strata import Stratum
@@ -156,6 +157,7 @@ class Declared(Terms):
     intervals: CalibratedIntervals | None = since(
         5, None, "by how much intervals are widened, which the publisher states"
     )
+    bars: KeptBars | None = since(6, None, "on attacks, which the publisher states to be kept")
     words: PublishedWords = since(
         6, PublishedWords(), "what its owner says of the line and of its columns"
     )

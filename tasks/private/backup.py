@@ -26,7 +26,7 @@ from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-_FORMAT = 5
+_FORMAT = 6
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
@@ -34,6 +34,8 @@ WITHDRAWN = "withdrawn"
 """The folder of what is kept of a withdrawn version, which backups have since format 2."""
 REVIEWS = "reviews.json"
 """What became of candidates that waited for approval, which backups have since format 3."""
+ATTACKED = "attacks.json"
+"""What attackers guessed of the last candidate, and whether it was refused; since format 6."""
 _FOLDERS = ("units", "left-out", MAP, ROWS, WITHDRAWN)
 _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
@@ -43,6 +45,7 @@ _DOCUMENTS = (  # what older formats said is kept, too
     CHOICES,  # since format 5
     "releases.format-*.json",
     REVIEWS,
+    ATTACKED,
 )
 
 
@@ -118,6 +121,8 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
 
 def _format_of(files: Mapping[str, bytes]) -> int:
     """The lowest format that has these files."""
+    if ATTACKED in files:
+        return 6
     if FACTORS in files or CHOICES in files:
         return 5
     if CODINGS in files:

@@ -3,10 +3,11 @@
 import csv
 from pathlib import Path
 
+from sfumato.tasks.attacks.registry import guess_from_files
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
-from sfumato.tasks.declaration.software import has_codebook
+from sfumato.tasks.declaration.software import has_codebook, tells_guesses
 from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
@@ -71,20 +72,22 @@ def _write_sql(directory: Path, tables: Tables, declared: Declared) -> None:
 def _content(directory: Path, assessment: Assessment) -> PageContent:
     """Collect what the page shows: promises, verdicts, and the files beside it."""
     declared, groups = assessment.declared, assessment.groups.of_all()
+    tables, told = assessment.tables, tells_guesses(declared.software)
     return PageContent(
         declared=declared,
         verdicts=assessment.verdicts,
         groups=groups,
-        utility=utility(assessment.tables, declared, groups.sizes),
+        utility=utility(tables, declared, groups.sizes),
         files=tuple(
             PublishedFile(path.as_posix(), (directory / path).stat().st_size)
             for path in files(directory)
             if path != Path(PAGE)
         ),
-        formulas="csv" in declared.formats and has_formulas(assessment.tables),
+        formulas="csv" in declared.formats and has_formulas(tables),
         lineage=_lineage(assessment),
         over_people=assessment.over_people,
-        tables=assessment.tables if has_codebook(declared.software) else None,
+        tables=tables if has_codebook(declared.software) else None,
+        guesses=guess_from_files(declared, tables, assessment.groups) if told else {},
     )
 
 

@@ -15,6 +15,7 @@ from sfumato.expectations.errors import Fault
 from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.workdir import private_directory, state_lock
+from sfumato.tasks.schema.stated.bars import KeptBars
 from sfumato.tasks.schema.stated.words import PublishedWords
 
 _CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
@@ -36,6 +37,7 @@ class Line:
         accepts_lines: whether what it tells together with other lines is accepted.
         as_of: the day of which its next version tells, where that is said.
         reviewers: how many have to approve a version before it appears.
+        bars: on attacks, beyond which no version of it appears, None for none.
         words: what its spec says of it and of its columns, None where no spec is at hand.
     """
 
@@ -50,6 +52,7 @@ class Line:
     same_as: Mapping[str, str] = field(default_factory=dict)
     pinned: str | None = None
     reviewers: int = 0
+    bars: KeptBars | None = None
     words: PublishedWords | None = None
 
     @property

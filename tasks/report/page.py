@@ -5,7 +5,8 @@ compares bytes: no time, no randomness, no order that depends on how the content
 nothing that is learned after staging (version number, digest, accuracy).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from sfumato.expectations.exact import Exact
 from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.models.model import PrivacyModel, Verdict
+from sfumato.tasks.attacks.attack import Score
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import Utility
 from sfumato.tasks.forms.composed.lineage import LineageTotals
@@ -22,6 +24,7 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
 from sfumato.tasks.report.codebook.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
+from sfumato.tasks.report.guesses import guess_lines
 from sfumato.tasks.report.likely import likely_intervals
 from sfumato.tasks.report.lines.said import said_of_line
 from sfumato.tasks.report.plots.plot import Plot
@@ -62,6 +65,7 @@ class PageContent:
         formulas: a CSV file has texts that a spreadsheet would run as formulas.
         lineage: the groups that go on from the version before, where there is one.
         tables: as they were published, where the page has a codebook of them.
+        guesses: what can be worked out of each sensitive column by who has the files alone.
         over_people: each promise with what its publisher measured over people with several rows.
     """
 
@@ -74,6 +78,7 @@ class PageContent:
     lineage: LineageTotals | None = None
     tables: Tables | None = None
     over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
+    guesses: Mapping[str, Sequence[Score]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ def page(content: PageContent) -> str:
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)
     view |= likely_intervals(content.declared)
+    view |= guess_lines(content.guesses, content.declared)
     view["said"] = said_of_line(content.declared.words, codebook=content.tables is not None)
     view["codebook"] = {} if content.tables is None else codebook(content.declared, content.tables)
     return render("page.html.j2", declared=content.declared, **view)

@@ -73,7 +73,8 @@ def write_candidate(
         made = anonymize_continued(table, names, terms, randomness, continuing, followed)
     declared = _declared(terms, table, made, read_note(deidentified, "counts"))
     if line is not None:
-        told = {"exposure": declared_exposure(line, made.slots, terms), "words": line.said}
+        exposed = declared_exposure(line, made.slots, terms)
+        told = {"exposure": exposed, "words": line.said, "bars": line.bars}
         declared = declared.model_copy(update=told)
     if intervals:
         original = _represented(table, made, declared)

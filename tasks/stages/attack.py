@@ -18,14 +18,12 @@ from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.evaluate import keep_represented
-
-ATTACKED = "attacks.json"
-"""The private file with what attackers guess: of the last candidate, and of each version."""
 
 Judging = Callable[[Sequence[JudgedBar]], Sequence[Finding]]
 

@@ -21,6 +21,7 @@ from sfumato.tasks.approval.request import Asked, request_approval, write_reques
 from sfumato.tasks.approval.settle import settle
 from sfumato.tasks.candidates.remember import forget_whose
 from sfumato.tasks.declaration.opened import Release, open_release
+from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.durable import copy_atomically, sync_tree
 from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.publication.combined.difference import difference
@@ -30,7 +31,6 @@ from sfumato.tasks.publication.versions import read_record
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds, Usefulness
 from sfumato.tasks.report.steward.review import write_review_page
 from sfumato.tasks.stages.anonymize import RELEASE
-from sfumato.tasks.stages.attack import ATTACKED
 from sfumato.tasks.stages.deidentify import identity, keep_identity
 from sfumato.tasks.stages.documents import move_documents
 from sfumato.tasks.stages.stage import read_note

@@ -40,4 +40,7 @@ def test_candidates_are_attacked_before_they_are_published(small, run_apart, pre
     public = "".join(
         path.read_bytes().decode("latin-1") for path in version.parent.rglob("*") if path.is_file()
     )
-    assert "definetti" not in public
+    for bar in found["bars"]:
+        assert f'"observed":{bar["observed"]}' not in public
+    assert "definetti" in public, "the bar, and that it is kept"
+    assert "trained on the truth" not in public

@@ -26,6 +26,7 @@ UNSEEN = (
     "that no other version, and no release of another line or publisher, is about the same people",
     "that groups and their order came from chance, drawn once and kept",
     "how often likely intervals are met, and by how much they were widened, where there are any",
+    "that bars on attacks were kept, where any are stated",
     "that nothing but these files was given to anybody",
 )
 """What no file of a release can show of it."""

@@ -1,6 +1,7 @@
 """Whether what a manifest states of tables agrees with itself, and with them."""
 
 from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.attacks.declared import JUDGED
 from sfumato.tasks.declaration.opened import (
     MANIFEST,
 )
@@ -37,6 +38,9 @@ def _counts_agree(declared: Declared, tables: Tables) -> None:
         raise PromiseError(f"{MANIFEST}: tells of other columns than its sensitive ones")
     if not set(declared.words.columns) <= set(declared.columns):
         raise PromiseError(f"{MANIFEST}: describes columns that it does not have")
+    kept = () if declared.bars is None else declared.bars.bars
+    if len(set(kept)) < len(kept) or not {bar.attack for bar in kept} <= set(JUDGED):
+        raise PromiseError(f"{MANIFEST}: states bars on attacks twice, or on unknown ones")
     if fault := fault_of_stated(declared, declared.intervals):
         raise PromiseError(f"{MANIFEST}: {fault}")
 

@@ -1,0 +1,36 @@
+"""Bars on attacks that a release keeps: stated by the publisher, who alone can score guesses.
+
+It is told what would have kept the release from appearing, and nothing of what was measured: how
+often guesses are right depends on the original.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sfumato.tasks.schema.formats import since
+
+_Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Stated(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class KeptBar(_Stated):
+    """A limit of one attack on every sensitive column, as a spec says it."""
+
+    attack: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
+    limit: Literal["max-lift", "max-share-above"]
+    most: _Share
+    belief: _Share | None = since(6, None, "what a value is believed with that counts, or more")
+    known: int | None = since(6, None, "how many values can be ruled out")
+
+
+class KeptBars(_Stated):
+    """All bars beyond which nothing would have been published."""
+
+    standing: Literal["stated by the publisher, not verifiable"] = (
+        "stated by the publisher, not verifiable"
+    )
+    bars: Annotated[tuple[KeptBar, ...], Field(min_length=1)]

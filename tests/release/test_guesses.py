@@ -1,0 +1,127 @@
+"""What a release's page tells of guesses: from the files alone, and the bars that it states."""
+
+import json
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.declaration.opened import PAGE, open_release
+from sfumato.tasks.declaration.software import LAYOUT
+from sfumato.tasks.private.backup import ATTACKED, backup, unpack
+from sfumato.tasks.publication.check import check
+from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
+from tests.release.forge import edit, made_with, rebuilt
+from tests.release.small import people
+from tests.report.html import Read
+
+DIVERSE = {
+    "promises": [{"model": "l-diversity", "variant": "distinct", "l": 3}],
+    "partition": {"method": "anatomy"},
+}
+BARS = {
+    "background": {"known": 1, "max-share-above": {"belief": 1, "share": 0.25}},
+    "definetti": {"max-lift": 0.5},
+    "homogeneity": {"max-share-above": {"belief": 0.9, "share": 0.5}, "on-failure": "tell"},
+}
+
+
+def page_of(directory):
+    return Read((directory / PAGE).read_text(encoding="utf-8"))
+
+
+def words_in(page):
+    return " ".join(page.text.split())
+
+
+def test_the_page_counts_what_its_files_show(small):
+    directory = small.write(people(rows=120), **DIVERSE).publish("one").directory
+    release = open_release(directory)
+    rows = release.table("microdata").select(["group_id", "wage"]).to_pylist()
+    groups = Counter((row["group_id"], row["wage"]) for row in rows)
+    most = Counter()
+    for (group, _), times in groups.items():
+        most[group] = max(most[group], times)
+    guessed = Fraction(sum(most.values()), len(rows))
+    before = Fraction(max(Counter(row["wage"] for row in rows).values()), len(rows))
+    page = page_of(directory)
+    expected = (
+        f"own value guessed from the group alone {float(100 * guessed):.1f} % "
+        f"without the release: {float(100 * before):.1f} %"
+    )
+    assert expected in words_in(page)
+    assert "Bars on attacks" not in page.text
+    assert check(directory, None)
+
+
+def test_bars_are_stated_and_nothing_that_was_measured(small):
+    directory = small.write(people(rows=300), **DIVERSE, attacks=BARS).publish("one").directory
+    release = open_release(directory)
+    assert release.declared.bars == KeptBars(
+        bars=(
+            KeptBar(attack="background", limit="max-share-above", most=0.25, belief=1, known=1),
+            KeptBar(attack="definetti", limit="max-lift", most=0.5),
+        )
+    )
+    told = words_in(page_of(directory))
+    assert "can rule out 1 other value for a person" in told
+    assert "own value believed with 100.0 % or more 25.0 %" in told
+    assert "guessed beyond the group alone 50.0 %" in told
+    assert "not verifiable from these files" in told
+    stated = json.loads((directory / "validation.json").read_bytes())[-2:]
+    assert [one["passed"] for one in stated] == [True, True]
+    assert [one["observed"] for one in stated] == [None, None]
+    assert {one["table"] for one in stated} == {"attacks"}
+    assert check(directory, None)
+    terms = small.plan().terms
+    again = small.write(people(rows=300), **DIVERSE).plan().terms
+    assert terms.digest() == again.digest(), "bars are no terms"
+
+
+def test_no_figure_where_rows_are_nobodys(small):
+    small.write(
+        people(),
+        promises=[{"model": "p-privacy", "target": "source"}],
+        partition={"method": "stratum"},
+        form={"method": "redistributed", "fakes": 5},
+    )
+    assert "What can be guessed" not in page_of(small.publish("one").directory).text
+
+
+LIFT = KeptBar(attack="definetti", limit="max-lift", most=0.1)
+
+
+@pytest.mark.parametrize("bars", [(LIFT.model_copy(update={"attack": "oracle"}),), (LIFT, LIFT)])
+def test_bars_that_are_none_are_refused(small, bars):
+    directory = small.write(people(), **DIVERSE).publish("one").directory
+    announced = rebuilt(directory, bars=KeptBars(bars=bars))
+    with pytest.raises(PromiseError, match="bars on attacks twice, or on unknown ones"):
+        check(directory, announced)
+
+
+def test_a_share_is_a_share(small):
+    directory = small.write(people(rows=300), **DIVERSE, attacks=BARS).publish("one").directory
+
+    def change(document):
+        document["sfumato"]["bars"]["bars"][0]["most"] = 7
+
+    edit(directory, change)
+    with pytest.raises(PromiseError, match="not the canonical manifest"):
+        check(directory, None)
+
+
+def test_an_older_page_tells_no_guesses(small):
+    directory = small.write(people(), **DIVERSE).publish("one").directory
+    assert check(directory, made_with(directory, **{LAYOUT: "2"}))
+    page = page_of(directory)
+    assert "What can be guessed" not in page.text
+    assert "Codebook" in page.text
+
+
+def test_a_refusal_survives_a_restore(small):
+    small.write(people(rows=300), **DIVERSE).publish("one")
+    line = small.plan().line.private
+    (line / ATTACKED).write_bytes(b'{"of": {}, "bars": [], "scores": {}}')
+    saved = backup(line)
+    assert unpack(line, saved, line.name)[ATTACKED] == (line / ATTACKED).read_bytes()
