@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from sfumato.tasks.attacks.registry import guess_from_files
+from sfumato.tasks.attacks.from_files import guess_from_files
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
