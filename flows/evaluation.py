@@ -31,6 +31,7 @@ from sfumato.tasks.private.progress import say
 from sfumato.tasks.private.references.reference import ReferenceFile
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
+from sfumato.tasks.stages.deidentify import names_told
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
 
 REGISTER = "register"
@@ -46,9 +47,7 @@ def ingest_again(resolved: ResolvedRun) -> Microdata:
 
 def names_in_source(resolved: ResolvedRun, source: Microdata) -> np.ndarray | None:
     """The name of each row's person (S16), None where it makes no difference to a fingerprint."""
-    if not resolved.terms.tells_whose or resolved.unit is None:
-        return None
-    return names_of(source[resolved.unit], people_key(resolved.line.work))
+    return names_told(source, resolved.terms, resolved.identifiers, resolved.line.private)
 
 
 @passphrases(environ)

@@ -12,6 +12,7 @@ from sfumato.tasks.authorship.secret import signing_key
 from sfumato.tasks.candidates.choice.frozen import frozen_terms
 from sfumato.tasks.candidates.continued import Continuing
 from sfumato.tasks.declaration.opened import PAGE
+from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.notation.address import local_path
 from sfumato.tasks.partitions.continued.parameters import ContinuedVersions
@@ -20,6 +21,8 @@ from sfumato.tasks.private.keys import line_key
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References, refer
 from sfumato.tasks.private.workdir import line_directory, require_apart, work_directory
 from sfumato.tasks.publication.line import Line
+
+_SEVERAL, _HOUSEHOLDS = ("repeat: all", "people"), ("household", "households")
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class ResolvedRun:
         return next((name for name, column in self.spec.columns.items() if column.unit), None)
 
     @property
+    def identifiers(self) -> Identifiers:
+        """The identifiers that say whose the rows are."""
+        return Identifiers(self.unit, self.spec.household)
+
+    @property
     def withheld(self) -> tuple[str, ...]:
         """The columns that no published file may have."""
         unlisted = set(self.spec.source.seen) - set(self.spec.columns)
@@ -70,10 +78,11 @@ class ResolvedRun:
                 "<column>: {role: identifier, unit: true}, in the place of unit: row"
             )
         if self.terms.over_people:
+            key, whom = _HOUSEHOLDS if self.terms.households else _SEVERAL
             said.append(
-                "repeat: all: promises are kept over rows, which everybody can verify, and over "
-                "people, which nobody else can; who is in which group is not kept, so the line can "
-                "never be composed"
+                f"{key}: promises are kept over rows, which everybody can verify, and over "
+                f"{whom}, which nobody else can; who is in which group is not kept, so the line "
+                "can never be composed"
             )
         elif self.spec.remember == "units":
             otherwise = "; remember: map keeps it" if self.spec.parts is None else ""

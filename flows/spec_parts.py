@@ -157,6 +157,13 @@ class SpecParts(StrictPart):
         str | None,
         Field(description="`row` where rows are people, else the identifier with `unit: true`"),
     ] = None
+    household: Annotated[
+        str | None,
+        Field(
+            description="the identifier of each person's household: promises are kept over "
+            "households, too"
+        ),
+    ] = None
     strata: Annotated[tuple[Stratum, ...], Field(description="no group has rows of two")] = ()
     parts: Annotated[
         PartsOfTable | None,
@@ -246,9 +253,14 @@ class SpecParts(StrictPart):
         return [name for name, c in self.columns.items() if {c.role, c.shown_as} & {*roles}]
 
     @property
-    def over_people(self) -> bool:
+    def repeats(self) -> bool:
         """True where people have several rows, which all are represented."""
         return any(column.repeat == "all" for column in self.columns.values())
+
+    @property
+    def over_people(self) -> bool:
+        """True where promises are kept over people who have several rows, or over households."""
+        return self.repeats or self.household is not None
 
     def scoped(self) -> tuple[PrivacyModel, ...]:
         """The promises, each saying which columns it is about."""

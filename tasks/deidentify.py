@@ -4,6 +4,7 @@ from pathlib import Path
 
 from sfumato.tasks.candidates.choice.wished import Choosing
 from sfumato.tasks.candidates.remember import Remember
+from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.policy import private_task, say_in_run
@@ -14,10 +15,15 @@ from sfumato.tasks.stages.deidentify import write_deidentified
 
 @private_task()
 def deidentify(
-    ingested: Path, terms: Terms, unit: str | None, line: Line, run: Path, remember: Remember
+    ingested: Path,
+    terms: Terms,
+    identifiers: Identifiers,
+    line: Line,
+    run: Path,
+    remember: Remember,
 ) -> Path:
     """Keep only what is to be published, and a keyed fingerprint of it."""
-    return write_deidentified(ingested, terms, unit, line.private, run, remember)
+    return write_deidentified(ingested, terms, identifiers, line.private, run, remember)
 
 
 @private_task()

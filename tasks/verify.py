@@ -14,16 +14,22 @@ from sfumato.tasks.policy import private_task
 from sfumato.tasks.private.references.reference import References
 from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
-from sfumato.tasks.report.watched.risk import homogeneity_rows, risk_rows, singling_out_rows
+from sfumato.tasks.report.watched.risk import (
+    homogeneity_rows,
+    household_rows,
+    risk_rows,
+    singling_out_rows,
+)
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import RISK
 from sfumato.tasks.stages.stage import write_note
-from sfumato.tasks.stages.verify import measure_feasibility, measure_risks
+from sfumato.tasks.stages.verify import measure_feasibility, measure_households, measure_risks
 
 _DESCRIPTIONS = {
     "risk": "Re-identification risk of the table as it is (counts)",
     "homogeneity": "Rows that the homogeneity attack would reveal (counts)",
     "singling-out": "The fewest columns that single people out (counts)",
+    "households": "Risk of households in the table as it is (counts)",
     "at-stake": "Promises: required, in the de-identified table as it is, and at best (counts)",
 }
 
@@ -37,8 +43,11 @@ def verify(
     What is at stake are artifacts, of counts, where these are to be shown.
     """
     risks = measure_risks(deidentified, terms)
+    households = measure_households(deidentified, terms)
     feasibility = measure_feasibility(deidentified, terms, references)
     tables = _tables(risks, feasibility)
+    if households is not None:
+        tables["households"] = household_rows(households)
     write_note(deidentified, RISK, tables)
     if shown:
         _show(line.name, tables)
@@ -59,5 +68,5 @@ def _tables(
 
 
 def _show(name: str, tables: Mapping[str, list[dict[str, Any]]]) -> None:
-    for key, description in _DESCRIPTIONS.items():
-        create_table_artifact(tables[key], key=f"{name}-{key}", description=description)
+    for key, table in tables.items():
+        create_table_artifact(table, key=f"{name}-{key}", description=_DESCRIPTIONS[key])

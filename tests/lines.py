@@ -33,7 +33,9 @@ def prepare(
     whole = write_source(parts.source, parts.columns, resolved.base, run)
     ingested = write_ingested(whole, parts.source, parts.columns, parts.nulls, resolved.base, run)
     remember = resolved.spec.remember
-    deidentified = write_deidentified(ingested, resolved.terms, resolved.unit, line, run, remember)
+    deidentified = write_deidentified(
+        ingested, resolved.terms, resolved.identifiers, line, run, remember
+    )
     terms = choose_terms(deidentified, resolved.terms, parts.choosing, line, draw)
     resolved = replace(resolved, terms=terms)
     measure_feasibility(deidentified, resolved.terms, resolved.references)

@@ -158,7 +158,9 @@ def _table(resolved: ResolvedRun, scratch: Path) -> Path:
         here = replace(resolved, line=line)
         whole = write_source(spec.source, spec.columns, here.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, here.base, run)
-        return write_deidentified(ingested, here.terms, here.unit, line.private, run, "units")
+        return write_deidentified(
+            ingested, here.terms, here.identifiers, line.private, run, "units"
+        )
 
 
 def _key(resolved: ResolvedRun, table: Path, asked: AskedComparison) -> str:

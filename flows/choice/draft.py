@@ -104,7 +104,9 @@ def _drafted(resolved: ResolvedRun, place: Path, run: Path) -> Draft:
     with stage("ingest"):
         whole, ingested = _ingest(resolved, run)
     with stage("deidentify"):
-        kept = write_deidentified(ingested, terms, resolved.unit, line.private, run, spec.remember)
+        kept = write_deidentified(
+            ingested, terms, resolved.identifiers, line.private, run, spec.remember
+        )
         terms = choose_terms(kept, terms, spec.choosing, line.private, operating_system)
         known = identity(kept)
     with stage("verify"):

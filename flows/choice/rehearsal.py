@@ -50,7 +50,9 @@ def rehearse(path: Path, overrides: Overrides) -> dict[str, Any]:
     ):
         whole = write_source(spec.source, spec.columns, resolved.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
-        kept = write_deidentified(ingested, resolved.terms, resolved.unit, line, run, spec.remember)
+        kept = write_deidentified(
+            ingested, resolved.terms, resolved.identifiers, line, run, spec.remember
+        )
         terms = choose_terms(
             kept, resolved.terms, spec.choosing, line, operating_system, keep=False
         )

@@ -117,15 +117,32 @@ def _weights(spec: SpecParts) -> None:
 
 
 def _over_people(spec: SpecParts) -> None:
-    """Promises over people who have several rows, and what can keep and show them."""
-    for name, column in spec.columns.items():
-        if column.repeat == "all" and (fault := _fault_over_people(spec)):
-            raise ValueError(f"columns.{name}.repeat: all: {fault}")
+    """Promises over people who have several rows, or households, and what keeps and shows them."""
     if not spec.over_people:
         return
+    said = [f"columns.{name}.repeat: all" for name, c in spec.columns.items() if c.repeat == "all"]
+    key = said[0] if said else "household"
+    if fault := _fault_of_household(spec) or _fault_over_people(spec):
+        raise ValueError(f"{key}: {fault}")
     for i, promise in enumerate(spec.scoped()):
         if fault := _meaningless_over_people(spec, promise):
-            raise ValueError(f"promises.{i}: {promise.name} {fault} (repeat: all)")
+            raise ValueError(f"promises.{i}: {promise.name} {fault} ({key.rpartition('.')[-1]})")
+
+
+def _fault_of_household(spec: SpecParts) -> str | None:
+    """Why the identifier of households is none, None where it is one or none is named."""
+    if spec.household is None:
+        return None
+    column = spec.columns.get(spec.household)
+    if column is None or column.role != "identifier" or column.unit:
+        return f"{spec.household!r} is not an identifier beside the unit"
+    if (column.nulls or spec.nulls) == "category":
+        return f"nobody's {spec.household!r} may be missing (nulls: refuse, or drop-row)"
+    if spec.repeats:
+        return "beside household, promises over people who have several rows mean nothing yet"
+    if not any(column.unit for column in spec.columns.values()):
+        return "needs a unit: an identifier that tells people apart (unit: true)"
+    return None
 
 
 def _fault_over_people(spec: SpecParts) -> str | None:

@@ -79,6 +79,7 @@ class Terms(_Frozen):
     rows_per_unit: Literal["one", "several"] = since(
         6, "one", "whether promises are kept over people who have several rows, too"
     )
+    households: bool = since(6, False, "whether promises are kept over households, too")
     versions: Versions
     columns: Annotated[  # a list in JSON: canonical JSON keeps no order of keys
         dict[str, DeclaredColumn], BeforeValidator(_by_name), PlainSerializer(_listed)
@@ -103,13 +104,13 @@ class Terms(_Frozen):
 
     @property
     def over_people(self) -> bool:
-        """True where people have several rows, and promises are kept over people, too."""
-        return self.rows_per_unit == "several"
+        """True where promises are kept over people with several rows, or households, too."""
+        return self.rows_per_unit == "several" or self.households
 
     @property
     def rows_are_people(self) -> bool:
         """True where each row is another person."""
-        return self.unit == "identifier" and not self.over_people
+        return self.unit == "identifier" and self.rows_per_unit == "one"
 
     @property
     def tells_whose(self) -> bool:

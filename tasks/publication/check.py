@@ -89,7 +89,13 @@ def _verified(
     )
     if manifest(directory, declared, assessment.observed()) != release.manifest:
         raise PromiseError(f"{MANIFEST}: is not what the files give")
-    return replace(derived, stated=stated, over_people=assessment.over_people), assessment
+    checked = replace(
+        derived,
+        stated=stated,
+        over_people=assessment.over_people,
+        households=declared.households,
+    )
+    return checked, assessment
 
 
 def _of_parts(release: Release, *, vouched: bool) -> Checked:

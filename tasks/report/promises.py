@@ -11,6 +11,12 @@ from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.report.plots.axes import thousands
 from sfumato.tasks.report.plots.ranges import distance_text
 
+_HOUSEHOLDS = {
+    "people who look the same": "households with somebody who looks the same",
+    "people who have any one value in a row": "households in which somebody has any one value",
+    "person": "household",
+    "people": "households",
+}
 _LONGEST = 32  # digits of an exact number beside a rounded one
 
 
@@ -84,11 +90,30 @@ def state_promise(
         failing=verdict.failing,
         parameters=tuple(_parameter(promise, name, verdict, kind) for name in names),
         over_people=tuple(
-            _parameter(promise, name, over_people, kind, promise.meanings_over_people)
+            _parameter(promise, name, over_people, kind, _meanings_over(promise, declared))
             for name in names
             if over_people is not None
         ),
     )
+
+
+def _meanings_over(promise: PrivacyModel, declared: Declared) -> Mapping[str, str]:
+    """What parameters mean over people who have several rows, or over households."""
+    meanings = promise.meanings_over_people
+    if not declared.households:
+        return meanings
+    return {name: _of_households(words) for name, words in meanings.items()}
+
+
+def _of_households(words: str) -> str:
+    """The words about people who have several rows, about households whose members they are.
+
+    >>> _of_households("people who look the same, at least")
+    'households with somebody who looks the same, at least'
+    """
+    for people, households in _HOUSEHOLDS.items():
+        words = words.replace(people, households)
+    return words
 
 
 def remaining_uncertainty(

@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from sfumato.tasks.arrays.at_rest import read_stage_table, write_stage_table
 from sfumato.tasks.candidates.remember import Remember, write_names
+from sfumato.tasks.declaration.people.identifiers import Identifiers
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.microdata.table import load, save
+from sfumato.tasks.microdata.table import Microdata, load, save
 from sfumato.tasks.private.coded.coder import code_published
 from sfumato.tasks.private.coded.frozen import FrozenCodings
 from sfumato.tasks.private.keys import line_key
@@ -31,7 +32,7 @@ _LARGE = 1 << 28  # bytes
 def write_deidentified(
     ingested: Path,
     terms: Terms,
-    unit: str | None,
+    identifiers: Identifiers,
     line: Path,
     run: Path,
     remember: Remember = "map",
@@ -41,7 +42,7 @@ def write_deidentified(
     Args:
         ingested: the stage of the source.
         terms: what will be declared.
-        unit: the identifier that is the unit, None where rows are.
+        identifiers: those that say whose the rows are.
         line: the line's private directory.
         run: the run's directory.
         remember: whether the line is to know who stands in which group.
@@ -50,13 +51,13 @@ def write_deidentified(
         InputError: where a value cannot be coded, or a column holds free text.
         PromiseError: where the line has lost what its versions were coded by.
     """
-    secret = line_key(line)
+    secret, unit = line_key(line), identifiers.unit
     microdata = load(ingested)
     coded = code_published(microdata, terms.columns, terms.digest(), unit, line)
     shown = coded.microdata
     stage = new_stage(run, "deidentified")
-    if unit is not None and terms.over_people:
-        shown = replace(shown, person=microdata[unit].codes)
+    if identifiers.counted is not None and terms.over_people:
+        shown = replace(shown, person=microdata[identifiers.counted].codes)
     save(shown, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
     names, met = None, dict[str, int]()
@@ -68,10 +69,19 @@ def write_deidentified(
         met = units_met(line.parent, line.name, microdata[unit], names)
         if remember == "map" and not terms.over_people:
             write_names(stage, names)
-    rows = fingerprint(shown, secret, names if terms.tells_whose else None)
+    rows = fingerprint(shown, secret, names_told(microdata, terms, identifiers, line))
     write_note(stage, "identity", {"rows": rows, "spec": terms.digest(), "met": met})
     write_codings(stage, coded.used)
     return stage
+
+
+def names_told(
+    source: Microdata, terms: Terms, identifiers: Identifiers, line: Path
+) -> np.ndarray | None:
+    """The names of people, or of households (S16), None where these make no other version."""
+    if not terms.tells_whose or identifiers.counted is None:
+        return None
+    return names_of(source[identifiers.counted], people_key(line.parent))
 
 
 def write_codings(stage: Path, used: FrozenCodings) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.expectations.errors import PromiseError
-from sfumato.expectations.groups.counting import merge
+from sfumato.expectations.groups.counting import dense, merge
 from sfumato.expectations.groups.groups import Groups, Population
+from sfumato.expectations.measures.households import HouseholdRisk, household_risk
 from sfumato.expectations.measures.risk import Risk, risk
 from sfumato.expectations.models.l_diversity import eligible
 from sfumato.expectations.models.model import PrivacyModel
@@ -20,7 +21,7 @@ from sfumato.tasks.microdata.grouping import groups_of, groups_within
 from sfumato.tasks.microdata.hierarchies import with_hierarchies
 from sfumato.tasks.microdata.inferred_table import types_of
 from sfumato.tasks.microdata.singling_out import SinglingOut, singling_out
-from sfumato.tasks.microdata.table import Microdata, load
+from sfumato.tasks.microdata.table import Microdata, key, load
 from sfumato.tasks.partitions.strata import with_strata
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.stages.stage import write_note
@@ -125,6 +126,15 @@ def _require_everybody(groups: Groups, promise: PrivacyModel) -> None:
             f"{promise.name}: the reference lacks people of the table: of {short} of "
             f"{len(groups)} combinations of quasi-identifiers it has fewer than there are rows"
         )
+
+
+def measure_households(deidentified: Path, terms: Terms) -> HouseholdRisk | None:
+    """The risk of households if the table were published as it is; None where none are known."""
+    microdata = load(deidentified)
+    if not terms.households or microdata.person is None:
+        return None
+    keys, _ = key([microdata[name] for name in terms.named("quasi-identifier")], microdata.rows)
+    return household_risk(dense(microdata.person.astype(np.int64))[0], dense(keys)[0])
 
 
 def measure_risks(deidentified: Path, terms: Terms) -> tuple[Risk, Risk, SinglingOut]:

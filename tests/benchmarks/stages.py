@@ -88,7 +88,9 @@ def ingest(resolved: Any, run: Path) -> None:
 def deidentify(resolved: Any, run: Path) -> None:
     from sfumato.tasks.stages.deidentify import write_deidentified
 
-    write_deidentified(run / "ingested", resolved.terms, resolved.unit, resolved.line.private, run)
+    write_deidentified(
+        run / "ingested", resolved.terms, resolved.identifiers, resolved.line.private, run
+    )
 
 
 def verify(resolved: Any, run: Path) -> None:

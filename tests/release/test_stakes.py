@@ -43,7 +43,7 @@ def deidentified(small, tmp_path):
         whole = write_source(spec.source, spec.columns, resolved.base, run)
         ingested = write_ingested(whole, spec.source, spec.columns, spec.nulls, resolved.base, run)
         stage = write_deidentified(
-            ingested, resolved.terms, resolved.unit, resolved.line.private, run
+            ingested, resolved.terms, resolved.identifiers, resolved.line.private, run
         )
         return stage, resolved.terms, resolved.base
 

@@ -134,9 +134,8 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
     from sfumato.tasks.declaration.assessment import numbers
 
     said = [f"{promise.name} ({numbers(v.observed)})" for promise, v in checked.over_people]
-    return (
-        (f"that over people, who have several rows, these hold: {'; '.join(said)}",) if said else ()
-    )
+    whom = "households" if checked.households else "people, who have several rows,"
+    return (f"that over {whom} these hold: {'; '.join(said)}",) if said else ()
 
 
 def _unseen_references(checked: "Checked", given: tuple[Path, ...]) -> tuple[str, ...]:

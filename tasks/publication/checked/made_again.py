@@ -34,7 +34,8 @@ class Checked:
         made_with: that software.
         unlike: derived files that say something else; they are those of the announced digest.
         stated: the promises whose verdicts are stated, and not measured.
-        over_people: verdicts over people who have several rows, as they are stated.
+        over_people: verdicts over people who have several rows, or households, as they are stated.
+        households: whether these are over households.
     """
 
     verdicts: Verdicts
@@ -43,6 +44,7 @@ class Checked:
     unlike: tuple[str, ...] = ()
     stated: tuple[PrivacyModel, ...] = ()
     over_people: Verdicts = ()
+    households: bool = False
 
 
 def compare_made_again(

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+from sfumato.expectations.measures.households import HouseholdRisk
 from sfumato.expectations.measures.risk import Risk
 from sfumato.tasks.microdata.singling_out import SinglingOut
 
@@ -24,6 +25,20 @@ def risk_rows(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
         {"measure": what, "quasi-identifiers": one, "with insensitive columns": other}
         for what, one, other in pairs
     ]
+
+
+def household_rows(found: HouseholdRisk) -> list[dict[str, Any]]:
+    """What is found of households by who finds one member or several, as a table."""
+    told = [
+        ("households", found.households),
+        ("risk of a household, members independent, highest", f"{found.highest:.2%}"),
+        ("the same, average", f"{found.average:.2%}"),
+        ("largest risk of a member, average", f"{float(found.by_member):.2%}"),
+        ("fewest households in a group", found.least),
+        ("fewest households alike in all members", found.least_alike),
+        ("households that no other is like", found.alone),
+    ]
+    return [{"measure": what, "by quasi-identifiers": value} for what, value in told]
 
 
 def homogeneity_rows(found: Risk) -> list[dict[str, Any]]:
