@@ -24,8 +24,6 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.report.asking import example_query, pandas_snippet, query_command
 from sfumato.tasks.report.codebook.codebook import codebook
 from sfumato.tasks.report.codings import coding_lines, unmoved_dates
-from sfumato.tasks.report.guesses import guess_lines
-from sfumato.tasks.report.likely import likely_intervals
 from sfumato.tasks.report.lines.said import said_of_line
 from sfumato.tasks.report.plots.plot import Plot
 from sfumato.tasks.report.plots.ranges import ranges_plot
@@ -39,6 +37,8 @@ from sfumato.tasks.report.promises import (
 )
 from sfumato.tasks.report.rendering import render
 from sfumato.tasks.report.snippets.registry import SNIPPETS
+from sfumato.tasks.report.stated.guesses import guess_lines
+from sfumato.tasks.report.stated.likely import likely_intervals
 from sfumato.tasks.report.utility import UtilityLine, percentage, utility_lines
 
 _ROLES = ("quasi-identifier", "insensitive", "sensitive")

@@ -6,18 +6,15 @@ often guesses are right depends on the original.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from sfumato.tasks.schema.formats import since
+from sfumato.tasks.schema.stated.statement import PublisherStatement
 
 _Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Stated(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class KeptBar(_Stated):
+class KeptBar(PublisherStatement):
     """A limit of one attack on every sensitive column, as a spec says it."""
 
     attack: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
@@ -27,7 +24,7 @@ class KeptBar(_Stated):
     known: int | None = since(6, None, "how many values can be ruled out")
 
 
-class KeptBars(_Stated):
+class KeptBars(PublisherStatement):
     """All bars beyond which nothing would have been published."""
 
     standing: Literal["stated by the publisher, not verifiable"] = (

@@ -7,7 +7,9 @@ few numbers, frozen for the line, and nothing else of the calibration is publish
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, Field, PlainSerializer
+
+from sfumato.tasks.schema.stated.statement import PublisherStatement
 
 _STEPS = ("1", "1.25", "1.5", "2", "3", "5", "7.5")
 _DECADES = 4
@@ -28,11 +30,7 @@ Factor = Annotated[Decimal, AfterValidator(_on_grid), PlainSerializer(str)]
 """A factor of the grid, written in one way."""
 
 
-class _Stated(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CalibratedFamily(_Stated):
+class CalibratedFamily(PublisherStatement):
     """A family of queries, and by what their intervals are widened."""
 
     family: Annotated[str, Field(pattern="^[a-z]+(-[a-z]+)*$", max_length=63)]
@@ -40,7 +38,7 @@ class CalibratedFamily(_Stated):
     factor: Factor
 
 
-class CalibratedIntervals(_Stated):
+class CalibratedIntervals(PublisherStatement):
     """All that is told of a release's intervals."""
 
     coverage: Literal["at least 95 % asked, met"] = "at least 95 % asked, met"

@@ -1,0 +1,1 @@
+"""What pages tell of a release beside its promises: likely intervals, and what can be guessed."""
