@@ -16,19 +16,20 @@ from sfumato.tasks.publication.line import Line
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.report.watched.risk import (
     homogeneity_rows,
-    household_rows,
     risk_rows,
     singling_out_rows,
+    whole_rows,
 )
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import RISK
 from sfumato.tasks.stages.stage import write_note
-from sfumato.tasks.stages.verify import measure_feasibility, measure_households, measure_risks
+from sfumato.tasks.stages.verify import measure_feasibility, measure_risks, measure_whole
 
 _DESCRIPTIONS = {
     "risk": "Re-identification risk of the table as it is (counts)",
     "homogeneity": "Rows that the homogeneity attack would reveal (counts)",
     "singling-out": "The fewest columns that single people out (counts)",
+    "people": "Risk of people, by all of their rows in the table as it is (counts)",
     "households": "Risk of households in the table as it is (counts)",
     "at-stake": "Promises: required, in the de-identified table as it is, and at best (counts)",
 }
@@ -43,11 +44,11 @@ def verify(
     What is at stake are artifacts, of counts, where these are to be shown.
     """
     risks = measure_risks(deidentified, terms)
-    households = measure_households(deidentified, terms)
+    whole = measure_whole(deidentified, terms)
     feasibility = measure_feasibility(deidentified, terms, references)
     tables = _tables(risks, feasibility)
-    if households is not None:
-        tables["households"] = household_rows(households)
+    if whole is not None:
+        tables[terms.counted] = whole_rows(whole, terms.counted)
     write_note(deidentified, RISK, tables)
     if shown:
         _show(line.name, tables)

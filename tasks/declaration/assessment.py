@@ -119,7 +119,7 @@ class Assessment:
             for promise, verdict in self.verdicts
         ]
         for document, (_, verdict) in zip(found, self.over_people, strict=False):
-            document[PEOPLE] = _observed(verdict)
+            document[self.declared.counted] = _observed(verdict)
         return found
 
     def _verdicts_on(self, what: str) -> Verdicts:

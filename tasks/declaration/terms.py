@@ -108,6 +108,11 @@ class Terms(_Frozen):
         return self.rows_per_unit == "several" or self.households
 
     @property
+    def counted(self) -> Literal["people", "households"]:
+        """Over whom promises are kept besides, where they are kept over more than rows."""
+        return "households" if self.households else "people"
+
+    @property
     def rows_are_people(self) -> bool:
         """True where each row is another person."""
         return self.unit == "identifier" and self.rows_per_unit == "one"

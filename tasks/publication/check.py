@@ -93,7 +93,7 @@ def _verified(
         derived,
         stated=stated,
         over_people=assessment.over_people,
-        households=declared.households,
+        over=declared.counted,
     )
     return checked, assessment
 

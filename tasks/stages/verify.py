@@ -128,10 +128,14 @@ def _require_everybody(groups: Groups, promise: PrivacyModel) -> None:
         )
 
 
-def measure_households(deidentified: Path, terms: Terms) -> HouseholdRisk | None:
-    """The risk of households if the table were published as it is; None where none are known."""
+def measure_whole(deidentified: Path, terms: Terms) -> HouseholdRisk | None:
+    """The risk of whole households, or of people by all of their rows, in the table as it is.
+
+    Returns:
+        None where promises are kept over rows alone.
+    """
     microdata = load(deidentified)
-    if not terms.households or microdata.person is None:
+    if not terms.over_people or microdata.person is None:
         return None
     keys, _ = key([microdata[name] for name in terms.named("quasi-identifier")], microdata.rows)
     return household_risk(dense(microdata.person.astype(np.int64))[0], dense(keys)[0])

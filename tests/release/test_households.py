@@ -6,10 +6,12 @@ import re
 import pytest
 
 from sfumato.expectations.errors import PromiseError, SpecError
+from sfumato.flows.life.dossier import dossier_of
 from sfumato.tasks.declaration.opened import PAGE, open_release
 from sfumato.tasks.publication.check import check
-from sfumato.tasks.report.watched.risk import household_rows
-from sfumato.tasks.stages.verify import measure_households
+from sfumato.tasks.report.steward.tables import promise_row, risk_tables
+from sfumato.tasks.report.watched.risk import whole_rows
+from sfumato.tasks.stages.verify import measure_whole
 from tests.report.html import Read
 
 COLUMNS = {
@@ -72,10 +74,15 @@ def test_every_group_has_people_of_so_many_households(small):
     assert release.declared.households
     assert release.declared.rows_are_people
     for stated in release.manifest["sfumato"]["observed"]:
-        assert stated["people"].keys() == stated["observed"].keys()
+        assert stated["households"].keys() == stated["observed"].keys()
     stated = release.manifest["sfumato"]["observed"][0]
-    assert stated["people"]["k"] == min(map(len, homes.values())) >= K["k"]
+    assert stated["households"]["k"] == min(map(len, homes.values())) >= K["k"]
     assert check(directory, None)
+    (words, required, reached, _) = promise_row(stated)
+    assert (words, required) == ("k-anonymity of ill", "k 4")
+    assert reached == f"k {stated['observed']['k']}; over households k {stated['households']['k']}"
+    (_, document) = dossier_of(directory, small.spec)
+    assert sorted(document["data"]["withheld"]) == ["home", "note", "person", "wage"]
     text = "".join(p.read_bytes().decode("latin-1") for p in directory.rglob("*") if p.is_file())
     assert "HOME-" not in text
     assert '"home"' not in text
@@ -103,7 +110,7 @@ def test_groups_of_one_household_are_not_made(small):
     directory = small.write(rows, **SPEC).publish("one").directory
     stated = open_release(directory).manifest["sfumato"]["observed"][0]
     assert stated["groups"] == 4, "twenty households halved twice"
-    assert stated["people"] == {"k": 5}
+    assert stated["households"] == {"k": 5}
     assert stated["observed"] == {"k": 25}
 
 
@@ -119,15 +126,17 @@ def test_the_page_tells_households(small):
 
 def test_what_is_at_stake_for_households(small):
     resolved, run = small.write(members(), **SPEC).prepared("one")
-    found = measure_households(run / "deidentified", resolved.terms)
+    found = measure_whole(run / "deidentified", resolved.terms)
     assert found.households == 150
-    told = {row["measure"]: row["by quasi-identifiers"] for row in household_rows(found)}
+    told = {row["measure"]: row["by quasi-identifiers"] for row in whole_rows(found, "households")}
     assert told["households"] == 150
     assert told["fewest households in a group"] == found.least
     assert told["households that no other is like"] == found.alone > 0
+    (table,) = risk_tables({"households": whole_rows(found, "households")})
+    assert table["caption"] == "Risk of households in the table as it is"
     plain = {key: value for key, value in SPEC.items() if key != "household"}
     resolved, run = small.write(members(), **plain).prepared("two")
-    assert measure_households(run / "deidentified", resolved.terms) is None
+    assert measure_whole(run / "deidentified", resolved.terms) is None
 
 
 def test_other_households_are_another_version(small):

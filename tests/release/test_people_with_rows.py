@@ -21,9 +21,12 @@ from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
+from sfumato.tasks.report.steward.tables import risk_tables
+from sfumato.tasks.report.watched.risk import whole_rows
 from sfumato.tasks.stages.hold import hold_candidate
 from sfumato.tasks.stages.ingest import rows_of_one_person
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from sfumato.tasks.stages.verify import measure_whole
 from sfumato.tasks.verification.integrity import digest
 from tests.report.html import Read
 
@@ -335,3 +338,18 @@ def test_rows_that_count_as_people_may_not_be_one_persons(small, unprotected):
     said = rows_of_one_person(run / "ingested", resolved.spec.columns)
     assert (said is None) == bool(unprotected)
     assert unprotected or "columns.person: several rows have the same value" in said
+
+
+def test_what_is_at_stake_for_people(small):
+    """A person is at risk by every row; people are counted, and not their rows."""
+    rows = [{**row, "age": 20 + n % 3} for n, row in enumerate(stays(30))]
+    resolved, run = small.write(rows, **changes()).prepared("one")
+    found = measure_whole(run / "deidentified", resolved.terms)
+    seen = defaultdict(set)
+    for row in rows:
+        seen[row["age"], row["town"]].add(row["person"])
+    told = {row["measure"]: row["by quasi-identifiers"] for row in whole_rows(found, "people")}
+    assert told["people"] == len({row["person"] for row in rows})
+    assert told["fewest people in a group"] == min(map(len, seen.values()))
+    (table,) = risk_tables({"people": whole_rows(found, "people")})
+    assert "people" in table["caption"]

@@ -109,7 +109,7 @@ def _document(
         for promise, verdict in checked.verdicts
     ]
     for document, (_, verdict) in zip(promises, checked.over_people, strict=False):
-        document["people"] = {**observation(verdict), "stated": True}
+        document[release.declared.counted] = {**observation(verdict), "stated": True}
     told = list(succession_lines(release, previous, limits)) if previous else []
     return {
         "directory": str(release.directory),
@@ -134,8 +134,8 @@ def _unseen_people(checked: "Checked") -> tuple[str, ...]:
     from sfumato.tasks.declaration.assessment import numbers
 
     said = [f"{promise.name} ({numbers(v.observed)})" for promise, v in checked.over_people]
-    whom = "households" if checked.households else "people, who have several rows,"
-    return (f"that over {whom} these hold: {'; '.join(said)}",) if said else ()
+    over = {"people": "people, who have several rows,", "households": "households"}[checked.over]
+    return (f"that over {over} these hold: {'; '.join(said)}",) if said else ()
 
 
 def _unseen_references(checked: "Checked", given: tuple[Path, ...]) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def _with_people(assessment: Assessment, manifest: Mapping[str, Any]) -> Assessm
     observed = manifest["sfumato"].get("observed")
     judged = [one for one in assessment.findings if one.table == GROUPS]
     people = [
-        _stated(replace(finding, table=PEOPLE), promise, said, PEOPLE)
+        _stated(replace(finding, table=PEOPLE), promise, said, assessment.declared.counted)
         for finding, promise, said in zip(
             judged, assessment.declared.promises, observed, strict=True
         )

@@ -35,7 +35,7 @@ class Checked:
         unlike: derived files that say something else; they are those of the announced digest.
         stated: the promises whose verdicts are stated, and not measured.
         over_people: verdicts over people who have several rows, or households, as they are stated.
-        households: whether these are over households.
+        over: whom these are over.
     """
 
     verdicts: Verdicts
@@ -44,7 +44,7 @@ class Checked:
     unlike: tuple[str, ...] = ()
     stated: tuple[PrivacyModel, ...] = ()
     over_people: Verdicts = ()
-    households: bool = False
+    over: Literal["people", "households"] = "people"
 
 
 def compare_made_again(

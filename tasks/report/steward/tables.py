@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sfumato.expectations.verdicts import PEOPLE
 from sfumato.tasks.declaration.terms import RowCounts
 
 _RISKS = {
     "risk": "Re-identification risk of the table as it is",
     "homogeneity": "Rows that the homogeneity attack would reveal in the table as it is",
     "singling-out": "The fewest columns that single people out in the table as it is",
+    "people": "Risk of people, by all of their rows in the table as it is",
+    "households": "Risk of households in the table as it is",
     "at-stake": "Promises: required, in the table as it is, and at best",
 }
+_OVER = ("people", "households")
 _ROWS = {
     "read": "read",
     "dropped_by_filter": "removed by the filter",
@@ -51,9 +53,10 @@ def promise_row(observation: Mapping[str, Any]) -> tuple[str, str, str, Any]:
     required = {name: promise[name] for name in observed if name in promise}
     about = promise.get("sensitive") or ", ".join(promise.get("quasi_identifiers") or ())
     words = f"{promise['model']} of {about}" if about else promise["model"]
-    people = observation.get(PEOPLE)
-    reached = _numbers(observed) + (f"; over people {_numbers(people)}" if people else "")
-    return words, _numbers(required), reached, observation.get("groups")
+    over = [
+        f"; over {whom} {_numbers(observation[whom])}" for whom in _OVER if observation.get(whom)
+    ]
+    return words, _numbers(required), _numbers(observed) + "".join(over), observation.get("groups")
 
 
 def cell(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Risk as tables for people who watch a run: names of columns, counts and shares alone."""
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.expectations.measures.households import HouseholdRisk
 from sfumato.expectations.measures.risk import Risk
@@ -27,16 +27,19 @@ def risk_rows(narrow: Risk, wide: Risk) -> list[dict[str, Any]]:
     ]
 
 
-def household_rows(found: HouseholdRisk) -> list[dict[str, Any]]:
-    """What is found of households by who finds one member or several, as a table."""
+def whole_rows(
+    found: HouseholdRisk, counted: Literal["people", "households"]
+) -> list[dict[str, Any]]:
+    """What is found of households by their members, or of people by their rows, as a table."""
+    one, part = {"people": ("person", "row"), "households": ("household", "member")}[counted]
     told = [
-        ("households", found.households),
-        ("risk of a household, members independent, highest", f"{found.highest:.2%}"),
+        (counted, found.households),
+        (f"risk of a {one}, {part}s independent, highest", f"{found.highest:.2%}"),
         ("the same, average", f"{found.average:.2%}"),
-        ("largest risk of a member, average", f"{float(found.by_member):.2%}"),
-        ("fewest households in a group", found.least),
-        ("fewest households alike in all members", found.least_alike),
-        ("households that no other is like", found.alone),
+        (f"largest risk of a {part}, average", f"{float(found.by_member):.2%}"),
+        (f"fewest {counted} in a group", found.least),
+        (f"fewest {counted} alike in all {part}s", found.least_alike),
+        (f"{counted} that no other is like", found.alone),
     ]
     return [{"measure": what, "by quasi-identifiers": value} for what, value in told]
 
