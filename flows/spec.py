@@ -4,6 +4,7 @@ Composes parts whose types live with what they configure. Reads and validates; c
 """
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -179,8 +180,9 @@ def read_promise(text: str) -> PrivacyModel:
     return promise
 
 
+@cache
 def json_schema() -> dict[str, Any]:
-    """JSON Schema of the spec."""
+    """JSON Schema of the spec, made once: nobody may change it."""
     schema = ReleaseSpec.model_json_schema(by_alias=True)
     draft = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": draft, **schema, "allOf": list(default_schemas())}

@@ -40,10 +40,16 @@ with warnings.catch_warnings():
         RenderedStringTemplateContent,
     )
     from great_expectations.render.renderer.renderer import renderer
+    from great_expectations.render.view.view import (
+        DefaultJinjaIndexPageView,
+        DefaultJinjaPageView,
+    )
     from great_expectations.validator.metric_configuration import MetricConfiguration
 
 __all__ = [
     "DataContextConfig",
+    "DefaultJinjaIndexPageView",
+    "DefaultJinjaPageView",
     "Described",
     "FilesystemStoreBackendDefaults",
     "InMemoryStoreBackendDefaults",

@@ -9,8 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from jinja2 import BytecodeCache
+from jinja2.bccache import Bucket
+
 from sfumato.expectations.suites.engine import (
     DataContextConfig,
+    DefaultJinjaIndexPageView,
+    DefaultJinjaPageView,
     FilesystemStoreBackendDefaults,
     InMemoryStoreBackendDefaults,
     ProgressBarsConfig,
@@ -20,6 +25,41 @@ from sfumato.expectations.suites.engine import (
 
 _STORE = "store"
 _DOCS = "data-docs"
+
+
+class _Compiled(BytecodeCache):
+    """Templates that this process has compiled: Great Expectations begins anew for each page."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give the code that was kept, if any."""
+        if (code := self._code.get(bucket.key)) is not None:
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code."""
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
+class PageView(DefaultJinjaPageView):
+    """Great Expectations' page of a suite or of results, whose templates are compiled once."""
+
+    def __init__(self, *of: Any, **at: Any) -> None:
+        super().__init__(*of, **at)
+        self.env.bytecode_cache = _COMPILED
+
+
+class IndexPageView(DefaultJinjaIndexPageView):
+    """Great Expectations' index of pages, whose templates are compiled once."""
+
+    def __init__(self, *of: Any, **at: Any) -> None:
+        super().__init__(*of, **at)
+        self.env.bytecode_cache = _COMPILED
 
 
 def open_context(documents: Path | None) -> Any:
@@ -69,6 +109,14 @@ def _kept_in(documents: Path) -> Any:
             "class_name": "TupleFilesystemStoreBackend",
             "base_directory": str(place / _DOCS),
         },
-        "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+        "site_index_builder": {
+            "class_name": "DefaultSiteIndexBuilder",
+            "view": {"module_name": __name__, "class_name": IndexPageView.__name__},
+        },
+        "site_section_builders": {
+            section: {"view": {"module_name": __name__, "class_name": PageView.__name__}}
+            for section in ("expectations", "validations")
+        }
+        | {"profiling": "none"},
     }
     return DataContextConfig(store_backend_defaults=stores, data_docs_sites={"private": site})

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pytest
+from jinja2 import Environment
 
 from sfumato.expectations.errors import Fault, PromiseError
 from sfumato.expectations.groups.counting import Coded, count, numbers_of
@@ -295,6 +296,17 @@ def test_private_documents_say_what_was_promised_and_seen(kept, tmp_path):
     pages = "".join(p.read_text(encoding="utf-8") for p in directory.rglob("*groups*.html"))
     assert "every combination of quasi-identifiers is shown by at least 2 rows" in pages
     assert "k = 2" in pages
+
+
+def test_templates_of_data_docs_are_compiled_once(kept, tmp_path, monkeypatch):
+    judge("line", TABLES, STRUCTURE, kept, tmp_path / "first")
+    monkeypatch.setattr(Environment, "compile", lambda *_, **__: pytest.fail("compiled again"))
+    judge("line", TABLES, STRUCTURE, kept, tmp_path / "second")
+    first, second = (
+        {path.name for path in (tmp_path / name / "data-docs").rglob("*.html")}
+        for name in ("first", "second")
+    )
+    assert first == second
 
 
 @pytest.mark.parametrize("file", ["line.release.json", "data-docs/index.html"])
