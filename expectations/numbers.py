@@ -8,17 +8,22 @@ from typing import Annotated
 from pydantic import AfterValidator, PlainSerializer
 
 Number = int | Fraction | float | None  # exact; a float is infinity
+LARGEST = 2**53 - 1  # of the integers that every reader of JSON holds exactly
 
 
 def plain(number: Decimal | Number) -> int | str | None:
-    """An exact number for JSON: an integer, or else the decimal or fraction as text."""
-    if number is None or isinstance(number, int):
-        return number
+    """An exact number for JSON: an integer that it holds exactly, or else text.
+
+    The text is an integer, a decimal, or a fraction.
+    """
+    if number is None:
+        return None
     if number == inf:
         return "infinite"
     as_fraction = Fraction(number)
     if as_fraction.denominator == 1:
-        return int(as_fraction)
+        whole = int(as_fraction)
+        return whole if abs(whole) <= LARGEST else str(whole)
     return _decimal_text(as_fraction)
 
 

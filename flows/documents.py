@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from sfumato.expectations.errors import SpecError
+from sfumato.expectations.numbers import LARGEST
 from sfumato.tasks.schema.files import unreadable
 from sfumato.tasks.schema.nesting import NestingError, require_shallow
 
@@ -75,8 +76,8 @@ def yaml_fault(error: Exception) -> str:
     return f"{line}{problem if isinstance(error, DuplicateKeyError) else f'not YAML ({problem})'}"
 
 
-def require_exact_integers(place: Path, document: Any, key: str = "") -> None:
-    """Refuse integers that JSON cannot hold exactly: a manifest has to say what a spec says.
+def require_storable(place: Path, document: Any, key: str = "") -> None:
+    """Refuse integers that JSON cannot hold exactly, and texts that no path can hold.
 
     Raises:
         SpecError: naming the key.
@@ -84,12 +85,11 @@ def require_exact_integers(place: Path, document: Any, key: str = "") -> None:
     if isinstance(document, dict | list):
         items = document.items() if isinstance(document, dict) else enumerate(document)
         for name, value in items:
-            require_exact_integers(place, value, f"{key}.{name}" if key else str(name))
-    elif isinstance(document, int) and abs(document) > _LARGEST:
+            require_storable(place, value, f"{key}.{name}" if key else str(name))
+    elif isinstance(document, int) and abs(document) > LARGEST:
         raise SpecError(f"{place}: {key}: an integer may be at most 2^53 - 1")
-
-
-_LARGEST = 2**53 - 1
+    elif isinstance(document, str) and "\0" in document:
+        raise SpecError(f"{place}: {key}: holds the character NUL")
 
 
 def read_yaml(path: Path) -> Any:

@@ -15,7 +15,7 @@ from sfumato.expectations.errors import SpecError
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.expectations.models.promises import PROMISE
 from sfumato.expectations.wording import readable
-from sfumato.flows.documents import parse_yaml, read_yaml, require_exact_integers, yaml_fault
+from sfumato.flows.documents import parse_yaml, read_yaml, require_storable, yaml_fault
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.rules.candidates import find_candidates
 from sfumato.flows.rules.defaults import default_schemas
@@ -132,11 +132,11 @@ def read_alternative(
     changes = (overrides or Overrides()).model_dump(
         mode="json", by_alias=True, exclude_unset=True, exclude={"others", "as_of"}
     )
-    require_exact_integers(path, document)
     _require_declared(changes.get("source", {}).get("parameters") or {}, document)
     if document.get("approval", "none") != "none":
         changes.pop("approval", None)  # asked for already, and perhaps of more reviewers
     merged = _merged(document, {k: v for k, v in changes.items() if v not in (None, {})})
+    require_storable(path, merged)
     try:
         return ReleaseSpec.model_validate(merged)
     except ValidationError as error:

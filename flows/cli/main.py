@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import click
 
-from sfumato.expectations.errors import Fault, SfumatoError
+from sfumato.expectations.errors import Fault, SfumatoError, SpecError
 from sfumato.flows.cli import show
 from sfumato.flows.cli.grouped import GroupedCommands, InterruptedCommand
 from sfumato.flows.cli.registry import WITH_GREAT_EXPECTATIONS
@@ -18,6 +18,7 @@ from sfumato.flows.cli.terminal import INTERRUPTED, echo
 from sfumato.flows.environment import lean, without_pandas
 from sfumato.flows.operation.log_lines import as_json
 from sfumato.tasks.private import scratch
+from sfumato.tasks.private.failure import path_fault
 
 
 def main() -> None:
@@ -57,6 +58,9 @@ def run(arguments: list[str]) -> int:
         show.failure("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - messages of others may quote the data
+        if fault := path_fault(error):
+            show.failure(fault)
+            return SpecError.exit_code
         show.failure(f"{type(error).__name__}: a bug, or a fault of the machine")
         return Fault.exit_code
 

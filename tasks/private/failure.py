@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-from sfumato.expectations.errors import Fault, SfumatoError, TransientFault
+from sfumato.expectations.errors import Fault, SfumatoError, SpecError, TransientFault
 
 _PACKAGE = "sfumato."
 _TRANSIENT = frozenset(
@@ -44,14 +44,27 @@ def sanitised(stage: str) -> Iterator[None]:
     except SfumatoError as error:
         failure = type(error)(str(error))
     except Exception as error:  # noqa: BLE001 - the one border at which everything is caught
-        kind = TransientFault if _is_transient(error) else Fault
-        failure = kind(f"{stage}: {_kind(error)} at {_place(error.__traceback__)}")
+        failure = _said(stage, error)
     if failure is not None:
         try:
             raise failure
         finally:
             # Here the exception that came in is still being handled, and Python notes it.
             failure.__context__ = None
+
+
+def path_fault(error: Exception) -> str | None:
+    """What is wrong with a path that somebody gave: ours are never as long as this."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return "a path is longer than this system allows: shorten the paths that you gave"
+    return None
+
+
+def _said(stage: str, error: Exception) -> SfumatoError:
+    if fault := path_fault(error):
+        return SpecError(f"{stage}: {fault}")
+    kind = TransientFault if _is_transient(error) else Fault
+    return kind(f"{stage}: {_kind(error)} at {_place(error.__traceback__)}")
 
 
 def _kind(error: Exception) -> str:

@@ -17,7 +17,7 @@ from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.ke_anonymity import KEAnonymity
 from sfumato.expectations.models.model import Verdict
 from sfumato.expectations.models.promises import PROMISE
-from sfumato.expectations.numbers import plain
+from sfumato.expectations.numbers import exact, plain
 
 VALUES = {
     "small": (st.integers(-5, 5), pa.int64()),
@@ -201,9 +201,13 @@ def test_a_promise_that_means_nothing_is_refused(document):
 
 @given(
     st.one_of(
-        st.integers(), st.fractions(), st.decimals(allow_nan=False, allow_infinity=False, places=5)
+        st.integers(-(2**60), 2**60),
+        st.fractions(),
+        st.decimals(allow_nan=False, allow_infinity=False, places=5),
     )
 )
 def test_numbers_are_plain_and_exact(value):
     text = plain(value)
     assert Fraction(text) == Fraction(value)
+    assert exact(text) == value
+    assert not isinstance(text, int) or abs(text) < 2**53  # all that JSON's readers hold

@@ -13,6 +13,7 @@ CPU_SECONDS, MEGABYTES = 5.0, 512
 _PROGRESS = re.compile(
     r"\w+: (finished|failed) after \d+\.\d s|not verified.*|(unit|remember): .*"
     r"|warning: (all rows are in one group|half of the answers).*"
+    r"|warning: columns\.\w+: several rows have the same value, .*"
     r"|(ingest|anonymize|validate|evaluate): [\d,]+ [a-z0-9, ]+"
     r"|(rows|groups|promise|loss|accuracy|page) {2,}.*"  # totals of a version
     r"|sfumato: query \d+, line \d+: .*"  # beside the last line, which says how many

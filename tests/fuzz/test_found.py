@@ -1,10 +1,15 @@
 """Inputs that fuzzing found, each refused in one line since."""
 
+import re
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from sfumato.flows.cli.main import run
+from tests.flow_here import leave_prefect_out
+from tests.fuzz.kinds import CORPUS
 
 
 @pytest.mark.parametrize(
@@ -42,3 +47,50 @@ def test_a_column_whose_name_is_not_text_cannot_be_measured(tmp_path, capfd):
     path.write_bytes(path.read_bytes().replace(b"town", b"tow\xe8"))
     assert run(["measure", str(path), "--qi", "town", "--sensitive", "wage"]) == 2
     assert capfd.readouterr().err == f"sfumato: {path}: cannot be read as a table\n"
+
+
+@pytest.mark.parametrize("key", ["publish.uri", "source.uri", "columns.town.hierarchy"])
+def test_no_path_holds_a_nul(key, tmp_path, capfd, monkeypatch):
+    document = yaml.safe_load((CORPUS / "generalized.yaml").read_text(encoding="utf-8"))
+    *parents, last = key.split(".")
+    place = document
+    for name in parents:
+        place = place[name]
+    place[last] = "\0"
+    path = tmp_path / "spec.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    assert run(["release", str(path)]) == 2
+    assert capfd.readouterr().err == f"sfumato: {path}: {key}: holds the character NUL\n"
+
+
+def test_what_is_observed_may_be_larger_than_json_holds(tmp_path, capfd, monkeypatch):
+    for path in CORPUS.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    people = tmp_path / "people.csv"
+    *_, wage = people.read_text(encoding="utf-8").split(",")
+    people.write_bytes(people.read_bytes().replace(wage.encode(), f"{10**19}\n".encode()))
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    leave_prefect_out(monkeypatch)
+    assert run(["release", str(tmp_path / "permuted.yaml")]) == 0
+    version = capfd.readouterr().out.strip()
+    assert run(["check", version]) == 0
+    seen = capfd.readouterr().out
+    (reached,) = re.findall(r"observed k=\d+, e=(\d+)", seen)
+    assert int(reached) > 2**53
+
+
+@pytest.mark.parametrize("key", ["source", "publish"])
+def test_a_path_is_too_long(key, tmp_path, capfd, monkeypatch):
+    for path in CORPUS.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    spec = tmp_path / "permuted.yaml"
+    document = yaml.safe_load(spec.read_text(encoding="utf-8"))
+    document[key]["uri"] = "a" * 3000
+    spec.write_text(yaml.safe_dump(document), encoding="utf-8")
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    leave_prefect_out(monkeypatch)
+    assert run(["release", str(spec)]) == 2
+    assert "a path is longer than this system allows" in capfd.readouterr().err
+    assert run(["init", "a" * 3000]) == 2
+    assert capfd.readouterr().err.startswith("sfumato: a path is longer than this system allows")

@@ -152,7 +152,27 @@ def test_wrong_columns(tmp_path, names, rule):
     assert message == f"{FILE}: {rule}"
 
 
-def test_no_rows(tmp_path):
-    table = pa.table({"x": pa.array([], pa.string())})
-    message = refusal(lambda: ingest_parquet(tmp_path, table, {"x": column()}), InputError)
+@pytest.mark.parametrize(
+    ("type_", "arrow"),
+    [
+        ("string", pa.string()),
+        ("string", pa.null()),
+        ("integer", pa.int8()),
+        ("float", pa.float64()),
+        ("decimal", pa.decimal128(6, 2)),
+        ("boolean", pa.bool_()),
+        ("date", pa.date32()),
+        ("timestamp", pa.timestamp("us")),
+    ],
+)
+def test_no_rows(tmp_path, type_, arrow):
+    table = pa.table({"x": pa.array([], arrow)})
+    message = refusal(lambda: ingest_parquet(tmp_path, table, {"x": column(type_)}), InputError)
     assert message == f"{FILE}: has no rows"
+
+
+def test_row_groups_of_nulls_alone(tmp_path):
+    table = pa.table({"x": pa.nulls(5), "s": ["a"] * 5})
+    columns = {"x": column("decimal"), "s": column()}
+    ingested = ingest_parquet(tmp_path, table, columns, row_group_size=2)
+    assert values(ingested, "x") == [None] * 5

@@ -42,9 +42,7 @@ class Distinct:
 
 def distinct(column: pa.ChunkedArray) -> Distinct:
     """A column by its distinct values."""
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    whole = column.unify_dictionaries().combine_chunks()
+    whole = _encoded(column)
     codes = as_codes(whole.indices)
     first = np.full(len(whole.dictionary) + 1, len(codes))
     first[codes[::-1]] = np.arange(len(codes))[::-1]
@@ -54,6 +52,18 @@ def distinct(column: pa.ChunkedArray) -> Distinct:
     renumbered = np.full(len(first), -1, dtype=np.int32)
     renumbered[met] = np.arange(len(met), dtype=np.int32)
     return Distinct(whole.dictionary.take(pa.array(met)), renumbered[codes])
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column as one array; Arrow puts dictionaries neither of nulls together nor of no row."""
+    encoded = pa.types.is_dictionary(column.type)
+    given = column.type.value_type if encoded else column.type
+    if pa.types.is_null(given) or not len(column):
+        return pa.DictionaryArray.from_arrays(
+            pa.nulls(len(column), pa.int32()), pa.array([], given)
+        )
+    chunks = column if encoded else pc.dictionary_encode(column)
+    return chunks.unify_dictionaries().combine_chunks()
 
 
 def convert_distinct(
