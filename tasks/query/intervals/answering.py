@@ -15,6 +15,7 @@ from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.intervals.laws.spread import AnswerLaw
 from sfumato.tasks.query.intervals.shapes.families import family_of
 from sfumato.tasks.query.intervals.shapes.limits import LEAST_GROUPS, LEAST_ROWS
+from sfumato.tasks.query.intervals.shapes.shape import shape_of
 from sfumato.tasks.query.intervals.ways.registry import LIKELY
 from sfumato.tasks.query.intervals.ways.way import LikelyAnswers, Spreads
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
@@ -70,7 +71,7 @@ class EngineWithIntervals:
             return {}
 
     def _factor(self, question: Question, aggregate: Aggregate) -> float | None:
-        factor = self._stated.factor_of(family_of(question, aggregate, self._declared))
+        factor = self._stated.factor_of(family_of(shape_of(question, self._declared), aggregate))
         return None if factor is None else float(factor)
 
 

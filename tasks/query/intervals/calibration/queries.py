@@ -16,6 +16,7 @@ from sfumato.tasks.query.intervals.laws.spread import AnswerLaw
 from sfumato.tasks.query.intervals.shapes.families import family_of
 from sfumato.tasks.query.intervals.shapes.limits import LEAST_ROWS
 from sfumato.tasks.query.intervals.shapes.selection import Selection
+from sfumato.tasks.query.intervals.shapes.shape import shape_of
 from sfumato.tasks.query.intervals.ways.way import LikelyAnswers
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.conditions import question_of
@@ -110,18 +111,19 @@ class QueriesOnOriginal:
         drawn = draw_selections(
             self._domains, several=kind.several, of=kind.of, randomness=randomness
         )
+        chosen = self._chosen(drawn[:-1] if kind.of else drawn)
+        if chosen.sum() < LEAST_ROWS:  # most are told by this, and it is cheap
+            return
         condition = exp.and_(*(selection.condition for selection in drawn), copy=False)
         question = question_of(ROWS, condition, self._declared)
         question = question.with_aggregates(a for a in kind.aggregates if a in waiting)
         laws = self._likely.spreads(question).get((), {})
         laws = {a: law for a, law in laws.items() if not (law.size.is_small or law.is_exact)}
-        chosen = self._chosen(drawn[:-1] if kind.of else drawn)
-        if not laws or chosen.sum() < LEAST_ROWS:
-            return
         if kind.of is not None:
             chosen &= drawn[-1].holds(self._columns[kind.of])
+        shape = shape_of(question, self._declared)
         for aggregate, law in laws.items():
-            family = family_of(question, aggregate, self._declared)
+            family = family_of(shape, aggregate)
             truth = self._truth(aggregate, chosen)
             if family is not None and truth is not None:
                 yield aggregate, family, MeasuredQuery(law, truth)

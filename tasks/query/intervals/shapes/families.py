@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.intervals.shapes.shape import QueryShape, shape_of
+from sfumato.tasks.query.intervals.shapes.shape import QueryShape
 from sfumato.tasks.query.question.aggregate import Aggregate
-from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 
 
@@ -68,13 +67,12 @@ def fault_of_stated(declared: Terms, stated: CalibratedIntervals | None) -> str 
     return None
 
 
-def family_of(question: Question, aggregate: Aggregate, declared: Terms) -> tuple[str, str] | None:
-    """The name of the family of an aggregate in a question, and the column that it is about.
+def family_of(shape: QueryShape | None, aggregate: Aggregate) -> tuple[str, str] | None:
+    """The name of the family of an aggregate in a query, and the column that it is about.
 
     The column is the sensitive one that is aggregated or selected by; "" where rows are counted.
     None where there is no such family.
     """
-    shape = shape_of(question, declared)
     if shape is None:
         return None
     name = next((name for name, one in FAMILIES.items() if one.has(aggregate, shape)), None)
