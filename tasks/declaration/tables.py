@@ -4,7 +4,7 @@ Parquet holds neither Arrow nor pandas metadata, and its dictionaries and statis
 the published values. Equal tables give equal bytes, under one version of PyArrow.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -94,6 +94,28 @@ def read_tables(declared: Declared, directory: Path, format_: Format = "parquet"
     }
 
 
+def require_declared_tables(declared: Declared, directories: Iterable[Path]) -> None:
+    """Refuse tables whose footers tell other columns than the manifest does.
+
+    Raises:
+        PromiseError: where a file is missing, is no such table, or its columns or types are not as
+            declared.
+    """
+    for directory in directories:
+        for name, schema in schemas(declared).items():
+            path = directory / f"{name}.parquet"
+            try:
+                found = pq.read_schema(path)
+            except (OSError, pa.ArrowException, ValueError):
+                raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
+            _require_columns(path, found, schema)
+
+
+def _require_columns(path: Path, found: pa.Schema, schema: pa.Schema) -> None:
+    if found.names != schema.names or found.types != schema.types:
+        raise PromiseError(f"{path.name}: columns or types are not the declared ones")
+
+
 def _read(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         table = _read_csv(path, schema) if path.suffix == ".csv" else read_parquet(path)
@@ -101,8 +123,7 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
         raise PromiseError(f"{path.name}: cannot be read as the declared table") from None
     if table.schema.metadata is not None:
         raise PromiseError(f"{path.name}: holds schema metadata")
-    if table.column_names != schema.names or table.schema.types != schema.types:
-        raise PromiseError(f"{path.name}: columns or types are not the declared ones")
+    _require_columns(path, table.schema, schema)
     for field in schema:
         if table[field.name].null_count and not field.nullable:
             raise PromiseError(f"{path.name}: column {field.name!r} has nulls")

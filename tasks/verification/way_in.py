@@ -5,13 +5,15 @@ integrity alone. A release is verified where a key that the reader trusts signed
 the reader gave the digest, or where it passed a check here before.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.authorship.signature import author_of
+from sfumato.tasks.declaration.cuts import PARTS
 from sfumato.tasks.declaration.opened import MANIFEST, Release, open_release, require_release
+from sfumato.tasks.declaration.tables import require_declared_tables
 from sfumato.tasks.verification.integrity import require_intact, require_regular_files
 from sfumato.tasks.verification.limits import DEFAULT_LIMITS, ReadLimits, extent_within
 from sfumato.tasks.verification.record import (
@@ -78,6 +80,7 @@ class WayIn:
         require_regular_files(release.directory)
         require_intact(release)
         extent = extent_within(release.directory, self.limits)
+        require_declared_tables(release.declared, _directories_of_tables(release))
         digest = release.manifest["sfumato"]["digest"]
         found = Remembered(standing.key, digest, extent, False, this_software())
         self._keep(release, found, standing)
@@ -87,3 +90,9 @@ class WayIn:
         """Remember it, unless a file changed so lately that its next change could go unnoticed."""
         if standing.settled:
             remember(release.directory, known, self.environ)
+
+
+def _directories_of_tables(release: Release) -> Iterator[Path]:
+    parts = release.declared.made_of
+    places = [release.directory / PARTS / part.name for part in parts] or [release.directory]
+    return (place / "data" for place in places)

@@ -341,3 +341,19 @@ def test_the_options_of_load_and_rewriting(release, reader, capsys, tmp_path):
     assert run(["load", str(release), place, "--digest", "0" * 64]) == 3
     assert run(["query", str(release), AVERAGE, "--rewrite", "duckdb", "--limit", "rows=1"]) == 2
     assert not (tmp_path / "a.db").exists()
+
+
+@pytest.mark.parametrize("command", [["query"], ["load"], ["query", "--rewrite"]])
+def test_tables_have_the_columns_that_the_manifest_tells(
+    release, reader, capsys, tmp_path, command
+):
+    path = release / "data" / "microdata.parquet"
+    found = pq.read_table(path)
+    pq.write_table(found.rename_columns([f"{name}_" for name in found.column_names]), path)
+    reseal(release)
+    url = f"sqlite:///{tmp_path}/x.db"
+    dialect = ["duckdb"] * (len(command) - 1)
+    given = [url] if command == ["load"] else [AVERAGE, *command[1:], *dialect]
+    assert run([command[0], str(release), *given]) == 3
+    said = capsys.readouterr().err
+    assert said == "sfumato: microdata.parquet: columns or types are not the declared ones\n"
