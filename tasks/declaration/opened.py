@@ -83,7 +83,8 @@ def open_release(directory: Path) -> Release:
         manifest = parse_json((directory / MANIFEST).read_bytes())
         require_readable(directory / MANIFEST, manifest["sfumato"])
         declaration = {k: v for k, v in manifest["sfumato"].items() if k in Declared.model_fields}
-        return Release(directory, Declared.model_validate(declaration), manifest)
+        place = directory.absolute()  # `public:/line` would be an address to Arrow
+        return Release(place, Declared.model_validate(declaration), manifest)
     except NestingError as error:
         raise InputError(f"{directory}: {MANIFEST} is {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError, OSError) as error:

@@ -94,7 +94,7 @@ def _table(place: str, wanted: Sequence[str], written: Written) -> pa.Table:
         reader = READERS[format_]
         return read_files(reader, files, wanted, texts if reader.IS_TEXT else given)
     if files == [place]:
-        single = pq.ParquetFile(place)
+        single = pq.ParquetFile(Path(place).absolute())  # `a:b` would be an address to Arrow
         table = single.read(_present(wanted, single.schema_arrow.names, place))
         return _adopted(table, given, place)
     table, folders = _partitions(files, texts, wanted, place)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
@@ -59,7 +59,13 @@ def _drop_comments(tokens: list[Any], *, commented: bool) -> None:
 def _require_small_numbers(tree: exp.Expr | None) -> None:
     """Refuse a number that would fill the memory where it is exact."""
     for node in tree.find_all(exp.Literal) if tree is not None else ():
-        if not node.is_string and abs(Decimal(node.name).adjusted()) > _PLACES:
+        if node.is_string:
+            continue
+        try:
+            places = abs(Decimal(node.name).adjusted())
+        except InvalidOperation:
+            raise QueryError(f"{node.name} is not a number") from None
+        if places > _PLACES:
             raise QueryError(f"a number has more than {_PLACES} places before or after its point")
 
 

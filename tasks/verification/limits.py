@@ -85,7 +85,7 @@ def extent_within(directory: Path, limits: ReadLimits) -> Extent:
         InputError: where one is larger than the limits.
         PromiseError: where one is no Parquet file, or its footer contradicts itself.
     """
-    extents = [_extent(path, limits) for path in sorted(directory.rglob("*.parquet"))]
+    extents = [_extent(path, limits) for path in sorted(directory.absolute().rglob("*.parquet"))]
     sizes = ([getattr(extent, part.name) for extent in extents] for part in fields(Extent))
     return Extent(*(max(of, default=0) for of in sizes))
 

@@ -5,6 +5,7 @@ stand in `corpus`; those of Parquet and of manifests are made of them.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ _MEASURED = (
     *("measure", "people.csv", "--qi", "age,town", "--sensitive", "wage"),
     *("--model", "{model: l-diversity, variant: distinct, l: 1}"),
 )
+
+
+_OUTSIDE = re.compile(rb"(uri: ['\"]?)(?=[/.~]|file:)")
+"""Where a spec leaves its folder: no input publishes there."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ def spec(folder: Path, rng: Random, _releases: Path) -> Case:
         content = text_of(read(name), rng, others).encode("utf-8", "surrogatepass")
     else:
         content = bytes_of(read(name).encode(), rng)
-    (folder / name).write_bytes(content)
+    (folder / name).write_bytes(_OUTSIDE.sub(rb"\1here", content))
     return Case(name, ("release", name))
 
 

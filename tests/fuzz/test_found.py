@@ -1,13 +1,18 @@
 """Inputs that fuzzing found, each refused in one line since."""
 
 import re
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from sqlglot import exp
 
+from sfumato.expectations.errors import QueryError
 from sfumato.flows.cli.main import run
+from sfumato.tasks.sql.parse import parse
 from tests.flow_here import leave_prefect_out
 from tests.fuzz.kinds import CORPUS
 
@@ -94,3 +99,28 @@ def test_a_path_is_too_long(key, tmp_path, capfd, monkeypatch):
     assert "a path is longer than this system allows" in capfd.readouterr().err
     assert run(["init", "a" * 3000]) == 2
     assert capfd.readouterr().err.startswith("sfumato: a path is longer than this system allows")
+
+
+def test_colons_in_paths_make_no_addresses(tmp_path, capfd, monkeypatch):
+    for path in CORPUS.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    leave_prefect_out(monkeypatch)
+    pq.write_table(pyarrow.csv.read_csv("people.csv"), tmp_path / "people:2026")
+    document = yaml.safe_load(Path("permuted.yaml").read_text(encoding="utf-8"))
+    document["source"] |= {"uri": "people:2026", "format": "parquet"}
+    document["columns"]["wage"]["type"] = "float"
+    document["publish"]["uri"] = "public:"
+    Path("permuted.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    assert run(["release", "permuted.yaml"]) == 0
+    assert run(["check", "public:/fuzzed/0001"]) == 0
+    assert run(["query", "public:/fuzzed/0001", "SELECT SUM(wage) FROM microdata"]) == 0
+    Path("people:2026").rename("people:2026.parquet")
+    assert run(["measure", "people:2026.parquet", "--qi", "age", "--sensitive", "wage"]) == 0
+
+
+def test_a_number_that_is_none_is_refused():
+    with pytest.raises(QueryError, match=r"1e3340\.5 is not a number"):
+        parse("SELECT COUNT(*) FROM microdata WHERE wage > 1e3340.5", exp.Select)

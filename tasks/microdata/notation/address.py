@@ -79,7 +79,7 @@ def local_path(uri: str, base: Path, environ: Mapping[str, str]) -> Path:
     address = resolve(uri, environ)
     scheme = scheme_of(address)
     if scheme is None:
-        return base / address
+        return (base / address).absolute()  # `a:b` would be an address to Arrow
     if scheme != "file":
         raise SpecError(f"{uri}: addresses with {scheme}:// are not supported here")
     path = re.sub(r"^[^:]+://(localhost(?=/))?", "", address)
