@@ -298,3 +298,11 @@ def test_who_builds_leaves_the_public_place_alone(waiting, monkeypatch):
     version = waiting.publish()
     monkeypatch.setattr("sfumato.tasks.publication.publish.recover", pytest.fail)
     assert waiting.release() == version
+
+
+def test_who_builds_a_candidate_needs_no_signing_key(reviewed):
+    publish = {"uri": "public", "signed-by": "kept-by-the-publisher"}
+    with pytest.raises(InputError, match="kept-by-the-publisher"):
+        reviewed.write(reviewers=0, publish=publish).release()
+    reviewed.write(publish=publish).release()
+    assert reviewed.held is not None

@@ -213,3 +213,20 @@ def test_findings_of_the_owner_are_told_from_those_of_a_release(promises):
     found = judge("line", TABLES, STRUCTURE, promises, None, [rows])
     assert [one.owned for one in found] == [False] * 4 + [True]
     assert json.dumps(dict(found[-1].parameters)) == '{"value": 3}'
+
+
+def test_an_error_about_values_tells_none_of_them(promises, monkeypatch):
+    def quote(*_):
+        raise ValueError(SECRET)
+
+    monkeypatch.setattr("sfumato.expectations.suites.gate.frame_of_values", quote)
+    rows = rule("expect_table_row_count_to_equal", {"value": 3})
+    with pytest.raises(PromiseError) as caught:
+        judge("line", TABLES, STRUCTURE, promises, None, [rows])
+    assert "could not be evaluated (ValueError)" in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_great_expectations_own_errors_are_not_logged():
+    logger = logging.getLogger("great_expectations.checkpoint")
+    assert not logger.isEnabledFor(logging.ERROR)

@@ -56,7 +56,7 @@ def faults(kind: str, seed: int, number: int, folder: Path, made: Path) -> tuple
         code = command(list(case.arguments))
         if code == 0 and case.arguments[0] == "release":
             (version,) = Path().glob("**/[0-9][0-9][0-9][0-9]/datapackage.json")
-            return 80 + command(["check", str(version.parent)])
+            return 80 + command(["check", str(version.parent.absolute())])
         return code
 
     ran = in_child(run, folder)

@@ -7,7 +7,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.tasks.forms.order import canonical_table, is_canonical
+from sfumato.tasks.forms.order import (
+    ALONG,
+    _content_ranks,
+    canonical_apart,
+    canonical_table,
+    canonical_with,
+    is_canonical,
+)
 from sfumato.tasks.forms.permuted import permuted
 from sfumato.tasks.forms.permuted.parameters import PermutedParameters
 from sfumato.tasks.microdata.randomness import seeded_keys
@@ -77,3 +84,30 @@ def test_permutation_keeps_quasi_identifiers_and_each_groups_values(of, seed):
     assert sorted(map(sorted, seen.values())) == sorted(
         sorted(numbers[group == g].tolist()) for g in set(group.tolist())
     )
+
+
+@given(st.lists(st.lists(st.integers(0, 2), max_size=4).map(sorted), min_size=1, max_size=9))
+def test_groups_are_ranked_by_their_ascending_lists_of_values(lists):
+    group = np.repeat(np.arange(len(lists)), [len(one) for one in lists])
+    rank = np.array([value for one in lists for value in one], dtype=np.int64)
+    ranks = _content_ranks(rank, group, len(lists))
+    smaller = [sum(other < one for other in lists) for one in lists]
+    assert ranks.tolist() == smaller
+
+
+def test_groups_that_a_table_has_no_rows_of_keep_their_place():
+    first = pa.table({"age": [7, 8, 9], "group_id": [4, 5, 6]})
+    other = pa.table({"wage": [2, 1], "group_id": [4, 5]})
+    shown = canonical_apart({"b": first, "a": other})
+    assert shown["b"].to_pydict() == {"age": [9, 8, 7], "group_id": [0, 1, 2]}
+    assert shown["a"].to_pydict() == {"wage": [1, 2], "group_id": [1, 2]}
+
+
+def test_what_comes_along_decides_nothing():
+    rows = pa.table({"age": [1, 1, 1], "group_id": [0, 1, 2]})
+    same = pa.table({"wage": [5, 5, 5], "group_id": [0, 1, 2]})
+    for name, decides in (("other", True), (ALONG, False)):
+        along = pa.table({"mark": [3, 2, 1], "group_id": [0, 1, 2]})
+        shown = canonical_with({"rows": rows, "same": same, name: along}, "rows")
+        marks = shown[name].sort_by("group_id")["mark"].to_pylist()
+        assert (marks == [1, 2, 3]) is decides
