@@ -53,6 +53,8 @@ def one_per_unit(
 ) -> np.ndarray:
     """Those of some rows (positions, int64) that are the first of their unit, in their order.
 
+    Rows whose unit is missing are of nobody: they are refused elsewhere.
+
     Raises:
         InputError: for a unit that occurs twice, where that is refused.
     """
@@ -60,9 +62,9 @@ def one_per_unit(
         if not column.unit or column.repeat == "all":
             continue
         codes = microdata[name].codes[rows]
-        first = np.empty(len(microdata[name].values), dtype=np.int64)
+        first = np.empty(len(microdata[name].values) + 1, dtype=np.int64)  # and of those without
         first[codes[::-1]] = rows[::-1]
-        again = first[codes] != rows
+        again = (first[codes] != rows) & (codes >= 0)
         if column.repeat == "refuse" and again.any():
             row = int(np.argmax(again))
             again_ = f"the unit of row {first[codes[row]] + 1} again"

@@ -120,6 +120,15 @@ def test_a_unit_is_never_null(tmp_path, policy):
     assert message == f"{FILE}: row 5: column 'id': missing value"
 
 
+@pytest.mark.parametrize("repeat", ["refuse", "keep-one"])
+@pytest.mark.parametrize("known", ["", "1"])
+def test_rows_whose_unit_is_missing_are_nobodys(tmp_path, known, repeat):
+    columns = people(id={"unit": True, "repeat": repeat, "type": "string"})
+    content = f"id,age,city\n{known},1,x\n,2,x\n,3,x\n"
+    message = refusal(lambda: ingest_csv(tmp_path, content, columns), InputError)
+    assert message == f"{FILE}: row {2 if known else 1}: column 'id': missing value"
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 5), st.none() | st.integers(0, 2), st.none() | st.integers(0, 2)),

@@ -87,7 +87,8 @@ def test_after_a_withdrawal_the_one_before_is_current(small, line):
     withdraw(plan.line, "0002", "a test")
     record = read_record(line)
     assert (record.current, record.versions["0001"].status) == ("0001", "published")
-    with pytest.raises(PromiseError, match="was withdrawn"):
+    told = "version 0002 of this source and spec was withdrawn"
+    with pytest.raises(PromiseError, match=told):
         small.publish("four")
     fourth = small.write(people(first=2000, seed=3)).publish("five").directory
     assert fourth.name == "0003"
