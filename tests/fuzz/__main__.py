@@ -1,6 +1,7 @@
 """`make fuzz`: thousands of damaged inputs of each kind, run by the command; goes on where it was.
 
     python -m tests.fuzz --inputs 10000            # all kinds, in turn
+    python -m tests.fuzz --begin 5868              # as above, where another machine ran the first
     python -m tests.fuzz csv --only 17             # one input again, and what became of it
 
 How far each kind is, and every input that found a fault, stand in `build/fuzz/<seed>`.
@@ -28,6 +29,7 @@ def main() -> int:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--inputs", type=int, default=10_000, help="of each kind")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--begin", type=int, default=0, help="with this number: what is before ran")
     parser.add_argument("--minutes", type=float, default=600.0)
     parser.add_argument("--only", type=int, help="the one input of this number, told in full")
     parser.add_argument("--tell", action="store_true", help="the last line that each input said")
@@ -48,7 +50,7 @@ def _go_on(asked: argparse.Namespace, scratch: Path, made: Path) -> int:
     end = time.monotonic() + 60 * asked.minutes
     wrong, kinds = 0, asked.kinds or list(KINDS)
     codes = {kind: Counter(progress.get(kind, {}).get("codes", {})) for kind in kinds}
-    numbers = {kind: progress.get(kind, {}).get("next", 0) for kind in kinds}
+    numbers = {kind: progress.get(kind, {}).get("next", asked.begin) for kind in kinds}
     while time.monotonic() < end and min(numbers.values()) < asked.inputs:
         kind = min(kinds, key=numbers.__getitem__)
         number, folder = numbers[kind], scratch / "input"
