@@ -141,9 +141,11 @@ def _import_everything() -> None:
     import sfumato.flows.cli.main
     import sfumato.flows.release  # noqa: F401
     from sfumato.flows.cli.registry import MODULES
+    from tests.made_once import make_once
 
     for module in MODULES.values():
         import_module(module)
+    make_once()
 
 
 def _require_one_thread() -> None:

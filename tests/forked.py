@@ -53,32 +53,17 @@ def import_everything() -> None:
     import sfumato.flows
     import sfumato.tasks
     from tests.flow_here import leave_prefect_out
+    from tests.made_once import make_once
 
     for package in (sfumato.expectations, sfumato.tasks, sfumato.flows):
         for module in walk_packages(package.__path__, f"{package.__name__}."):
             import_module(module.name)
-    _make_once()
+    make_once()
     warnings.simplefilter("default")
     leave_prefect_out(_Patch)
     threads = list(Path("/proc/self/task").iterdir())
     if len(threads) != 1:
         raise RuntimeError(f"the process that forks has {len(threads)} threads")
-
-
-def _make_once() -> None:
-    """What every process makes at its first use, made before any child is."""
-    from sfumato.expectations.suites.records import PageView
-    from sfumato.flows.spec import json_schema
-    from sfumato.tasks import report
-    from sfumato.tasks.report.rendering import environment
-
-    json_schema()
-    ours = Path(report.__path__[0]) / "templates"
-    for path in ours.rglob("*.j2"):
-        environment().get_template(path.relative_to(ours).as_posix())
-    theirs = PageView().env
-    for name in theirs.list_templates(extensions=["j2"]):
-        theirs.get_template(name)
 
 
 class _Patch:

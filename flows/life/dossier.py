@@ -11,11 +11,17 @@ from sfumato.flows.passphrases import passphrases
 from sfumato.flows.resolved import ResolvedRun, resolve_run
 from sfumato.tasks.approval.history import read_history
 from sfumato.tasks.authorship.signature import author_of
+from sfumato.tasks.declaration.lines.tombstone import read_tombstone
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.publication.versions import read_record
-from sfumato.tasks.report.steward.dossier import KnownOfVersion, dossier, write_dossier
+from sfumato.tasks.report.steward.dossier import (
+    KnownOfVersion,
+    dossier,
+    dossier_of_withdrawn,
+    write_dossier,
+)
 from sfumato.tasks.stages.hold import RISK
 
 
@@ -44,7 +50,13 @@ def make_dossier(resolved: ResolvedRun, version: Path) -> tuple[Path, dict[str, 
     line, record = resolved.line, read_record(resolved.line.public)
     if version.parent != line.public.resolve() or version.name not in record.versions:
         raise InputError(f"{version}: is no version of the spec's line, {line.public}")
-    release, reports = open_release(version), line.reports(version.name)
+    reports, tombstone = line.reports(version.name), read_tombstone(version)
+    if tombstone is not None:
+        kept = dossier_of_withdrawn(reports, tombstone, resolved.spec.dossier)
+        if kept is None:
+            raise InputError(f"{version}: was withdrawn, and no dossier was written before")
+        return write_dossier(reports, kept), kept
+    release = open_release(version)
     digest = release.manifest["sfumato"]["digest"]
     release = replace(release, author=author_of(version, line.name, digest, environ).words)
     past = [one for one in read_history(line.private).past if one.end != "approved"]

@@ -56,13 +56,27 @@ class WithdrawalPlan:
         """
         with passphrases(os.environ), sanitised("withdraw"):
             done = withdraw(self.line, self.number, self.reason, signer=self.signer)
-        notices = [*done.notices]
+        notices = [*done.notices, *_tell_dossier(self.line, self.number, done.tombstone)]
         if not done.existed and (server := os.environ.get("PREFECT_API_URL")):
             notices += _tell_server(done.tombstone, server)
         found = deliver_known(self.line)
         notices += [said for one in found if one.behind is None for said in one.said]
         behind = tuple(one.said[-1] for one in found if one.behind is not None)
         return replace(done, notices=tuple(notices), behind=behind)
+
+
+def _tell_dossier(line: Line, number: str, tombstone: Tombstone) -> Iterator[str]:
+    """Write the withdrawal into the dossier, where there is one; or say that it failed."""
+    from sfumato.tasks.report.steward.dossier import dossier_of_withdrawn, write_dossier
+
+    reports = line.reports(number)
+    try:
+        with sanitised("dossier"):
+            kept = dossier_of_withdrawn(reports, tombstone)
+            if kept is not None:
+                write_dossier(reports, kept)
+    except SfumatoError as error:
+        yield f"warning: dossier: {error}"
 
 
 def _tell_server(tombstone: Tombstone, server: str) -> Iterator[str]:

@@ -79,6 +79,38 @@ def test_nothing_stated(small):
     assert Read(page.read_text("utf-8")).text.count("Not stated.") == len(wanted)
 
 
+def test_a_withdrawal_is_told_at_once_and_later_statements_are_taken(stated, call):
+    version = stated.publish("one").directory
+    _, before = dossier_of(version, stated.spec)
+    code, _, said = call("withdraw", version, "--reason", "The wrong <month>.", "--yes")
+    assert (code, said.count("dossier")) == (0, 0)
+    page = stated.plan().line.reports("0001") / "dossier.html"
+    shown = Read(page.read_text("utf-8")).text
+    assert "The wrong <month>. What stands below was known before." in shown
+    stated.write(people(), **TERMS, dossier={**STATED, "decision": "It goes."})
+    same, after = dossier_of(version, stated.spec)
+    assert (same, after["state"]) == (page, "withdrawn")
+    assert after["withdrawn"]["reason"] == "The wrong <month>."
+    assert after["stated"]["decision"] == "It goes."
+    for part in ("identifiability", "data", "digest", "decisions"):
+        assert after[part] == before[part]
+
+
+def test_of_a_version_that_was_withdrawn_before(stated, call):
+    version = stated.publish("one").directory
+    assert call("withdraw", version, "--reason", "Wrong.", "--yes")[0] == 0
+    with pytest.raises(InputError, match="was withdrawn, and no dossier was written before"):
+        dossier_of(version, stated.spec)
+
+
+def test_a_dossier_that_cannot_be_written_stops_no_withdrawal(stated, call):
+    version = stated.publish("one").directory
+    page, _ = dossier_of(version, stated.spec)
+    page.with_name("dossier.json").write_text("{", encoding="utf-8")
+    code, _, said = call("withdraw", version, "--reason", "Wrong.", "--yes")
+    assert (code, "warning: dossier: " in said) == (0, True)
+
+
 def test_of_versions_of_the_line_alone(small, tmp_path):
     small.publish("one")
     with pytest.raises(InputError, match="is no version of the spec's line"):

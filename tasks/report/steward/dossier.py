@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sfumato.tasks.declaration.lines.tombstone import Tombstone
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.private.durable import write_atomically
@@ -47,8 +48,6 @@ def dossier(
 ) -> dict[str, Any]:
     """All of a dossier, for JSON."""
     declared, record = release.declared, known.record
-    said = {} if stated is None else stated.model_dump(mode="json", by_alias=True)
-    wanted = (field.alias or name for name, field in DossierStatements.model_fields.items())
     return {
         "format": _FORMAT,
         "line": declared.name,
@@ -59,8 +58,7 @@ def dossier(
         "as_of": record.get("as_of"),
         "state": record["status"],
         "author": release.author,
-        "stated": said,
-        "not_stated": [name for name in wanted if said.get(name) is None],
+        **_stated(stated),
         "data": {
             "rows": dict(row_counts(declared.rows)),
             "counted": "people" if declared.rows_are_people else "rows",
@@ -79,7 +77,29 @@ def dossier(
         "approvals": list(record.get("approvals") or ()),
         "turned_down": list(known.past),
         "warnings": list(record.get("warnings") or ()),
+        "withdrawn": None,
     }
+
+
+def dossier_of_withdrawn(
+    place: Path, tombstone: Tombstone, stated: DossierStatements | None = None
+) -> dict[str, Any] | None:
+    """The dossier of a version that was withdrawn: what was kept of it, and the withdrawal.
+
+    Args:
+        place: the private directory of its reports.
+        tombstone: what stands in the version's place.
+        stated: what its steward states now; what was stated, where nothing is given.
+
+    Returns:
+        All of it, for JSON; None where no dossier was written before the withdrawal.
+    """
+    if not (place / DOSSIER).exists():
+        return None
+    kept: dict[str, Any] = json.loads((place / DOSSIER).read_bytes())
+    withdrawn = {"time": tombstone.time, "reason": tombstone.reason}
+    now = {} if stated is None else _stated(stated)
+    return {**kept, **now, "state": "withdrawn", "withdrawn": withdrawn}
 
 
 def write_dossier(place: Path, document: Mapping[str, Any]) -> Path:
@@ -88,6 +108,12 @@ def write_dossier(place: Path, document: Mapping[str, Any]) -> Path:
     page = render("dossier.html.j2", **document, **_tables(document))
     write_atomically(place / PAGE, page.encode())
     return place / PAGE
+
+
+def _stated(stated: DossierStatements | None) -> dict[str, Any]:
+    said = {} if stated is None else stated.model_dump(mode="json", by_alias=True)
+    wanted = (field.alias or name for name, field in DossierStatements.model_fields.items())
+    return {"stated": said, "not_stated": [name for name in wanted if said.get(name) is None]}
 
 
 def _tables(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,19 @@
+"""What every process makes at its first use: made by a process that forks, no child has to."""
+
+from pathlib import Path
+
+
+def make_once() -> None:
+    """Compile the templates of our pages and of Data Docs, and make the schema of specs."""
+    from sfumato.expectations.suites.records import PageView
+    from sfumato.flows.spec import json_schema
+    from sfumato.tasks import report
+    from sfumato.tasks.report.rendering import environment
+
+    json_schema()
+    ours = Path(report.__path__[0]) / "templates"
+    for path in ours.rglob("*.j2"):
+        environment().get_template(path.relative_to(ours).as_posix())
+    theirs = PageView().env
+    for name in theirs.list_templates(extensions=["j2"]):
+        theirs.get_template(name)
