@@ -38,17 +38,17 @@ class Identity:
         rows: as a digest.
         spec: as a digest.
         units: as keyed hashes (S32, sorted), None where rows are people.
+        codings: what its columns were coded by beside their declaration.
         met: how many of them other lines know, by the lines' names.
         hashed: the rows themselves, as keyed hashes (see `source_rows`), where they are known.
-        codings: what its columns were coded by beside their declaration, where that is known.
     """
 
     rows: str
     spec: str
     units: np.ndarray | None
+    codings: "FrozenCodings"
     met: Mapping[str, int] = field(default_factory=dict)
     hashed: "pa.Table | RowsInFile | None" = None
-    codings: "FrozenCodings | None" = None
 
 
 def fingerprint(microdata: Microdata, secret: bytes, names: np.ndarray | None = None) -> str:

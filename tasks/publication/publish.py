@@ -172,8 +172,7 @@ def _intend(
     *,
     pending: bool,
 ) -> PublishedVersion:
-    if identity.codings is not None:
-        freeze(line.private, identity.codings)
+    freeze(line.private, identity.codings)
     if identity.units is not None:
         write_units(line.private, number, identity.units)
     elif identity.hashed is not None:
