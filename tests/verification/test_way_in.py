@@ -357,3 +357,12 @@ def test_tables_have_the_columns_that_the_manifest_tells(
     assert run([command[0], str(release), *given]) == 3
     said = capsys.readouterr().err
     assert said == "sfumato: microdata.parquet: columns or types are not the declared ones\n"
+
+
+def test_help_tables_have_the_columns_that_queries_need(release, reader, capsys):
+    path = release / "sql" / "help_wage.parquet"
+    found = pq.read_table(path)
+    pq.write_table(found.rename_columns([f"{name}_" for name in found.column_names]), path)
+    reseal(release)
+    assert run(["query", str(release), AVERAGE]) == 3
+    assert capsys.readouterr().err == "sfumato: help_wage.parquet: has no column 'group_id'\n"

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.expectations.arrow import as_numpy
+from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.query.engines.direct.coded_values import (
     CodedValues,
     NotDirectError,
@@ -27,9 +29,19 @@ class PublishedColumns:
         self._coded: dict[str, CodedValues] = {}
 
     def read(self, name: str) -> pa.ChunkedArray:
-        """A column as it is published; texts as dictionaries, where these are stored."""
-        parts = [_column(source, name) for source in self._sources]
-        return _one_type(parts)
+        """A column as it is published; texts as dictionaries, where these are stored.
+
+        Raises:
+            PromiseError: where a table lacks it, which no release's does.
+        """
+        return _one_type([self._column(source, name) for source in self._sources])
+
+    def _column(self, source: Source, name: str) -> pa.ChunkedArray:
+        try:
+            return _column(source, name)
+        except KeyError:
+            place = source.name if isinstance(source, Path) else "a table"
+            raise PromiseError(f"{place}: has no column {name!r}") from None
 
     def numbers(self, name: str) -> np.ndarray:
         """A column of integers.
