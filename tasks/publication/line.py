@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import Fault
+from sfumato.expectations.errors import Fault, InputError
 from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.workdir import private_directory, state_lock
@@ -104,6 +104,7 @@ def hold(line: Line) -> Iterator[None]:
     Always in this order: no two lines of a work directory are compared at once.
 
     Raises:
+        InputError: where a file stands in the way of the public one.
         Fault: where the line's directories cannot be written.
     """
     with _named_where_closed(line):
@@ -116,12 +117,15 @@ def _make_public(place: Path) -> None:
     """Make the directory of a line's versions where it is missing.
 
     Raises:
+        InputError: where a file stands in the way.
         Fault: where this user cannot.
     """
     if place.is_dir():
         return
     try:
         place.mkdir(parents=True, exist_ok=True)
+    except (NotADirectoryError, FileExistsError):
+        raise InputError(f"publish.uri: {place} cannot be made: a file is in the way") from None
     except OSError as error:
         raise Fault(f"{place}: cannot be made ({error.strerror})") from None
     sync_directory(place.parent)

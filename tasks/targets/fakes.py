@@ -11,9 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.expectations.errors import InputError
 from sfumato.expectations.groups.groups import Target
 from sfumato.tasks.targets.fakes_reach import Reach, reach
 from sfumato.tasks.targets.fakes_tables import Savings, savings
+
+_MOST_CELLS = 2**27  # of eight bytes: a GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,9 @@ def with_fakes(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int
 
     Returns:
         Copies and fakes (int64, one per node); as many copies as values and fakes.
+
+    Raises:
+        InputError: where the tables for so many fakes do not fit in memory.
     """
     tables = _tables(target, counts, ranges, most)
     least = _least(tables, int(ranges[0]), most)
@@ -58,6 +64,8 @@ def costs(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> 
 
 def _tables(target: Target, counts: np.ndarray, ranges: np.ndarray, most: int) -> Savings:
     around = reach(target, [int(count) for count in counts], most)
+    if max(most, around.cells) > _MOST_CELLS:
+        raise InputError("form.fakes: tables for so many do not fit in memory: allow fewer")
     return savings(around, target.parent.tolist(), [int(length) for length in ranges])
 
 

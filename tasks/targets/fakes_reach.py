@@ -32,6 +32,12 @@ class Reach:
     high: Sequence[int]
     width: Sequence[int]
 
+    @property
+    def cells(self) -> int:
+        """How many numbers tables of q and fakes have at all nodes together."""
+        sizes = zip(self.low, self.high, self.width, strict=True)
+        return sum(int(high - low + 1) * int(width + 1) for low, high, width in sizes)
+
 
 def reach(target: Target, counts: Sequence[int], most: int) -> Reach:
     """The numbers to try for some values and at most `most` fakes.

@@ -124,3 +124,31 @@ def test_colons_in_paths_make_no_addresses(tmp_path, capfd, monkeypatch):
 def test_a_number_that_is_none_is_refused():
     with pytest.raises(QueryError, match=r"1e3340\.5 is not a number"):
         parse("SELECT COUNT(*) FROM microdata WHERE wage > 1e3340.5", exp.Select)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "refusal"),
+    [
+        ("permuted", {"publish": {"uri": "people.csv"}}, "a file is in the way"),
+        (
+            "redistributed",
+            {
+                "form": {"method": "redistributed", "denominator": 16, "fakes": 5e11},
+                "strata": [{"column": "age", "bands": [30, 45]}],
+            },
+            "tables for so many do not fit in memory",
+        ),
+    ],
+)
+def test_a_release_that_cannot_be_made_is_bad_input(
+    name, changes, refusal, tmp_path, capfd, monkeypatch
+):
+    for path in CORPUS.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    spec = tmp_path / f"{name}.yaml"
+    document = yaml.safe_load(spec.read_text(encoding="utf-8"))
+    spec.write_text(yaml.safe_dump(document | changes), encoding="utf-8")
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "work"))
+    leave_prefect_out(monkeypatch)
+    assert run(["release", str(spec)]) == 2
+    assert refusal in capfd.readouterr().err
