@@ -10,8 +10,10 @@ import pytest
 import yaml
 from sqlglot import exp
 
-from sfumato.expectations.errors import QueryError
+from sfumato.expectations.errors import InputError, QueryError
 from sfumato.flows.cli.main import run
+from sfumato.tasks.microdata.notation.dialect import FileDialect
+from sfumato.tasks.microdata.readers import columnar
 from sfumato.tasks.sql.parse import parse
 from tests.flow_here import leave_prefect_out
 from tests.fuzz.kinds import CORPUS
@@ -152,3 +154,23 @@ def test_a_release_that_cannot_be_made_is_bad_input(
     leave_prefect_out(monkeypatch)
     assert run(["release", str(spec)]) == 2
     assert refusal in capfd.readouterr().err
+
+
+def test_dictionaries_of_damaged_files_lack_values(tmp_path, monkeypatch):
+    read = pq.ParquetFile.read
+    columns = pa.table({"town": ["a", "b"]}), pa.table({"town": pa.nulls(2, pa.string())})
+    for number, table in enumerate(columns):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(table, path)
+        whole = columnar.read(path, path.name, FileDialect())
+        assert whole["town"].to_pylist() == table["town"].to_pylist()
+
+    def damaged(file):
+        table = read(file)
+        indices = pa.array([0, 2], pa.int32())
+        town = pa.DictionaryArray.from_arrays(indices, pa.array(["a", "b"]), safe=False)
+        return table.set_column(0, "town", town)
+
+    monkeypatch.setattr(pq.ParquetFile, "read", damaged)
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        columnar.read(tmp_path / "0.parquet", "0.parquet", FileDialect())

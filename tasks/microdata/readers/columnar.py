@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
@@ -30,10 +31,24 @@ def read(path: Path, file: str, _dialect: FileDialect) -> dict[str, pa.ChunkedAr
         text = [field.name for field in schema if pa.types.is_string(field.type)]
         with pq.ParquetFile(path, read_dictionary=text) as parquet:
             table = parquet.read()
+        _require_known_values(table)
     except (pa.ArrowException, OSError, ValueError):
         raise input_error(file, "cannot be read as Parquet") from None
     require_distinct_names(table.column_names, file)
     return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def _require_known_values(table: pa.Table) -> None:
+    """Refuse indices beyond their dictionaries, which Arrow reads from damaged pages as they are.
+
+    Raises:
+        ValueError: where there is one.
+    """
+    for column in table.columns:
+        for chunk in column.chunks if pa.types.is_dictionary(column.type) else ():
+            ends = pc.min_max(chunk.indices).as_py()
+            if (ends["min"] or 0) < 0 or (ends["max"] or 0) >= max(1, len(chunk.dictionary)):
+                raise ValueError("an index is beyond its dictionary")
 
 
 convert = adopt
