@@ -32,7 +32,9 @@ class DeclaredColumn(CodedColumn):
 
     role: Literal["quasi-identifier", "sensitive", "insensitive"]
     type: ColumnType
-    scale: Annotated[int | None, Field(description="decimals of a decimal column")] = None
+    scale: Annotated[int | None, Field(ge=0, le=38, description="decimals of a decimal column")] = (
+        None
+    )
     nulls: Annotated[bool, Field(description="whether null is published as a category")] = False
     unprotected: Annotated[str | None, Field(description="why it has no promise")] = None
     hierarchy: Labels | Intervals | Dates | Prefixes | None = None

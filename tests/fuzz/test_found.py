@@ -8,12 +8,14 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from pydantic import ValidationError
 from sqlglot import exp
 
 from sfumato.expectations.errors import InputError, QueryError
 from sfumato.flows.cli.main import run
 from sfumato.tasks.microdata.notation.dialect import FileDialect
 from sfumato.tasks.microdata.readers import columnar
+from sfumato.tasks.schema.published import DeclaredColumn
 from sfumato.tasks.sql.parse import parse
 from tests.flow_here import leave_prefect_out
 from tests.fuzz.kinds import CORPUS
@@ -174,3 +176,11 @@ def test_dictionaries_of_damaged_files_lack_values(tmp_path, monkeypatch):
     monkeypatch.setattr(pq.ParquetFile, "read", damaged)
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         columnar.read(tmp_path / "0.parquet", "0.parquet", FileDialect())
+
+
+@pytest.mark.parametrize("scale", [-1, 39, 2**40])
+def test_decimals_have_no_more_digits_than_there_are(scale):
+    column = {"role": "sensitive", "type": "decimal"}
+    assert DeclaredColumn.model_validate({**column, "scale": 38}).arrow_type.scale == 38
+    with pytest.raises(ValidationError, match="scale"):
+        DeclaredColumn.model_validate({**column, "scale": scale})
