@@ -47,11 +47,11 @@ class AttackedRelease:
 
 @dataclass(frozen=True)
 class Score:
-    """How an attack did; all figures are shares of the people, from 0 to 1.
+    """How an attack did; all figures are shares from 0 to 1, of the people where nothing is said.
 
     Attributes:
         measure: what was counted, in words.
-        share: of the people.
+        share: of the people, or of what the measure says.
         references: the same share without the attack, by what is known instead.
     """
 

@@ -9,6 +9,7 @@ from sfumato.tasks.attacks.from_files import FROM_FILES
 from sfumato.tasks.attacks.group import background, homogeneity
 from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.minimal import minimality
+from sfumato.tasks.attacks.records import matches, nearest, singling_out
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
@@ -18,6 +19,10 @@ ATTACKS: Mapping[str, Attack] = {
     "minimality": minimality.attack,
     "definetti": definetti.attack,
     "beside": beside.attack,
+    "matches": matches.attack,
+    "singling-out": singling_out.attack,
+    "linkability": nearest.link_halves,
+    "inference": nearest.infer,
     "subdomains": subdomains.attack,
 }
 """What measures how well each attack does."""

@@ -36,28 +36,65 @@ _SHOWN = {
     "deFinetti": "own value guessed by deFinetti's attack",
     "believed with 80 %": "own value believed with 80% or more",
 }
-_HEAD = ("spec", "form", "column", _WITHOUT, *_SHOWN)
+_SINGLED = "500 conditions that one published row meets: somebody is singled out"
+_RECORDS = {
+    "unique exact matches": "record like nobody else's, and published as it is",
+    "apparent matches": "apparent match: alone with their quasi-identifiers",
+    "right among these": "own value in the apparent match, of these",
+    "singled out": _SINGLED,
+    "halves joined": "halves of own quasi-identifiers joined by the nearest row",
+    "inferred": "own value in the nearest row, of numbers about it (5 %)",
+}
+_RANDOM = "in any published row"
 
 
 def main() -> None:
-    """Print a table in Markdown."""
-    print("|", " | ".join(_HEAD), "|")
-    print("|", " | ".join("---" for _ in _HEAD), "|", flush=True)
-    for spec in SPECS:
-        for line in _lines(spec):
-            print("|", " | ".join(line), "|", flush=True)
+    """Print two tables in Markdown."""
+    attacked = [(spec, *_attacked_apart(spec)) for spec in SPECS]
+    guesses = (line for one in attacked for line in _lines(*one))
+    _print(("spec", "form", "column", _WITHOUT, *_SHOWN), guesses)
+    records = (line for one in attacked for line in _record_lines(*one))
+    _print(("spec", "form", *_RECORDS, _RANDOM), records)
 
 
-def _lines(spec: Path) -> Iterator[tuple[str, ...]]:
+def _print(head: tuple[str, ...], lines: Iterator[tuple[str, ...]]) -> None:
+    print("|", " | ".join(head), "|")
+    print("|", " | ".join("---" for _ in head), "|")
+    for line in lines:
+        print("|", " | ".join(line), "|")
+    print(flush=True)
+
+
+def _attacked_apart(spec: Path) -> tuple[str, dict[str, list[Score]]]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SFUMATO_WORK"] = f"{folder}/work"
-        form, found = _attacked(spec, Path(folder))
+        return _attacked(spec, Path(folder))
+
+
+def _lines(spec: Path, form: str, found: dict[str, list[Score]]) -> Iterator[tuple[str, ...]]:
     for column, scores in found.items():
         by_measure = {score.measure: score for score in scores}
         alone = (by_measure.get(_GUESSED) or by_measure[_SUBDOMAINS]).references[_WITHOUT]
-        shares = [by_measure[m].share if m in by_measure else None for m in _SHOWN.values()]
-        written = ("" if share is None else f"{100 * share:.1f}" for share in (alone, *shares))
-        yield (f"`{spec.stem}`", form, f"`{column}`", *written)
+        yield (f"`{spec.stem}`", form, f"`{column}`", *_written(alone, by_measure, _SHOWN))
+
+
+def _record_lines(
+    spec: Path, form: str, found: dict[str, list[Score]]
+) -> Iterator[tuple[str, ...]]:
+    for scores in found.values():
+        by_measure = {score.measure: score for score in scores}
+        if inferred := by_measure.get(_RECORDS["inferred"]):
+            chance = inferred.references[_RANDOM]
+            yield (f"`{spec.stem}`", form, *_written(chance, by_measure, _RECORDS, last=True))
+
+
+def _written(
+    beside: float, found: dict[str, Score], asked: dict[str, str], *, last: bool = False
+) -> list[str]:
+    """Shares in percent, empty where they were not found; the one beside them first, or last."""
+    shares = [found[name].share if name in found else None for name in asked.values()]
+    ordered = [*shares, beside] if last else [beside, *shares]
+    return ["" if share is None else f"{100 * share:.1f}" for share in ordered]
 
 
 def _attacked(spec: Path, folder: Path) -> tuple[str, dict[str, list[Score]]]:

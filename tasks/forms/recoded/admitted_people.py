@@ -142,7 +142,7 @@ def _admitted(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Which groups admit which vectors (bool, groups x vectors), some vectors at a time."""
     labels = [
-        (codes[shown.first], _fits(of, column))
+        (codes[shown.first], fitting_values(of, column))
         for (of, codes), column in zip(shown.columns.values(), columns, strict=True)
     ]
     step = max(1, _AT_ONCE // max(1, len(shown.first)))
@@ -202,7 +202,7 @@ def _only_groups(shown: _ShownGroups, columns: Sequence[Column], first: np.ndarr
     return found
 
 
-def _fits(labels: Sequence[Admitted], column: Column) -> np.ndarray:
+def fitting_values(labels: Sequence[Admitted], column: Column) -> np.ndarray:
     """Which values each label admits (bool, labels x values), last whether it admits null."""
     values = column.values.to_pylist()
     place = {value: at for at, value in enumerate(values)}

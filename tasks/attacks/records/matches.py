@@ -1,0 +1,46 @@
+"""Matches: records of people that are published as they are, and those that seem to be.
+
+Source: Task, Bhagat, Howarth, SDNist v2: Deidentified Data Report Tool (NIST, 2023): unique exact
+matches and apparent matches.
+"""
+
+import numpy as np
+
+from sfumato.tasks.attacks.attack import AttackedRelease, Score
+from sfumato.tasks.attacks.records.records import compared_records, keys_of
+
+
+def attack(target: AttackedRelease) -> tuple[Score, ...]:
+    """Count matches; forms whose tables show no whole records have none."""
+    records = compared_records(target)
+    if records is None:
+        return ()
+    shown, own = keys_of(records.columns)
+    alone = _met_once(own)
+    exact = float((alone & np.isin(own, shown)).mean())
+    row, person = _apparent(*keys_of(records.known))
+    agreeing = records.sensitive.cells[row] == records.sensitive.values[person]
+    found = [
+        Score(
+            "record like nobody else's, and published as it is",
+            exact,
+            {"people whose record is like nobody else's": float(alone.mean())},
+        ),
+        Score("apparent match: alone with their quasi-identifiers", len(row) / records.people),
+    ]
+    if len(row):
+        found.append(Score("own value in the apparent match, of these", float(agreeing.mean())))
+    return tuple(found)
+
+
+def _met_once(keys: np.ndarray) -> np.ndarray:
+    """Which entries no other is like; never those of -1 (bool)."""
+    _, place, times = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray((times[place] == 1) & (keys >= 0))
+
+
+def _apparent(shown: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows, and the people, who are alone on their side with the same key (int64, int64)."""
+    rows, people = (np.flatnonzero(_met_once(keys)) for keys in (shown, own))
+    _, at, of = np.intersect1d(shown[rows], own[people], assume_unique=True, return_indices=True)
+    return rows[at], people[of]

@@ -1,0 +1,115 @@
+"""What a release publishes, as records that can be compared with people's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.expectations.groups.counting import pack
+from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.records.columns import (
+    ComparedColumn,
+    ExactColumn,
+    Fits,
+    LabelColumn,
+)
+from sfumato.tasks.declaration.shown_form import form_of
+from sfumato.tasks.forms.optional import reader_for
+from sfumato.tasks.forms.recoded.admitted_people import fitting_values
+from sfumato.tasks.forms.recoded.recoded import TABLE, labels_of
+from sfumato.tasks.microdata.grouping import common_type
+from sfumato.tasks.query.question.relations import relations
+
+_NAME = "records"
+_MOST = 200_000_000  # pairs of a label and a value
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRecords:
+    """Published records beside people's.
+
+    Attributes:
+        known: the quasi-identifiers.
+        sensitive: the column that attackers want to know.
+        rows: how many records are published.
+        people: how many people there are.
+    """
+
+    known: tuple[ComparedColumn, ...]
+    sensitive: ExactColumn
+    rows: int
+    people: int
+
+    @property
+    def columns(self) -> tuple[ComparedColumn, ...]:
+        """All columns of a record."""
+        return (*self.known, self.sensitive)
+
+    def distance(self, columns: tuple[ComparedColumn, ...], person: int) -> np.ndarray:
+        """How far each record is from a person in some columns together (float64)."""
+        return np.asarray(sum(column.distance(person) for column in columns))
+
+
+def compared_records(target: AttackedRelease) -> ComparedRecords | None:
+    """The records of a release; None where its tables show no whole records of people."""
+    if _NAME not in target.learned:
+        target.learned[_NAME] = _compared(target)
+    found: ComparedRecords | None = target.learned[_NAME]
+    return found
+
+
+def keys_of(columns: tuple[ComparedColumn, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """One number per published row, -1 where a cell is no single value, and one per person.
+
+    Equal ones have equal values in all columns (int64, int64).
+    """
+    both = [np.concatenate([column.single, column.values]) for column in columns]
+    key, _ = pack([np.maximum(one, 0) for one in both], [int(one.max()) + 1 for one in both])
+    rows = len(columns[0].single)
+    whole = np.all([column.single >= 0 for column in columns], axis=0)
+    return np.where(whole, key[:rows], -1), key[rows:]
+
+
+def _compared(target: AttackedRelease) -> ComparedRecords | None:
+    declared = target.declared
+    if declared.composed or declared.parts is not None or not target.people.rows:
+        return None
+    if declared.recoded:
+        return _together(target, target.tables[TABLE], _label_columns(target))
+    if declared.form.shows != "rows" or declared.form.values_apart:
+        return None
+    table = target.tables[relations(declared).rows]
+    exact = [_exact_column(target, table, name) for name in declared.named("quasi-identifier")]
+    return _together(target, table, exact)
+
+
+def _together(
+    target: AttackedRelease, table: pa.Table, known: Sequence[ComparedColumn | None]
+) -> ComparedRecords | None:
+    sensitive = _exact_column(target, table, target.sensitive)
+    there = tuple(column for column in known if column is not None)
+    if not there or len(there) < len(known) or sensitive is None or not table.num_rows:
+        return None
+    return ComparedRecords(there, sensitive, table.num_rows, target.people.rows)
+
+
+def _exact_column(target: AttackedRelease, table: pa.Table, name: str) -> ExactColumn | None:
+    shown, own = table[name].combine_chunks(), target.people[name].array()
+    type_ = common_type(shown.type, own.type)
+    return None if type_ is None else ExactColumn(shown.cast(type_), own.cast(type_))
+
+
+def _label_columns(target: AttackedRelease) -> list[ComparedColumn | None]:
+    return [_label_column(target, name) for name in target.declared.named("quasi-identifier")]
+
+
+def _label_column(target: AttackedRelease, name: str) -> LabelColumn | None:
+    declared, own = target.declared, target.people[name]
+    texts, cells = labels_of(target.tables[TABLE], name)
+    if len(texts) * len(own.values) > _MOST:
+        return None
+    read = reader_for(form_of(declared))(name, declared.columns[name])
+    labels = [read(text) for text in texts]
+    fits = Fits(fitting_values(labels, own), own.codes)
+    return LabelColumn(labels, cells.astype(np.int32), fits)

@@ -1,0 +1,30 @@
+"""Whom attacks on records try, and how sure what they find is."""
+
+import numpy as np
+from scipy.stats import beta
+
+ATTEMPTS = 500
+_SEED = 20231
+
+
+def generator() -> np.random.Generator:
+    """Always the same draws: the figures of a release are the same whenever they are computed."""
+    return np.random.default_rng(_SEED)
+
+
+def some_people(people: int, most: int = ATTEMPTS) -> np.ndarray:
+    """Whom an attack tries: everybody, or as many as it tries at most (positions, int64)."""
+    if people <= most:
+        return np.arange(people)
+    return generator().choice(people, most, replace=False)
+
+
+def most_likely(found: float, of: int) -> float:
+    """The one-sided 95 % limit of Clopper and Pearson (1934) on a share.
+
+    Args:
+        found: how many of the tries succeed; expected numbers are rounded up.
+        of: how many tries there were.
+    """
+    whole = int(np.ceil(found))
+    return 1.0 if whole >= of else float(beta.ppf(0.95, whole + 1, of - whole))

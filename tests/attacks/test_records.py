@@ -1,0 +1,202 @@
+"""Attacks on records by others' definitions, against every pair of a row and a person."""
+
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.flows.evaluation import attack_again
+from sfumato.flows.overrides import Overrides
+from sfumato.tasks.attacks.records import matches, nearest, singling_out
+from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
+from sfumato.tasks.attacks.records.records import ComparedRecords
+from sfumato.tasks.attacks.records.sampling import generator, most_likely, some_people
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.forms.recoded.labels import Anything, Between, ListedValues
+from tests.attacks.test_linkage import WAYS, fits, published, rows
+
+AGE, TOWN, WAGE = (st.integers(0, 3), st.sampled_from("ab") | st.none(), st.integers(0, 2))
+TABLE = st.lists(st.tuples(AGE, TOWN, WAGE), min_size=2, max_size=9)
+
+
+def target(shown, people):
+    """Records as they are, (age, town, wage) each."""
+    types = pa.int64(), pa.string(), pa.int64()
+    columns = [
+        ExactColumn(pa.array(a, type_), pa.array(b, type_))
+        for a, b, type_ in zip(
+            *(zip(*of, strict=True) for of in (shown, people)), types, strict=True
+        )
+    ]
+    records = ComparedRecords(tuple(columns[:-1]), columns[-1], len(shown), len(people))
+    return SimpleNamespace(learned={"records": records})
+
+
+def share(hits, people):
+    return float(Fraction(hits, len(people)))
+
+
+@given(TABLE, TABLE)
+def test_matches_by_hand(shown, people):
+    found = {score.measure: score for score in matches.attack(target(shown, people))}
+    alone, whole = Counter(people), set(shown)
+    unlike = [person for person in people if alone[person] == 1]
+    exact = found["record like nobody else's, and published as it is"]
+    assert exact.share == share(sum(person in whole for person in unlike), people)
+    assert list(exact.references.values()) == [share(len(unlike), people)]
+    rows_of, people_of = (Counter(row[:2] for row in of) for of in (shown, people))
+    pairs = [
+        (row, person)
+        for row in shown
+        for person in people
+        if row[:2] == person[:2] and rows_of[row[:2]] == people_of[row[:2]] == 1
+    ]
+    match = found["apparent match: alone with their quasi-identifiers"]
+    assert match.share == share(len(pairs), people)
+    agree = found.get("own value in the apparent match, of these")
+    assert (agree is None) == (not pairs)
+    if agree is not None:
+        assert agree.share == sum(r[2] == p[2] for r, p in pairs) / len(pairs)
+
+
+def gower(one, other, ages):
+    spread = max(ages) - min(ages) or 1
+    return Fraction(abs(one[0] - other[0]), spread), Fraction(int(one[1] != other[1]))
+
+
+def closest(distances):
+    return {at for at, far in enumerate(distances) if far == min(distances)}
+
+
+@given(TABLE, TABLE)
+def test_nearest_by_hand(shown, people):
+    ages = [row[0] for row in shown + people]
+    linked, inferred, chance = Fraction(0), Fraction(0), Fraction(0)
+    for person in people:
+        far = [gower(row, person, ages) for row in shown]
+        first, second = (closest([one[half] for one in far]) for half in (0, 1))
+        linked += Fraction(len(first & second), len(first) * len(second))
+        near = closest([sum(one) for one in far])
+        inferred += Fraction(sum(shown[at][2] == person[2] for at in near), len(near))
+        chance += Fraction(sum(row[2] == person[2] for row in shown), len(shown))
+    (halves,), (own,) = (do(target(shown, people)) for do in (nearest.link_halves, nearest.infer))
+    assert halves.share == pytest.approx(float(linked / len(people)))
+    assert halves.references == {"by chance": 1 / len(shown)}
+    assert own.share == pytest.approx(float(inferred / len(people)))
+    assert own.references["in any published row"] == pytest.approx(float(chance / len(people)))
+
+
+def test_numbers_are_inferred_about_as_they_are():
+    shown = pa.array([Decimal("100.0"), Decimal("-100.0"), None])
+    people = pa.array([Decimal("105.0"), Decimal("105.1"), Decimal("-95.0"), None])
+    column = ExactColumn(shown, people)
+    found = [column.right(person, 0.05).tolist() for person in range(4)]
+    assert found == [[True, False, False], [False] * 3, [False, True, False], [False, False, True]]
+
+
+def test_whoever_is_like_a_row():
+    column = ExactColumn(pa.array([1, 2, 3, None]), pa.array([0, 1, 2, 3, 4, None]))
+    assert [column.people_like(row).tolist() for row in range(4)] == [
+        [True, True, False, False, False, False],
+        [True, True, True, False, False, False],
+        [False, False, False, True, True, False],
+        [False, False, False, False, False, True],
+    ]
+    texts = ExactColumn(pa.array(["a", "b", None]), pa.array(["b", None, "c"]))
+    assert [texts.people_like(row).tolist() for row in range(3)] == [
+        [False] * 3,
+        [True, False, False],
+        [False, True, False],
+    ]
+
+
+def test_labels_admit_values():
+    labels = [ListedValues((2,)), Between(1, 3), Between(2, 2), ListedValues((), null=True)]
+    labels += [Anything(null=True), ListedValues((9,))]
+    admits = np.array(
+        [[0, 1, 0, 0], [1, 1, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0]], bool
+    )
+    people = Fits(admits, np.array([0, 1, 2, -1]))
+    column = LabelColumn(labels, np.array([0, 1, 2, 3, 4, 5]), people)
+    assert column.single.tolist() == [1, -1, 1, 3, -1, -1]
+    assert column.distance(3).tolist() == [1, 1, 1, 0, 0, 1]
+    assert column.rows_like(1).tolist() == [False, True, False, False, False, False]
+    assert column.people_like(1).tolist() == [True, True, True, False]
+
+
+@given(TABLE, st.integers(0, 10))
+def test_conditions_drawn_at_random_are_told_by_the_column(people, seed):
+    known = target(people, people).learned["records"]
+    for column, rows_ in zip(known.columns, zip(*people, strict=True), strict=True):
+        drawn = column.drawn(np.random.default_rng(seed))
+        told = dict(zip(rows_, drawn.tolist(), strict=True))
+        assert all(told[row] == holds for row, holds in zip(rows_, drawn.tolist(), strict=True))
+
+
+def test_what_is_published_as_it_is_singles_everybody_out():
+    people = [(number % 90, f"t{number}", number % 7) for number in range(600)]
+    (found,) = singling_out.attack(target(people, people))
+    assert found.share == found.references["at most, with 95 %"] == 1
+    assert found.references["by conditions drawn at random"] < 0.5
+    (alike,) = singling_out.attack(target(people * 2, people))
+    (others,) = singling_out.attack(target([(99, f"u{n}", 99) for n in range(600)], people))
+    assert alike.share == others.share == 0
+
+
+def test_tables_without_a_tie_are_found_again():
+    people = [(age, "a", age % 7) for age in range(0, 80, 2)]
+    sorted_again = sorted(people, key=lambda row: row[2])
+    assert matches.attack(target(sorted_again, people))[2].share == 1
+    assert nearest.infer(target(sorted_again, people))[0].share == 1
+
+
+def test_many_people_are_sampled_always_the_same():
+    assert some_people(500).tolist() == list(range(500))
+    assert len(set(some_people(501).tolist())) == 500
+    assert len(set(some_people(501, 100).tolist())) == 100
+    assert some_people(9999).tolist() == some_people(9999).tolist()
+    assert generator().integers(2**40) == generator().integers(2**40)
+    assert most_likely(0, 500) == pytest.approx(1 - 0.05 ** (1 / 500))
+    assert most_likely(500, 500) == 1
+
+
+def distance(way, row, person, ages):
+    """Of numbers where they are published, otherwise of labels that do not fit."""
+    if way == "permuted":
+        return sum(gower((int(row[0]), row[1]), (int(person[0]), person[1]), ages))
+    return sum(not fits(cell, own) for cell, own in zip(row[:2], person[:2], strict=True))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_releases_are_read_as_records(small, way):
+    directory = published(small, way)
+    scores, _ = attack_again(directory, small.spec, Overrides())
+    found = {score.measure: score.share for score in scores["wage"]}
+    release = open_release(directory)
+    table = read_tables(release.declared, directory / "data")["microdata"].to_pylist()
+    shown = [(str(row["age"]), row["town"], str(row["wage"])) for row in table]
+    people = [(row["age"], row["town"], row["wage"]) for row in rows()]
+    people = [(str(age), town, str(Decimal(wage))) for age, town, wage in people]
+    alone = Counter(people)
+    exact = sum(person in set(shown) for person in people if alone[person] == 1)
+    exact_share = found["record like nobody else's, and published as it is"]
+    assert exact_share == pytest.approx(exact / len(people))
+    right, ages = Fraction(0), [int(row["age"]) for row in rows()]
+    for person in people:
+        far = [distance(way, row, person, ages) for row in shown]
+        near = closest(far)
+        close = [
+            abs(Decimal(shown[at][2]) - Decimal(person[2]))
+            <= Decimal("0.05") * Decimal(shown[at][2])
+            for at in near
+        ]
+        right += Fraction(sum(close), len(near))
+    guessed = found["own value in the nearest row, of numbers about it (5 %)"]
+    assert guessed == pytest.approx(float(right / len(people)))
