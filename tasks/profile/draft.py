@@ -30,6 +30,14 @@ _REPEATS = (
     "another, or the source is first summed up by person. repeat: all has all of them, and keeps "
     "promises over people, too."
 )
+_HOUSEHOLD = (
+    "Whoever knows one of a household often knows the others: promises are kept over households, "
+    "too. Leave it out where that costs too much."
+)
+_NULLS = (
+    "nulls: category keeps rows without a value, and null is one more value to promises; drop-row "
+    "leaves these rows out"
+)
 _NO_UNIT = "No column tells people apart: rows are counted as people, so each must have one."
 _PROMISED = (
     "Nobody can be told from k - 1 others by the quasi-identifiers; each group has l different "
@@ -57,6 +65,11 @@ class SpecDraft:
     unit: FoundUnit | None
     roles: Mapping[str, ProposedRole]
     skeletons: Mapping[str, Skeleton]
+
+    @property
+    def identifiers(self) -> list[str]:
+        """The names of the columns that tell who somebody is."""
+        return [one.name for one in self.of_role("identifier")]
 
     def of_role(self, role: Role) -> list[ColumnFacts]:
         """The columns with a role, in order."""
@@ -132,6 +145,9 @@ def _columns(draft: SpecDraft, line: str) -> Iterator[str]:
     if draft.unit is None:
         yield _comment(_NO_UNIT)
         yield "unit: row\n"
+    elif draft.unit.household in draft.identifiers:
+        yield _comment(_HOUSEHOLD)
+        yield _entry("household", draft.unit.household)
 
 
 def _keys(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole, line: str) -> dict[str, Any]:
@@ -141,7 +157,7 @@ def _keys(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole, line: str)
     if draft.unit is not None and draft.unit.name == one.name:
         keys |= {"unit": True} | ({"repeat": "keep-one"} if draft.unit.repeats else {})
     else:
-        keys |= propose_nulls(one, proposed.role)
+        keys |= propose_nulls(one)
     if one.name in draft.skeletons:
         skeleton = draft.skeletons[one.name]
         keys |= skeleton.keys
@@ -154,6 +170,8 @@ def _said(draft: SpecDraft, one: ColumnFacts, proposed: ProposedRole) -> str:
     words = proposed.reason
     if draft.unit is not None and draft.unit.name == one.name and draft.unit.repeats:
         words += f". {_REPEATS}"
+    if proposed.role == "sensitive" and one.missing:
+        words += f"; {_NULLS}"
     if one.name in draft.skeletons:
         words += f"; hierarchy: {draft.skeletons[one.name].words}"
     return words

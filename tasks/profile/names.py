@@ -59,6 +59,14 @@ _STEMS: Mapping[Meaning, str] = {
 }
 _WORDS = {word: meaning for meaning, words in _STEMS.items() for word in words.split()}
 _LONG = 4
+_HOUSEHOLD_NUMBERS = ("hhid", "hid", "hhnr", "hhno", "hhnum", "hholdid", "householdid", "famid")
+_HOMES = ("hh", "hhold", "foyer", "menage", "hogar", "gezin")
+_LONG_HOMES = ("household", "haushalt", "huishoud")
+_NUMBERING = ("id", "nr", "no", "num", "number", "nummer", "numero", "key", "uid", "ident")
+_OF_SAMPLES = ("fnlwgt", "finalwgt", "finalweight", "wgt", "pwgt", "hochrechn", "ponder", "expans")
+_SHORT_OF_SAMPLES = ("wt", "perwt", "hhwt", "hwt", "pwt", "asecwt", "wtfinl", "samplewt", "sampwt")
+_HEAVY = ("weight", "gewicht", "poids", "peso", "wt")
+_SAMPLED = ("sampl", "survey", "design", "stichprob", "analys", "calibrat", "nonresp", "person")
 _POSTAL = ("zip", "plz", "postcode", "postal")
 
 
@@ -90,6 +98,37 @@ def is_postal(name: str) -> bool:
     (True, True, False)
     """
     return any(word.startswith(_POSTAL) for word in _words_of(name))
+
+
+def is_household(name: str) -> bool:
+    """True where a column's name is that of a number of households.
+
+    >>> is_household("HHID"), is_household("household_id"), is_household("Haushalts-Nr")
+    (True, True, True)
+    >>> is_household("household size"), is_household("hhsize"), is_household("id")
+    (False, False, False)
+    """
+    words = _words_of(name)
+    if any(word in _HOUSEHOLD_NUMBERS for word in words):
+        return True
+    homes = [word for word in words if word in _HOMES or word.startswith(_LONG_HOMES)]
+    return bool(homes) and any(word in _NUMBERING for word in words)
+
+
+def is_weight(name: str) -> bool:
+    """True where a column's name is that of weights of a sample, and not of bodies.
+
+    >>> is_weight("fnlwgt"), is_weight("sample_weight"), is_weight("Hochrechnungsfaktor")
+    (True, True, True)
+    >>> is_weight("weight"), is_weight("birth weight"), is_weight("sample")
+    (False, False, False)
+    """
+    words = _words_of(name)
+    if any(word.startswith(_OF_SAMPLES) or word in _SHORT_OF_SAMPLES for word in words):
+        return True
+    return any(word.startswith(_HEAVY) for word in words) and any(
+        word.startswith(_SAMPLED) for word in words
+    )
 
 
 def is_known(name: str) -> bool:

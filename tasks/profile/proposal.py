@@ -23,7 +23,7 @@ def propose_promises(sensitive: Sequence[ColumnFacts], rows: int) -> list[dict[s
     k = next(k for least, k in _K if rows >= least)
     promises: list[dict[str, Any]] = [{"model": "k-anonymity", "k": k}]
     for one in sensitive:
-        different = max(2, min(_L, one.distinct))
+        different = max(2, min(_L, one.distinct + bool(one.missing)))
         promise: dict[str, Any] = {"model": "l-diversity", "variant": "distinct", "l": different}
         promises.append(promise | ({"sensitive": one.name} if len(sensitive) > 1 else {}))
     return promises
@@ -69,8 +69,6 @@ def _length(first: Any, last: Any) -> float:
     return float(last - first)
 
 
-def propose_nulls(one: ColumnFacts, role: str) -> Mapping[str, str]:
-    """A null policy for a column that has nulls."""
-    if not one.missing:
-        return {}
-    return {"nulls": "drop-row" if role == "sensitive" else "category"}
+def propose_nulls(one: ColumnFacts) -> Mapping[str, str]:
+    """A null policy for a column that has nulls: their rows stay."""
+    return {"nulls": "category"} if one.missing else {}

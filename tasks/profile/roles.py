@@ -8,7 +8,7 @@ import numpy as np
 
 from sfumato.tasks.microdata.table import key
 from sfumato.tasks.profile.facts import ColumnFacts
-from sfumato.tasks.profile.names import Meaning
+from sfumato.tasks.profile.names import Meaning, is_household, is_weight
 from sfumato.tasks.profile.options import DraftOptions
 from sfumato.tasks.profile.patterns import POSTCODE
 from sfumato.tasks.profile.units import FoundUnit
@@ -22,6 +22,10 @@ _KNOWN: Mapping[Meaning | None, str] = {
     "place": "a place, which others may know",
     "trait": "a trait, which others may know or see",
 }
+_WEIGHT = (
+    "its name is that of weights of a sample, which tell strata of its design: role weight "
+    "publishes them, with words on why nobody is known by them"
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,10 @@ def _proposed(one: ColumnFacts, twin: str | None) -> ProposedRole:
         return ProposedRole("drop", "all rows say the same: it tells nothing")
     if (found := _of_values(one)) is not None:
         return found
+    if is_household(one.name) and one.distinct > _FEW:
+        return ProposedRole("identifier", "its name is that of a number of households")
+    if is_weight(one.name) and one.is_number:
+        return ProposedRole("drop", _WEIGHT)
     if twin is not None:
         return ProposedRole("drop", f"tells what column {twin!r} tells, in other words")
     return _of_name(one) or _of_what_is_not_known(one)

@@ -1,10 +1,12 @@
 """Whom the rows of a table are about: a column that numbers people, once or several times each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sfumato.tasks.profile.facts import ColumnFacts
+from sfumato.tasks.profile.names import is_household
 
 _PEOPLE = 20  # below, a column that seems to number somebody may be any short list
 _REPEATS = 1.1  # rows per person, from which on a person has several
@@ -19,11 +21,13 @@ class FoundUnit:
         name: of the column.
         repeats: whether people have several rows.
         by: why it seems so.
+        household: the column that seems to number households of these people, if any does.
     """
 
     name: str
     repeats: bool
     by: str
+    household: str | None = None
 
 
 def find_unit(facts: tuple[ColumnFacts, ...]) -> FoundUnit | None:
@@ -32,14 +36,25 @@ def find_unit(facts: tuple[ColumnFacts, ...]) -> FoundUnit | None:
     own = [f for f in complete if f.own == 1 and (_numbers(f) or _numbers_rows(f))]
     if own:
         best = max(own, key=lambda f: (_numbers(f), f.is_number))
-        return FoundUnit(best.name, False, "each row has its own value")
-    several = [f for f in complete if f.filled >= _REPEATS * f.distinct and _repeats(f, facts)]
+        return FoundUnit(best.name, False, "each row has its own value", _household(complete))
+    repeated = [f for f in complete if f.filled >= _REPEATS * f.distinct]
+    several = [f for f in repeated if not is_household(f.name) and _repeats(f, facts)]
     if several:
         best = max(several, key=lambda f: (_numbers(f), f.distinct))
         together = _runs(best.column.codes) == best.distinct
         words = "one person after the other" if together else "of a person here and there"
         return FoundUnit(best.name, True, f"rows repeat its values, {words}")
     return None
+
+
+def _household(facts: Sequence[ColumnFacts]) -> str | None:
+    """The column that numbers households: its name says so, and few have one."""
+    found = (f.name for f in facts if is_household(f.name) and _shared_by_few(f))
+    return next(found, None)
+
+
+def _shared_by_few(facts: ColumnFacts) -> bool:
+    return facts.distinct < facts.filled <= _MIXED * facts.distinct
 
 
 def _numbers(facts: ColumnFacts) -> bool:

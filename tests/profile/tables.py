@@ -84,3 +84,18 @@ def admissions(people=150, seed=4):
             found.append([f"PX{7 * person + 1000:05}", *known, *told, cost, note])
     draw.shuffle(found)
     return names, found
+
+
+def members(households=60, seed=5):
+    """One to four people of a household each; some have no diagnosis, and all stand for several."""
+    draw = random.Random(seed)
+    names = ["pid", "HHID", "age", "town", "diagnosis", "sample_weight"]
+    found = []
+    for household in range(households):
+        town = draw.choice(["Aa", "Bee", "Cee"])
+        for _ in range(draw.randint(1, 4)):
+            ill = draw.choice(["flu", "cold", "gout", "none", ""])
+            weight = draw.choice([31.5, 40.25, 58.0])
+            person = [len(found) + 1, 7000 + household, draw.randint(18, 90)]
+            found.append([*person, town, ill, weight])
+    return names, found

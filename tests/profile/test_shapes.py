@@ -5,12 +5,14 @@ import pytest
 from sfumato.expectations.errors import InputError, SpecError
 from sfumato.flows.choice.first_spec import write_first_spec
 from sfumato.flows.spec import read_spec
+from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.randomness import seeded_keys
 from sfumato.tasks.profile.options import DraftOptions
 from sfumato.tasks.publication.check import check
 from tests.lines import prepare, publish_prepared
 from tests.profile.drafts import confirm, confirmed, document, draft, roles
-from tests.profile.tables import admissions, journeys, marriages, votes, written
+from tests.profile.tables import admissions, journeys, marriages, members, votes, written
 
 
 def release_of(made, directory):
@@ -111,3 +113,31 @@ def test_a_table_without_anything_sensitive_says_so(tmp_path):
     rows = [[20 + n % 50, "abcd"[n % 4]] for n in range(120)]
     made = draft(tmp_path, written(["age", "town"], rows))
     assert made.undecided.startswith("columns: none has role sensitive (forms generalized and")
+
+
+def test_households_weights_and_missing_diagnoses(tmp_path):
+    made = draft(tmp_path, written(*members()))
+    told = document(made)
+    text = " ".join(made.spec.read_text(encoding="utf-8").replace("# ", "").split())
+    assert told["household"] == "HHID"
+    assert told["columns"]["HHID"]["role"] == "identifier"
+    assert told["columns"]["pid"]["unit"] is True
+    assert told["columns"]["diagnosis"]["nulls"] == "category"
+    assert "nulls: category keeps rows without a value" in text
+    assert "sample_weight" not in roles(made)
+    assert "sample_weight: its name is that of weights of a sample" in text
+    confirm(made)
+    release = release_of(made, tmp_path)
+    assert all(verdict.holds for _, verdict in check(release).verdicts)
+    table = read_tables(open_release(release).declared, release / "data")["microdata"]
+    assert table.num_rows == len(members()[1])
+    assert table["diagnosis"].null_count
+
+
+def test_numbers_of_households_number_no_people(tmp_path):
+    names, rows = members()
+    made = draft(tmp_path, written(names[1:], sorted(row[1:] for row in rows)))
+    told = document(made)
+    assert told["unit"] == "row"
+    assert "household" not in told
+    assert roles(made)["HHID"] == "identifier"
