@@ -79,7 +79,7 @@ def test_every_group_has_people_of_so_many_households(small):
     assert stated["households"]["k"] == min(map(len, homes.values())) >= K["k"]
     assert check(directory, None)
     (words, required, reached, _) = promise_row(stated)
-    assert (words, required) == ("k-anonymity of ill", "k 4")
+    assert (words, required) == ("k-anonymity", "k 4")
     assert reached == f"k {stated['observed']['k']}; over households k {stated['households']['k']}"
     (_, document) = dossier_of(directory, small.spec)
     assert sorted(document["data"]["withheld"]) == ["home", "note", "person", "wage"]

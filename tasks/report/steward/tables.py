@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.expectations.models.promises import PROMISES
 from sfumato.tasks.declaration.terms import RowCounts
 
 _RISKS = {
@@ -51,12 +52,18 @@ def promise_row(observation: Mapping[str, Any]) -> tuple[str, str, str, Any]:
     """A promise in words, what it requires, what was observed, and in how many groups."""
     promise, observed = observation["promise"], observation["observed"]
     required = {name: promise[name] for name in observed if name in promise}
-    about = promise.get("sensitive") or ", ".join(promise.get("quasi_identifiers") or ())
+    sensitive = promise.get("sensitive") if _protects_values(promise["model"]) else None
+    about = sensitive or ", ".join(promise.get("quasi_identifiers") or ())
     words = f"{promise['model']} of {about}" if about else promise["model"]
     over = [
         f"; over {whom} {_numbers(observation[whom])}" for whom in _OVER if observation.get(whom)
     ]
     return words, _numbers(required), _numbers(observed) + "".join(over), observation.get("groups")
+
+
+def _protects_values(model: str) -> bool:
+    """Whether a promise is about a sensitive column; not k-anonymity, which is about people."""
+    return bool(getattr(PROMISES.get(model), "protects", True))
 
 
 def cell(value: Any) -> str:
