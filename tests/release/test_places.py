@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.expectations.errors import Fault, InputError, SfumatoError, SpecError
+from sfumato.expectations.errors import InputError, SfumatoError, SpecError
 from sfumato.flows.cli.main import run
 from sfumato.flows.spec import read_spec
 from sfumato.tasks.private.workdir import private_directory
@@ -169,9 +169,10 @@ def test_a_half_written_record_is_swept(small):
 def test_a_public_place_that_is_none_is_named(small, monkeypatch):
     small.write(people(), publish={"uri": "file"})
     (small.folder / "file").write_text("x")
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InputError) as caught:
         small.publish("one")
-    assert str(caught.value) == f"{small.folder}/file/wages: cannot be made (Not a directory)"
+    place = small.folder / "file" / "wages"
+    assert str(caught.value) == f"publish.uri: {place} cannot be made: a file is in the way"
 
 
 def test_a_public_place_that_is_closed_is_named(small, monkeypatch, capsys):
