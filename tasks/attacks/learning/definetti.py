@@ -112,6 +112,11 @@ class Classes:
     entry: np.ndarray
     counts: Counts
 
+    @property
+    def classes(self) -> np.ndarray:
+        """How many classes each group has (int64)."""
+        return np.bincount(self.group, minlength=len(self.counts.sizes))
+
     def beliefs(self, weight: np.ndarray) -> np.ndarray:
         """What is believed of a person with each vector (float64, vectors x values).
 
@@ -135,13 +140,11 @@ class Classes:
 
 def learn(known: Classes) -> np.ndarray:
     """The beliefs after fifteen rounds of learning and fitting (float64, vectors x values)."""
-    weight = known.spread()
+    weight, sizes = known.spread(), (known.classes, known.counts.distinct)
     at = known.vector[known.of] * known.counts.values + known.value
     for _ in range(_ROUNDS):
         likelihood = _naive_bayes(known, at, weight)
-        weight = fit_weights(
-            likelihood, known.of, known.entry, known.people, known.counts.count, _SCALINGS
-        )
+        weight = fit_weights(likelihood, known.people, known.counts.count, sizes, _SCALINGS)
     return known.beliefs(weight)
 
 

@@ -13,67 +13,69 @@ from sfumato.tasks.arrays.compiled import Loop, compile_loop
 
 def fit_weights(
     weight: np.ndarray,
-    of: np.ndarray,
-    entry: np.ndarray,
     people: np.ndarray,
     count: np.ndarray,
+    sizes: tuple[np.ndarray, np.ndarray],
     rounds: int,
 ) -> np.ndarray:
     """Expected people of each pair: values of groups and people of classes add up (float64).
 
     Args:
-        weight: of each pair, positive (float64).
-        of: the class of people of each pair, those of a group one after the other (int64).
-        entry: the value of each pair in its group, one number for each of both (int64).
-        people: in each class (int64).
-        count: of each value in its group (int64).
+        weight: of each pair, positive, by group, class and value (float64).
+        people: in each class, by group (int64).
+        count: of each value in its group, by group (int64).
+        sizes: how many classes and how many values each group has (int64, int64).
         rounds: of scaling values and then people; people are scaled before, too.
     """
-    last = np.maximum.accumulate(entry)
-    begins = np.flatnonzero(np.append(True, entry[1:] > last[:-1]) & _first_of_class(of))
-    ends = np.append(begins[1:], len(of))
+    classes, values = sizes
     fitted: np.ndarray = weight.astype(np.float64)
-    _loop()(fitted, of, entry, people, count, begins, ends, rounds)
+    scratch = np.zeros((2, int(values.max(initial=0))))
+    _loop()(fitted, people, count, classes, values, scratch, rounds)
     return fitted
-
-
-def _first_of_class(of: np.ndarray) -> np.ndarray:
-    return np.append(True, of[1:] != of[:-1])
 
 
 def _fit_groups(
     weight: np.ndarray,
-    of: np.ndarray,
-    entry: np.ndarray,
     people: np.ndarray,
     count: np.ndarray,
-    begins: np.ndarray,
-    ends: np.ndarray,
+    classes: np.ndarray,
+    values: np.ndarray,
+    scratch: np.ndarray,
     rounds: int,
 ) -> None:
-    shown, held = np.zeros(len(count)), np.zeros(len(people))
-    for group in range(len(begins)):
-        begin, end = begins[group], ends[group]
-        for turn in range(rounds + 1):
-            if turn:
-                _scale(weight, entry, count, shown, begin, end)
-            _scale(weight, of, people, held, begin, end)
+    pair = person = value = 0
+    factor, shown = scratch
+    for group in range(len(classes)):
+        rows, columns = classes[group], values[group]
+        factor[:columns] = 1.0
+        _scale(weight, people, (pair, person, rows, columns), factor, shown)
+        for _ in range(rounds):
+            for at in range(columns):
+                factor[at] = count[value + at] / max(shown[at], 1e-300)
+            _scale(weight, people, (pair, person, rows, columns), factor, shown)
+        pair, person, value = pair + rows * columns, person + rows, value + columns
 
 
 def _scale(
     weight: np.ndarray,
-    at: np.ndarray,
-    wanted: np.ndarray,
-    total: np.ndarray,
-    begin: int,
-    end: int,
+    people: np.ndarray,
+    group: tuple[int, int, int, int],
+    factor: np.ndarray,
+    shown: np.ndarray,
 ) -> None:
-    for pair in range(begin, end):
-        total[at[pair]] = 0.0
-    for pair in range(begin, end):
-        total[at[pair]] += weight[pair]
-    for pair in range(begin, end):
-        weight[pair] *= wanted[at[pair]] / max(total[at[pair]], 1e-300)
+    """Scale a group's values by factors, then its people to those there are; add up the values."""
+    pair, person, rows, columns = group
+    for at in range(columns):
+        shown[at] = 0.0
+    for row in range(rows):
+        total, first = 0.0, pair + row * columns
+        for at in range(columns):
+            weight[first + at] *= factor[at]
+            total += weight[first + at]
+        times = people[person + row] / max(total, 1e-300)
+        for at in range(columns):
+            weight[first + at] *= times
+            shown[at] += weight[first + at]
 
 
 @cache
