@@ -19,7 +19,7 @@ from sfumato.tasks.experiments.ambiguity import (
     varied,
 )
 from sfumato.tasks.experiments.ambiguity import seconds as ambiguity_seconds
-from sfumato.tasks.experiments.cell_suppression import optimum, stars
+from sfumato.tasks.experiments.cell_suppression import optimum, printed_clusters, stars
 from sfumato.tasks.experiments.distribution import (
     made_up,
     other_targets,
@@ -62,6 +62,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "diversity-time": diversity_seconds.EXPERIMENT,
     "stars": stars.EXPERIMENT,
     "optimum": optimum.EXPERIMENT,
+    "printed-clusters": printed_clusters.EXPERIMENT,
 }
 
 

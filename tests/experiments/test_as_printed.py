@@ -10,7 +10,9 @@ from sfumato.tasks.experiments.as_printed.ambiguous_groups import (
     printed_groups,
     printed_presence,
 )
+from sfumato.tasks.experiments.as_printed.decomposed_trees import printed_clusters
 from sfumato.tasks.experiments.as_printed.fake_values import printed_costs
+from sfumato.tasks.partitions.cell_suppression.decompose import decompose, largest
 from sfumato.tasks.targets.annotated import annotate
 from sfumato.tasks.targets.distribution import uniform
 from sfumato.tasks.targets.fakes import costs
@@ -101,6 +103,38 @@ def test_the_papers_vector_of_fakes():
     counts = tree.at_leaves(np.bincount([0, 2, 4], minlength=8))
     assert printed_costs(tree, counts, ranges, 2, mended=True) == [13, 4, 11]
     assert printed_costs(tree, counts, ranges, 2)[0] == 13
+
+
+def test_a_centre_with_four_branches_of_two_is_cut_at_its_copy():
+    """k = 3: a branch with the centre is cut off, then one with the copy, which is two rows."""
+    centre_and_branches = np.array([-1, 0, 1, 0, 3, 0, 5, 0, 7])
+    sizes = np.bincount(printed_clusters(centre_and_branches, 3))
+    assert sorted(sizes.tolist()) == [2, 3, 4]
+    weight = np.ones(9, dtype=np.int64)
+    assert np.bincount(decompose(centre_and_branches, weight, 3)).min() >= 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_trees_that_are_cut_at_rows_alone_have_clusters_of_k_to_the_largest(seed):
+    """A path is only ever cut at its edges."""
+    rng = np.random.default_rng(seed)
+    rows, k = int(rng.integers(8, 60)), int(rng.integers(2, 8))
+    names = rng.permutation(rows)
+    to = np.full(rows, -1, dtype=np.int64)
+    to[names[:-1]] = names[1:]
+    sizes = np.bincount(printed_clusters(to, min(k, rows)))
+    assert sizes.sum() == rows
+    assert k <= sizes.min() <= sizes.max() <= largest(k)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_row_is_in_one_printed_cluster(seed):
+    rng = np.random.default_rng(seed)
+    rows, k = int(rng.integers(8, 60)), int(rng.integers(2, 8))
+    to = np.array([-1, *(rng.integers(0, vertex) for vertex in range(1, rows))])
+    sizes = np.bincount(printed_clusters(to, k), minlength=1)
+    assert sizes.sum() == rows
+    assert sizes.min() >= 1
 
 
 def test_nothing_but_experiments_imports_what_is_printed():

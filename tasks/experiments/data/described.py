@@ -76,6 +76,7 @@ DATA: Mapping[str, DataInWords] = {
     "trees": _generated("Random trees", "Generated random trees."),
     "groups": _generated("Random groups", "Generated small groups of whole numbers."),
     "small-tables": _generated(
-        "Small random tables", "Generated tables so small that the optimum can be found by trying."
+        "Small random tables",
+        "Generated tables of nine rows, whose optimum is found by trying, or of sixty.",
     ),
 }
