@@ -31,7 +31,7 @@ from sfumato.tasks.private.progress import say
 from sfumato.tasks.private.references.reference import ReferenceFile
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
-from sfumato.tasks.stages.deidentify import names_told
+from sfumato.tasks.stages.deidentify import names_told, persons_counted
 from sfumato.tasks.stages.evaluate import evaluate_release, represented_rows
 
 REGISTER = "register"
@@ -177,12 +177,16 @@ def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) ->
     line, version = resolved.line, directory.resolve().name
     original = ingest_again(resolved)
     names = names_in_source(resolved, original)
-    whose = _numbers_of_people(resolved, original) if followed else original.person
+    whose = _numbers_of_people(resolved, original) if followed else _persons(resolved, original)
     original = original.keep(original[name] for name in resolved.terms.columns)
     known = read_state(line.private).versions.get(version)
     if known is None or known.rows != fingerprint(original, line_key(line.private), names):
         raise InputError(f"{directory}: was not made of this source")
     return replace(original, person=whose)
+
+
+def _persons(resolved: ResolvedRun, source: Microdata) -> np.ndarray | None:
+    return persons_counted(source, resolved.terms, resolved.identifiers)
 
 
 def _numbers_of_people(resolved: ResolvedRun, source: Microdata) -> np.ndarray:

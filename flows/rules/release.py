@@ -90,6 +90,11 @@ def _attacks(spec: SpecParts) -> None:
         raise ValueError("attacks: guess sensitive values, and no column has role sensitive")
     if fault := spec.attacks.fault_in(spec.form.shows):
         raise ValueError(f"attacks.{fault} ({spec.form.method})")
+    if "several-rows" in bars and not spec.over_people:
+        raise ValueError(
+            "attacks.several-rows: is about people with several rows, and each has one here: leave "
+            "it out"
+        )
     if (asking := spec.attacks.reviewed) and spec.reviewed is None:
         raise ValueError(
             f"attacks.{asking[0]}.on-failure: approve needs somebody to decide: say "

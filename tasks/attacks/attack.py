@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.declaration.assessment import SeenGroups
+from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
@@ -24,6 +25,7 @@ class AttackedRelease:
         people: the represented rows as they are, for the score; nobody, where nothing is scored.
         sensitive: the column that attackers want to know.
         seen: the groups of the tables, where they were counted before.
+        whose: whose the rows are and where they stand, where people have several and it is known.
         learned: what attacks have learned, by their names, so that it is learned once.
     """
 
@@ -32,6 +34,7 @@ class AttackedRelease:
     people: Microdata
     sensitive: str
     seen: SeenGroups | None = None
+    whose: WhoseRows | None = None
     learned: dict[str, Any] = field(default_factory=dict)
 
     def groups(self) -> Counts | None:

@@ -11,6 +11,7 @@ from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
 JUDGED: Mapping[str, tuple[str, ...]] = {
     "homogeneity": ("rows", "labels"),
     "background": ("rows", "labels"),
+    "several-rows": ("rows", "labels"),
     "definetti": ("rows",),
     "subdomains": ("subdomains",),
 }

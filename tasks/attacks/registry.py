@@ -6,16 +6,18 @@ from sfumato.tasks.attacks import beside, subdomains
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
 from sfumato.tasks.attacks.from_files import FROM_FILES
-from sfumato.tasks.attacks.group import background, homogeneity
+from sfumato.tasks.attacks.group import background, homogeneity, several_rows
 from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.minimal import minimality
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
+from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 
 ATTACKS: Mapping[str, Attack] = {
     **FROM_FILES,
+    "several-rows": several_rows.attack,
     "minimality": minimality.attack,
     "definetti": definetti.attack,
     "beside": beside.attack,
@@ -30,6 +32,7 @@ ATTACKS: Mapping[str, Attack] = {
 BELIEFS: Mapping[str, Callable[[AttackedRelease, int], OwnValueBeliefs | None]] = {
     "homogeneity": lambda of, _: homogeneity.beliefs(of),
     "background": background.beliefs,
+    "several-rows": lambda of, _: several_rows.beliefs(of),
     "definetti": lambda of, _: definetti.beliefs(of),
     "subdomains": lambda of, _: subdomains.beliefs(of),
 }
@@ -37,7 +40,7 @@ BELIEFS: Mapping[str, Callable[[AttackedRelease, int], OwnValueBeliefs | None]] 
 
 
 def targets_of(
-    declared: Declared, tables: Tables, people: Microdata
+    declared: Declared, tables: Tables, people: Microdata, whose: WhoseRows | None = None
 ) -> tuple[AttackedRelease, ...]:
     """A release as a target, once for each of its sensitive columns.
 
@@ -45,9 +48,10 @@ def targets_of(
         declared: what the release declares.
         tables: what it shows.
         people: the rows that it represents, as they are, for the scores.
+        whose: whose they are and where they stand, where people have several and it is known.
     """
     named = declared.named("sensitive")
-    return tuple(AttackedRelease(declared, tables, people, name) for name in named)
+    return tuple(AttackedRelease(declared, tables, people, name, whose=whose) for name in named)
 
 
 def attack_release(targets: Sequence[AttackedRelease]) -> dict[str, list[Score]]:

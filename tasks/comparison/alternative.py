@@ -236,6 +236,8 @@ def _error(bounds: Bounds | None, truth: Bounds) -> float | None:
 
 
 def _scores_of_attacks(trial: Trial) -> dict[str, list[dict[str, Any]]]:
-    shown = trial.assessment.tables
-    found = attack_release(targets_of(trial.release.declared, shown, trial.represented))
+    assessed = trial.assessment
+    found = attack_release(
+        targets_of(trial.release.declared, assessed.tables, trial.represented, assessed.whose)
+    )
     return {name: [score.document() for score in scores] for name, scores in found.items()}

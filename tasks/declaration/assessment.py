@@ -91,12 +91,14 @@ class Assessment:
         tables: the published tables, as they were read.
         groups: what is seen in them.
         findings: every expectation, whether it is met, and what was observed.
+        whose: whose the rows are, where promises were judged over people, too; private.
     """
 
     declared: Declared
     tables: Tables
     groups: SeenGroups
     findings: tuple[Finding, ...]
+    whose: WhoseRows | None = None
 
     @cached_property
     def verdicts(self) -> Verdicts:
@@ -183,7 +185,7 @@ def assess(
     over_people = () if whose is None else groups.of_people(whose)
     promised = (*groups.of_promises(), *over_people)
     findings = judge(tables, structure(declared, withheld), promised)
-    return Assessment(declared, tables, groups, findings)
+    return Assessment(declared, tables, groups, findings, whose)
 
 
 def structure(declared: Declared, withheld: Sequence[str] = ()) -> Structure:

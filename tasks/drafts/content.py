@@ -88,7 +88,9 @@ def _beyond(judged: Sequence[JudgedBar]) -> list[str]:
 def _targets(assessment: Assessment, people: Microdata) -> tuple[AttackedRelease, ...]:
     """Scores are about people who are here; groups of composed versions have others, too."""
     declared = assessment.declared
-    return () if declared.composed else targets_of(declared, assessment.tables, people)
+    if declared.composed:
+        return ()
+    return targets_of(declared, assessment.tables, people, assessment.whose)
 
 
 def _lost(candidate: Path, assessment: Assessment) -> dict[str, Any]:

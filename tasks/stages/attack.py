@@ -15,6 +15,7 @@ from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.attacks.registry import attack_release, targets_of
+from sfumato.tasks.candidates.remember import whose_in
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.table import Microdata
@@ -56,7 +57,8 @@ def attack_candidate(
     _require_no_refusal(line.private / ATTACKED, asked)
     release = open_release(candidate / RELEASE)
     tables = read_tables(release.declared, release.directory / "data")
-    targets = targets_of(release.declared, tables, keep_represented(candidate, original))
+    people = keep_represented(candidate, original)
+    targets = targets_of(release.declared, tables, people, whose_in(candidate))
     judged, scores = judge_bars(bars.root, targets), attack_release(targets)
     record = {
         "of": asked,

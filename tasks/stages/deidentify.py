@@ -56,8 +56,7 @@ def write_deidentified(
     coded = code_published(microdata, terms.columns, terms.digest(), unit, line)
     shown = coded.microdata
     stage = new_stage(run, "deidentified")
-    if identifiers.counted is not None and terms.over_people:
-        shown = replace(shown, person=microdata[identifiers.counted].codes)
+    shown = replace(shown, person=persons_counted(microdata, terms, identifiers))
     save(shown, stage)
     write_note(stage, "counts", read_note(ingested, "counts"))
     names, met = None, dict[str, int]()
@@ -73,6 +72,13 @@ def write_deidentified(
     write_note(stage, "identity", {"rows": rows, "spec": terms.digest(), "met": met})
     write_codings(stage, coded.used)
     return stage
+
+
+def persons_counted(source: Microdata, terms: Terms, identifiers: Identifiers) -> np.ndarray | None:
+    """Whose each row is (int32, from 0), None where promises are kept over rows alone."""
+    if identifiers.counted is None or not terms.over_people:
+        return None
+    return source[identifiers.counted].codes
 
 
 def names_told(

@@ -34,7 +34,10 @@ def test_bars_are_on_attacks_that_believe_something():
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ({"definetty": SURE}, "definetty: there are bars for homogeneity, background, definetti"),
+        (
+            {"definetty": SURE},
+            "definetty: there are bars for homogeneity, background, several-rows",
+        ),
         ({"small-range": SURE}, "small-range: there are bars for"),
         ({"definetti": {}}, "needs max-lift, or max-share-above"),
         ({"definetti": {"max-lift": 1.5}}, "less than or equal to 1"),
@@ -154,6 +157,12 @@ class TestStage:
 def test_bars_that_cannot_be_judged_are_refused_when_the_spec_is_read(line, changes, told):
     small = line({"definetti": SURE}, **changes)
     with pytest.raises(SpecError, match=told):
+        small.plan()
+
+
+def test_a_bar_on_all_rows_of_people_is_refused_where_each_has_one(line):
+    small = line({"several-rows": SURE})
+    with pytest.raises(SpecError, match=r"attacks\.several-rows: is about people with several"):
         small.plan()
 
 

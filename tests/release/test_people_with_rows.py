@@ -5,8 +5,10 @@ import json
 import random
 import re
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
+from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pytest
@@ -19,10 +21,13 @@ from sfumato.tasks.candidates.remember import whose_in, write_whose
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.microdata.table import load
 from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.steward.tables import risk_tables
 from sfumato.tasks.report.watched.risk import whole_rows
+from sfumato.tasks.stages.attack import attack_candidate
+from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
 from sfumato.tasks.stages.ingest import rows_of_one_person
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
@@ -282,6 +287,63 @@ def test_the_page_says_who_can_verify_what(small):
     assert page.text.count("No file of this release can show it") == 5
     assert "One row stands for one person" not in page.text
     assert "people who look the same, at least" in page.text
+
+
+def test_who_knows_all_rows_of_a_person_guesses_as_often_as_counted_by_hand(small):
+    """Groups of labels are looked up one by one; the same from the private map, and without it."""
+    small.write(stays(), **changes("levels"))
+    _, folder = small.prepared("one")
+    seal_candidate(folder / "candidate", assess_candidate(folder / "candidate"))
+    release = small.publish("two").directory
+    table, rows = whose_are(open_release(release), small)
+    labels = list(zip(table["age"].to_pylist(), table["town"].to_pylist(), strict=True))
+    held, size = defaultdict(Counter), Counter(labels)
+    for label, ill in zip(labels, table["ill"].to_pylist(), strict=True):
+        held[label][ill] += 1
+    theirs = defaultdict(list)
+    for row in rows:
+        known = (row["age"], row["town"])
+        (label,) = [one for one in size if all(map(stands_for, one, known))]
+        theirs[row["person"]].append((label, row["ill"]))
+    right = sure = Fraction(0)
+    for mine in theirs.values():
+        found = {ill: 1 - missed(mine, held, size, ill) for ill in ILLS}
+        top = {ill for ill, belief in found.items() if belief == max(found.values())}
+        own = {ill for _, ill in mine}
+        right += Fraction(len(top & own), len(top))
+        sure += max(found[ill] for ill in own) >= Fraction(8, 10)
+    scores, _ = attack_again(release, small.spec, Overrides())
+    told = {one.measure: one.share for one in scores["ill"]}
+    assert told["a value of their own guessed, by who knows all their rows"] == pytest.approx(
+        float(right / len(theirs))
+    )
+    assert told["a value of their own believed 80% or more"] == float(sure / len(theirs))
+
+
+def missed(rows, held, size, ill):
+    """The chance that none of the rows (their label, and what is not looked at) has a value."""
+    chance = Fraction(1)
+    for label, number in Counter(label for label, _ in rows).items():
+        of = size[label]
+        chance *= Fraction(comb(of - held[label][ill], number), comb(of, number))
+    return chance
+
+
+def test_a_bar_on_who_knows_all_rows_is_judged_by_the_private_map(small):
+    """In anatomy people who look alike stand in several groups, which the map alone tells."""
+    bar = {"max-share-above": {"belief": 0.5, "share": 0}, "on-failure": "tell"}
+    small.write(stays(), **changes("anatomy", attacks={"several-rows": bar}))
+    resolved, folder = small.prepared("one")
+    candidate, kept = folder / "candidate", folder / "deidentified"
+    seal_candidate(candidate, assess_candidate(candidate))
+    judged = attack_candidate(
+        candidate, load(kept), resolved.spec.attacks, identity(kept), resolved.line, lambda _: ()
+    )
+    (of_illness,) = [one for one in judged if one.column == "ill"]
+    assert not of_illness.kept
+    assert 0 < of_illness.observed < 1, "who has one row is believed a third"
+    people = whose_in(candidate).rows.person.max() + 1
+    assert of_illness.observed * people == pytest.approx(round(of_illness.observed * people))
 
 
 REFUSED = {

@@ -11,6 +11,7 @@ from sfumato.tasks.schema.stated.bars import KeptBar
 _WHO: Mapping[str, str] = {
     "homogeneity": "finds a person's group, and guesses its most frequent value",
     "background": "can rule out {known} for a person, the worst for that person",
+    "several-rows": "knows which rows are one person's, and guesses what one of them has",
     "definetti": "learns from all groups which values go with which quasi-identifiers",
     "subdomains": "takes the declared distribution as the prior, within the ranges of the group",
 }
