@@ -25,7 +25,7 @@ default: what does not use it is written, and digested, as it always was.
         columns; columns: weight, and the promise k-map, about the sums of weights;
         bars: on attacks, which are stated to be kept; rows_per_unit: several, and households:
         promises that are kept over people, or over households, too; partition.leave of mondrian,
-        partition.alike of anatomy
+        partition.alike of anatomy; intervals.grid: more factors than there were at first
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -53,7 +53,7 @@ def line(tmp_path, monkeypatch):
 
 def stated(factor, family="count-by-one", of="illness"):
     return CalibratedIntervals(
-        families=(CalibratedFamily(family=family, of=of, factor=Decimal(factor)),)
+        grid="fine", families=(CalibratedFamily(family=family, of=of, factor=Decimal(factor)),)
     )
 
 
@@ -66,7 +66,7 @@ def factor_in(version):
 def test_a_version_states_its_factors_and_answers_with_intervals(line):
     version = line.publish("one").directory
     manifest = json.loads((version / MANIFEST).read_bytes())["sfumato"]
-    assert manifest["format"] == 5
+    assert (manifest["format"], manifest["intervals"]["grid"]) == (6, "fine")
     assert manifest["intervals"]["standing"] == "stated by the publisher, not verifiable"
     assert [one["family"] for one in manifest["intervals"]["families"]] == ["count-by-one"]
     check(version)
@@ -133,7 +133,7 @@ def test_a_forged_factor_is_no_releases(line):
     written = place.read_bytes()
     place.chmod(0o644)
     for forged in (
-        {"factor": "1.3"},
+        {"factor": "1.35"},
         {"family": "median-by-one"},
         {"of": "age"},
         {"of": "nobody"},

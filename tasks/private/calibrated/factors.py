@@ -13,10 +13,14 @@ from pydantic import BaseModel, ConfigDict
 from sfumato.expectations.errors import PromiseError
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.schema.formats import read_document
-from sfumato.tasks.schema.stated.intervals import CalibratedFamily, CalibratedIntervals
+from sfumato.tasks.schema.stated.intervals import (
+    FIRST_GRID,
+    CalibratedFamily,
+    CalibratedIntervals,
+)
 
 FACTORS = "intervals.json"
-_FORMAT = 1
+_FORMAT = 2  # factors that were not there at first
 
 
 class FrozenFactors(BaseModel):
@@ -24,13 +28,13 @@ class FrozenFactors(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 1
     families: tuple[CalibratedFamily, ...] = ()
 
     @property
     def stated(self) -> CalibratedIntervals:
         """The same as a release states it."""
-        return CalibratedIntervals(families=self.families)
+        return CalibratedIntervals(grid="fine", families=self.families)
 
 
 def read_factors(line: Path) -> FrozenFactors:
@@ -59,5 +63,7 @@ def freeze_factors(line: Path, stated: CalibratedIntervals) -> None:
                 "meanwhile: run it again"
             )
         known[one.family, one.of] = one
-    kept = FrozenFactors(families=tuple(known[key] for key in sorted(known)))
+    families = tuple(known[key] for key in sorted(known))
+    is_first = all(one.factor in FIRST_GRID for one in families)
+    kept = FrozenFactors(format=1 if is_first else 2, families=families)
     write_atomically(line / FACTORS, kept.model_dump_json().encode())

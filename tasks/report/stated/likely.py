@@ -1,12 +1,12 @@
 """The likely intervals of a release in words: which queries have them, and their factors."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.intervals.shapes.families import FAMILIES
 from sfumato.tasks.query.intervals.shapes.limits import LEAST_GROUPS, LEAST_ROWS
-from sfumato.tasks.schema.stated.intervals import GRID
 
 _SHOWN = 6  # factors, before `and so on`
 
@@ -22,11 +22,14 @@ class LikelyLine:
 
 def likely_intervals(declared: Declared) -> dict[str, Any]:
     """What the page tells of intervals; no lines where there are none."""
-    stated = () if declared.intervals is None else declared.intervals.families
+    if declared.intervals is None:
+        return {"likely": []}
+    factors = declared.intervals.factors
     return {
         "likely": [
-            LikelyLine(FAMILIES[one.family].words, one.of, str(one.factor)) for one in stated
+            LikelyLine(FAMILIES[one.family].words, one.of, str(one.factor))
+            for one in declared.intervals.families
         ],
         "least": {"rows": LEAST_ROWS, "groups": LEAST_GROUPS},
-        "grid": ", ".join(map(str, GRID[:_SHOWN])),
+        "grid": ", ".join(map(str, factors[factors.index(Decimal(1)) :][:_SHOWN])),
     }

@@ -4,20 +4,32 @@ How often intervals miss depends on the original, so each factor says a little o
 few numbers, frozen for the line, and nothing else of the calibration is published.
 """
 
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic import AfterValidator, Field, PlainSerializer, model_validator
 
+from sfumato.tasks.schema.formats import since
 from sfumato.tasks.schema.stated.statement import PublisherStatement
 
-_STEPS = ("1", "1.25", "1.5", "2", "3", "5", "7.5")
-_DECADES = 4
+_FIRST = "1 1.25 1.5 2 3 5 7.5"
+_E24 = "1 1.1 1.2 1.3 1.5 1.6 1.8 2 2.2 2.4 2.7 3 3.3 3.6 3.9 4.3 4.7 5.1 5.6 6.2 6.8 7.5 8.2 9.1"
 
-GRID: tuple[Decimal, ...] = tuple(
-    Decimal(f"{Decimal(step) * 10**decade:f}") for decade in range(_DECADES) for step in _STEPS
-)
-"""The factors that there are, ascending."""
+
+def _decades(steps: str, powers: Iterable[int]) -> tuple[Decimal, ...]:
+    return tuple(
+        Decimal(f"{Decimal(step) * Decimal(10) ** power:f}")
+        for power in powers
+        for step in steps.split()
+    )
+
+
+FIRST_GRID = _decades(_FIRST, range(4))
+"""The factors that there were at first, ascending: they widened intervals by up to two thirds."""
+
+GRID: tuple[Decimal, ...] = tuple(sorted({*FIRST_GRID, *_decades(_E24, range(-1, 4))}))
+"""The factors that there are, ascending: those at first, and preferred numbers (IEC 60063, E24)."""
 
 
 def _on_grid(factor: Decimal) -> Decimal:
@@ -45,7 +57,21 @@ class CalibratedIntervals(PublisherStatement):
     standing: Literal["stated by the publisher, not verifiable"] = (
         "stated by the publisher, not verifiable"
     )
+    grid: Literal["first", "fine"] = since(
+        6, "first", "which factors there are: the few of format 5, or 24 in each power of ten"
+    )
     families: tuple[CalibratedFamily, ...]
+
+    @property
+    def factors(self) -> tuple[Decimal, ...]:
+        """All that a factor could have been, ascending."""
+        return GRID if self.grid == "fine" else FIRST_GRID
+
+    @model_validator(mode="after")
+    def _factors_are_of_the_grid(self) -> Self:
+        if not {one.factor for one in self.families} <= set(self.factors):
+            raise ValueError("not a factor of the fixed grid")
+        return self
 
     def factor_of(self, family: tuple[str, str] | None) -> Decimal | None:
         """The factor of a family, by its name and its column; None where it was not calibrated."""
@@ -56,7 +82,7 @@ class CalibratedIntervals(PublisherStatement):
 def rounded_up(factor: float) -> Decimal | None:
     """The next factor of the grid; None beyond it.
 
-    >>> rounded_up(0.2), rounded_up(1.25), rounded_up(5.001), rounded_up(float("inf"))
-    (Decimal('1'), Decimal('1.25'), Decimal('7.5'), None)
+    >>> rounded_up(0.25), rounded_up(1.25), rounded_up(5.001), rounded_up(float("inf"))
+    (Decimal('0.27'), Decimal('1.25'), Decimal('5.1'), None)
     """
     return next((step for step in GRID if factor <= step), None)

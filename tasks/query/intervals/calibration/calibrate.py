@@ -23,4 +23,4 @@ def calibrate(
         if factor is not None:
             highest = factor if before is None else max(factor, before)
             families.append(CalibratedFamily(family=name, of=of, factor=highest))
-    return CalibratedIntervals(families=tuple(families))
+    return CalibratedIntervals(grid="fine", families=tuple(families))
