@@ -1,0 +1,149 @@
+"""Channels beside the values: order, ids, metadata, help tables and pictures tell no world apart.
+
+Two worlds leave the same values in each group, and give them to other people; their sources stand
+in another order, too. What is published of them may differ in nothing but which row of a permuted
+table shows which value, which is drawn.
+"""
+
+import json
+import random
+import re
+from collections import defaultdict
+
+import pyarrow.parquet as pq
+import pytest
+
+from sfumato.tasks.declaration.opened import MANIFEST, PAGE
+from tests.release.small import Small, people
+
+COLUMNS = {
+    "person": {"role": "identifier", "unit": True},
+    "age": {"role": "quasi-identifier", "type": "integer"},
+    "town": {"role": "quasi-identifier", "nulls": "category"},
+    "note": {"role": "drop"},
+    "wage": {"role": "sensitive", "type": "decimal", "nulls": "drop-row"},
+}
+BOXES = {
+    "columns": COLUMNS,
+    "promises": [{"model": "l-diversity", "variant": "distinct", "l": 4}],
+    "partition": {"method": "mondrian"},
+    "evaluate": {"workloads": []},
+}
+"""Everybody's value is different, so that cuts depend on quasi-identifiers alone."""
+TARGETS = {
+    "promises": [{"model": "p-privacy", "target": "source"}],
+    "partition": {"method": "stratum"},
+    "strata": ["town"],
+}
+FORMS = {
+    "permuted": {"form": {"method": "permuted"}},
+    "split": {"form": {"method": "split"}},
+    "generalized": {"form": {"method": "generalized"}},
+    "suppressed": {"form": {"method": "suppressed"}},
+    "redistributed": {"form": {"method": "redistributed"}, **TARGETS},
+}
+DRAWN = "microdata."
+SIZE = re.compile(rb"(?<=data/microdata)(.{3,8}</a></th><td class=.number.>)[^<]*")
+"""What the page tells of the size of a file that is drawn."""
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """People, each with a value of their own, and some who are not published."""
+    found = people(rows=160)
+    return [{**row, "wage": row["wage"] and f"{i}.5"} for i, row in enumerate(found)]
+
+
+@pytest.fixture(scope="module")
+def groups(rows, tmp_path_factory):
+    """The group of each age and town in the boxes."""
+    version = release(tmp_path_factory.mktemp("groups") / "line", rows, "groups", "permuted")
+    table = pq.read_table(version / "data/microdata.parquet")
+    columns = (table[name].to_pylist() for name in ("age", "town", "group_id"))
+    return {(age, town or ""): group for age, town, group in zip(*columns, strict=True)}
+
+
+def another_world(rows, group_of, rng):
+    """The same people in another order, with the values of each group given out anew."""
+    shown = [row for row in rows if int(row["age"]) > 18 and row["wage"]]
+    rest = [row for row in rows if row not in shown]
+    values = defaultdict(list)
+    for row in shown:
+        values[group_of(row)].append(row["wage"])
+    for of in values.values():
+        rng.shuffle(of)
+    moved = [{**row, "wage": values[group_of(row)].pop()} for row in shown] + rest
+    rng.shuffle(moved)
+    return moved
+
+
+def release(folder, rows, name, form):
+    """A version of a line of its own."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv("SFUMATO_WORK", str(folder / "work"))
+        return Small(folder).write(rows, **{**BOXES, **FORMS[form]}).publish(name).directory
+
+
+def published(folder, rows, name, form):
+    """The bytes of every file, by name, and the manifest without the digests of what is drawn."""
+    version = release(folder, rows, name, form)
+    found = {
+        str(path.relative_to(version)): path.read_bytes()
+        for path in version.rglob("*")
+        if path.is_file()
+    }
+    manifest = json.loads(found.pop(MANIFEST))
+    if form == "permuted":
+        found[PAGE] = SIZE.sub(b"", found[PAGE])
+        manifest["sfumato"].pop("digest")
+        for resource in manifest["resources"]:
+            if DRAWN in resource["path"] or resource["path"] == PAGE:
+                del resource["hash"], resource["bytes"]
+    return version, found, manifest
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_worlds_that_leave_the_same_groups_publish_the_same(tmp_path, rows, groups, form):
+    def group_of(row):
+        return row["town"] if form == "redistributed" else groups[int(row["age"]), row["town"]]
+
+    rng = random.Random(form)
+    one, files, manifest = published(tmp_path / "one", rows, "first", form)
+    for attempt in range(2):
+        world = another_world(rows, group_of, rng)
+        assert {row["person"]: row["wage"] for row in world} != {
+            row["person"]: row["wage"] for row in rows
+        }
+        name = f"world-{attempt}"
+        other, others, told = published(tmp_path / name, world, name, form)
+        assert told == manifest
+        assert set(others) == set(files)
+        drawn = {path for path in files if form == "permuted" and DRAWN in path}
+        assert len(drawn) == (2 if form == "permuted" else 0)
+        for path in set(files) - drawn:
+            assert others[path] == files[path], path
+        if drawn:
+            assert_alike_but_for_the_draw(one, other)
+
+
+def assert_alike_but_for_the_draw(one, other):
+    """Rows stand in the same order under the same ids, and each group has the same values."""
+    tables = [pq.read_table(of / "data/microdata.parquet") for of in (one, other)]
+    known = [table.drop_columns(["wage"]) for table in tables]
+    assert known[0].equals(known[1])
+    assert not tables[0].equals(tables[1]), "the draws differ"
+    assert values_by_group(tables[0]) == values_by_group(tables[1])
+    metadata = [pq.read_metadata(of / "data/microdata.parquet") for of in (one, other)]
+    for place, column in enumerate(tables[0].schema.names):
+        found = [of.row_group(0).column(place) for of in metadata]
+        assert found[0].statistics == found[1].statistics, column
+        assert found[0].encodings == found[1].encodings
+        if column != "wage":
+            assert found[0].total_compressed_size == found[1].total_compressed_size
+
+
+def values_by_group(table):
+    found = defaultdict(list)
+    for group, wage in zip(table["group_id"].to_pylist(), table["wage"].to_pylist(), strict=True):
+        found[group].append(wage)
+    return {group: sorted(of) for group, of in found.items()}
