@@ -12,10 +12,14 @@ JUDGED: Mapping[str, tuple[str, ...]] = {
     "homogeneity": ("rows", "labels"),
     "background": ("rows", "labels"),
     "several-rows": ("rows", "labels"),
+    "minimality": ("rows", "labels"),
     "definetti": ("rows",),
     "subdomains": ("subdomains",),
 }
 """The attacks that there are bars for, and the ways of showing people from which they learn."""
+
+TRYING = ("mondrian", "full-domain")
+"""The partitions of which `minimality` tells what they tried."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -97,9 +101,16 @@ class AttackBars(RootModel[dict[str, Bar]]):
         ]
         return KeptBars(bars=tuple(bars)) if bars else None
 
-    def fault_in(self, shows: str) -> str | None:
-        """Why a form shows nothing that one of the attacks needs, None where all can be judged."""
+    def fault_in(self, shows: str, partition: str) -> str | None:
+        """Why one of the attacks has nothing to learn from, None where all can be judged.
+
+        Args:
+            shows: how a form shows people.
+            partition: the method of the groups.
+        """
         for name in self.root:
             if shows not in JUDGED[name]:
                 return f"{name} learns nothing from this form"
+            if name == "minimality" and partition not in TRYING:
+                return f"{name} learns nothing from this partition: leave it out"
         return None

@@ -33,6 +33,7 @@ BELIEFS: Mapping[str, Callable[[AttackedRelease, int], OwnValueBeliefs | None]] 
     "homogeneity": lambda of, _: homogeneity.beliefs(of),
     "background": background.beliefs,
     "several-rows": lambda of, _: several_rows.beliefs(of),
+    "minimality": lambda of, _: minimality.beliefs(of),
     "definetti": lambda of, _: definetti.beliefs(of),
     "subdomains": lambda of, _: subdomains.beliefs(of),
 }

@@ -16,8 +16,10 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
-from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.minimal import minimality
+from sfumato.tasks.attacks.attack import SURE, AttackedRelease
+from sfumato.tasks.attacks.declared import TRYING
+from sfumato.tasks.attacks.group import homogeneity
+from sfumato.tasks.attacks.minimal import minimality, tried
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, arrangements, worlds_of
@@ -40,6 +42,13 @@ ROOMS = {"mondrian": mondrian, "full-domain": full_domain}
 FORMS = {
     "permuted": PermutedParameters(method="permuted"),
     "generalized": GeneralizedParameters(method="generalized"),
+}
+
+
+TWO_GROUPS = {
+    "a": [1, 1, 2, 2, 1, 1, 2, 2],
+    "b": [5, 5, 5, 5, 6, 6, 6, 6],
+    "s": [7, 7, 8, 8, 7, 8, 7, 9],
 }
 
 
@@ -297,12 +306,7 @@ def test_plain_cuts_tell_what_chance_would_hide(tmp_path):
 
 def test_a_node_that_fails_in_one_group_tells_a_little_of_all(tmp_path):
     """Two groups of two raw values each; the lower node failed in one of them, or in both."""
-    arrays = {
-        "a": [1, 1, 2, 2, 1, 1, 2, 2],
-        "b": [5, 5, 5, 5, 6, 6, 6, 6],
-        "s": [7, 7, 8, 8, 7, 8, 7, 9],
-    }
-    promises = [diverse(2)]
+    arrays, promises = TWO_GROUPS, [diverse(2)]
     release = released(tmp_path, arrays, promises, LATTICE)
     known = known_tries(release)
     assert known.together
@@ -342,6 +346,54 @@ def test_what_was_learned_is_scored(tmp_path):
     assert guessed.share == pytest.approx((2 + 5 * 0.2) / 7)
     assert sure.share == pytest.approx(2 / 7)
     assert sure.references["from the group alone"] == 0
+
+
+def drawn_table(seed):
+    rng = np.random.default_rng(seed)
+    return {name: rng.integers(0, most, 24).tolist() for name, most in (("a", 9), ("s", 4))}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "partition"),
+    [
+        *((drawn_table(seed), MONDRIAN) for seed in range(4)),
+        (drawn_table(1), MondrianParameters(method="mondrian", leave="0.1")),
+        (TWO_GROUPS, LATTICE),
+    ],
+)
+def test_bars_are_judged_on_what_is_believed_of_each_row(arrays, partition, tmp_path, monkeypatch):
+    """One row after the other, whether its group was tried or not; in parts, of many."""
+    release = released(tmp_path, arrays, [diverse(2)], partition)
+    if partition is not LATTICE:
+        monkeypatch.setattr(minimality, "_ROWS", 8 * MOST)
+    known, bars = known_tries(release), minimality.beliefs(release)
+    assert bars.number == len(known.codes)
+    assert max(map(len, every(known))) < 10, "all worlds are listed"
+    expected = Counter()
+    for own, of in zip(known.codes.tolist(), believed(known), strict=True):
+        top = [value for value, belief in of.items() if belief == max(of.values())]
+        expected[round(of[own], 9), (own in top) / len(top)] += 1
+    found = Counter()
+    for people, belief, guessed in zip(bars.people, bars.belief, bars.guessed, strict=True):
+        found[round(float(belief), 9), float(guessed)] += int(people)
+    assert found == expected
+    monkeypatch.undo()
+    scores = minimality.attack(release)
+    assert [one.share for one in scores] == pytest.approx([bars.hits(), bars.believed(SURE)])
+    alone = homogeneity.beliefs(release)
+    assert bars.lift() == pytest.approx(bars.hits() - alone.hits())
+
+
+def test_too_many_worlds_are_not_judged(tmp_path, monkeypatch):
+    arrays = {"a": [1, 1, 2, 2, 2, 2, 2], "s": [7, 7, 8, 9, 10, 11, 12]}
+    release = released(tmp_path, arrays, [AlphaK(alpha="0.5", k=1, sensitive="s")], MONDRIAN)
+    assert minimality.beliefs(release) is not None
+    monkeypatch.setattr(minimality, "_ROWS_JUDGED", 7 * MOST - 1)
+    assert minimality.beliefs(release) is None
+
+
+def test_partitions_that_bars_are_for_are_those_that_tell_what_they_tried():
+    assert set(TRYING) == set(tried._TOLD)
 
 
 def test_nothing_is_told_where_no_values_decide(tmp_path):

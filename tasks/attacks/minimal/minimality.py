@@ -6,16 +6,20 @@ tried; worlds in which these had kept the promises are ruled out.
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
+from sfumato.expectations.sorting import starts
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, top_guesses
+from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.weights import weigh
 from sfumato.tasks.attacks.minimal.worlds import MOST, Worlds, worlds_of
 
 _ROWS = 2_000_000  # of all worlds of the groups that are looked at
+_ROWS_JUDGED = 100_000_000  # where a bar is judged, of everybody
 _ALONE = "from the group alone"
 
 
@@ -45,6 +49,23 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     )
 
 
+def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
+    """What is believed of everybody; None where nothing is scored, or not all can be looked at."""
+    known = known_tries(target)
+    if known is None:
+        return None
+    rows = int(known.sizes[known.told].sum()) * MOST
+    if rows > (_ROWS if known.together else _ROWS_JUDGED):
+        return None
+    found = [_without_tries(known)]
+    found += [one for part in _in_parts(known) for one in _by_kinds(known, part.tolist())]
+    people, belief, guessed, alone = (
+        np.concatenate([getattr(one, field.name) for one in found])
+        for field in fields(OwnValueBeliefs)
+    )
+    return OwnValueBeliefs(people, belief, guessed, alone)
+
+
 def _gain(known: KnownTries) -> np.ndarray:
     """How many more are guessed, and as good as known, than by groups alone; as shares (float64).
 
@@ -68,6 +89,11 @@ def _some(known: KnownTries) -> list[int]:
 
 def _learned(known: KnownTries, groups: Sequence[int]) -> np.ndarray:
     """How many people of some groups are guessed, and how many as good as known (float64)."""
+    return np.asarray(np.sum([_hit(one) for one in _by_kinds(known, groups)], axis=0))
+
+
+def _by_kinds(known: KnownTries, groups: Sequence[int]) -> list[OwnValueBeliefs]:
+    """What is believed in the groups, each by itself."""
     rows = known.rows(groups)
     draw = np.random.default_rng(len(known.codes))
     kinds = [known.kinds(of) for of in rows]
@@ -76,22 +102,53 @@ def _learned(known: KnownTries, groups: Sequence[int]) -> np.ndarray:
     left = known.left[list(groups)].tolist()
     weights = weigh([of.weight for of in worlds], kept, left, known.together)
     told = zip(rows, kinds, worlds, weights, strict=True)
-    hits = [_hit(known.codes[of], kind, world, weight) for of, kind, world, weight in told]
-    return np.asarray(np.sum(hits, axis=0))
+    return [_of_group(known.codes[of], kind, world, weight) for of, kind, world, weight in told]
 
 
 def _alone(codes: np.ndarray) -> np.ndarray:
     """The same of one group, by who knows nothing but its values (int64, one per row)."""
     kind = np.zeros(len(codes), dtype=np.int64)
-    return _hit(codes, kind, Worlds(codes[np.newaxis], np.ones(1, dtype=np.int64)), np.ones(1))
+    one = Worlds(codes[np.newaxis], np.ones(1, dtype=np.int64))
+    return _hit(_of_group(codes, kind, one, np.ones(1)))
 
 
-def _hit(codes: np.ndarray, kind: np.ndarray, worlds: Worlds, weight: np.ndarray) -> np.ndarray:
-    """The same of one group, whose rows are of these kinds."""
-    own = tally(codes[np.newaxis], kind, np.ones(1))
+def _of_group(
+    codes: np.ndarray, kind: np.ndarray, worlds: Worlds, weight: np.ndarray
+) -> OwnValueBeliefs:
+    """What is believed of the rows of a group, which are of these kinds."""
+    own = tally(codes[np.newaxis], kind, np.ones(1)).astype(np.int64)
     belief = tally(worlds.values, kind, weight)
     belief /= belief.sum(axis=1, keepdims=True)
-    return np.array([(own * top_guesses(belief)).sum(), own[belief >= SURE].sum()])
+    alone = np.broadcast_to(top_guesses(own.sum(axis=0, keepdims=True)), own.shape)
+    there = own > 0
+    return OwnValueBeliefs(own[there], belief[there], top_guesses(belief)[there], alone[there])
+
+
+def _hit(found: OwnValueBeliefs) -> np.ndarray:
+    """How many people are guessed, and how many as good as known (float64)."""
+    sure = found.people[found.belief >= SURE].sum()
+    return np.array([(found.people * found.guessed).sum(), sure])
+
+
+def _without_tries(known: KnownTries) -> OwnValueBeliefs:
+    """What is believed in groups of which the tries tell nothing."""
+    values = int(known.codes.max()) + 1
+    place, people = np.unique(known.group * values + known.codes, return_counts=True)
+    group = place // values
+    largest = np.maximum.reduceat(people, starts(group))[group]
+    top = people == largest
+    guessed = top / np.add.reduceat(top, starts(group), dtype=np.int64)[group]
+    open_ = np.isin(group, known.told, invert=True)
+    belief = people / known.sizes[group]
+    return OwnValueBeliefs(*(of[open_] for of in (people, belief, guessed, guessed)))
+
+
+def _in_parts(known: KnownTries) -> list[np.ndarray]:
+    """The groups of which the tries tell something, so many at once as memory is meant for."""
+    if known.together or not len(known.told):
+        return [known.told][: len(known.told)]
+    part = np.cumsum(known.sizes[known.told]) * MOST // _ROWS
+    return np.split(known.told, starts(part)[1:])
 
 
 def tally(values: np.ndarray, kind: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ _WHO: Mapping[str, str] = {
     "homogeneity": "finds a person's group, and guesses its most frequent value",
     "background": "can rule out {known} for a person, the worst for that person",
     "several-rows": "knows which rows are one person's, and guesses what one of them has",
+    "minimality": "knows which finer groups were tried, and broke a promise",
     "definetti": "learns from all groups which values go with which quasi-identifiers",
     "subdomains": "takes the declared distribution as the prior, within the ranges of the group",
 }
