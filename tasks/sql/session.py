@@ -62,7 +62,7 @@ def _opened(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
     """A connection to a database of its own, which reads these files and no other."""
     with ExitStack() as stack:
         connection = stack.enter_context(closing(duckdb.connect(":memory:", config=_CONFIG)))
-        connection.execute("SET enable_progress_bar = false")
+        hide_progress(connection)
         paths = [str(path) for table in tables.values() for path in table.files]
         allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
         connection.execute(f"SET allowed_paths = {allowed.sql('duckdb')}")
@@ -72,6 +72,16 @@ def _opened(tables: Mapping[str, TableInParts]) -> duckdb.DuckDBPyConnection:
         connection.execute("SET lock_configuration = true")
         stack.pop_all()
         return connection
+
+
+def hide_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    """Draw no progress bar, which DuckDB does by itself where somebody looks on.
+
+    In a notebook it cannot even be told so without ipywidgets; there it draws none.
+    """
+    found = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    if found is not None and found[0]:
+        connection.execute("SET enable_progress_bar = false")
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, tree: exp.Expression) -> list[tuple[Any, ...]]:

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -74,3 +77,31 @@ def test_missing_and_foreign_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="not a Parquet file") as refused, session({"a": text}):
         pass
     assert "secret" not in str(refused.value)
+
+
+NOTEBOOK = """
+import sys, types
+shell = types.SimpleNamespace(config={"IPKernelApp": {}})
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython"].get_ipython = lambda: shell
+sys.modules["ipywidgets"] = None
+import duckdb
+try:
+    duckdb.connect(":memory:").execute("SET enable_progress_bar = false")
+    raise SystemExit("the driver took it: this is no notebook without ipywidgets")
+except duckdb.InvalidInputException as error:
+    assert "ipywidgets" in str(error), error
+import pyarrow as pa
+from sfumato.tasks.sql.session import session
+with session({"rows": pa.table({"x": [1, 2]})}) as connection:
+    print(connection.execute("SELECT sum(x) FROM rows").fetchone())
+"""
+
+
+def test_a_notebook_without_ipywidgets_has_sessions():
+    """There DuckDB refuses to be told that it draws no progress bar."""
+    ran = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == "(3,)\n"

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 def _connect(address: "URL") -> tuple[Any, Callable[[], None]]:
     import duckdb as driver  # queries are rewritten without it
 
+    from sfumato.tasks.sql.session import hide_progress
+
     own = driver.connect(str(address.database))
-    own.execute("SET enable_progress_bar = false")
+    hide_progress(own)
     return own, own.close
 
 
