@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from sfumato.flows.api.published import VerifiedRelease
-from sfumato.tasks.verification.elsewhere.copied import GIGABYTES, copy_release, is_elsewhere
+from sfumato.tasks.verification.elsewhere.copied import GIGABYTES, directory_of
 from sfumato.tasks.verification.limits import read_limits
 from sfumato.tasks.verification.way_in import WayIn
 
@@ -41,16 +40,8 @@ def open(
         TransientFault: where the place cannot be reached.
     """
     taken = read_limits({name: str(limit) for name, limit in (limits or {}).items()})
-    directory = _directory(os.fspath(place), gigabytes)
+    directory = directory_of(os.fspath(place), os.environ, gigabytes)
     release = VerifiedRelease(WayIn(os.environ, digest, taken), directory)
     if check:
         release.check()
     return release
-
-
-def _directory(place: str, gigabytes: float) -> Path:
-    if is_elsewhere(place):
-        return copy_release(place, os.environ, gigabytes)
-    from sfumato.tasks.microdata.notation.address import local_path, scheme_of
-
-    return Path(place) if scheme_of(place) is None else local_path(place, Path(), os.environ)

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 import sfumato
+from sfumato.flows.cli.main import run
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.verification.elsewhere import copied
 from sfumato.tasks.verification.elsewhere.copied import copy_release
@@ -381,3 +382,30 @@ class TestStores:
     def test_an_address_names_bucket_and_line(self, store, cache, address):
         with pytest.raises(sfumato.SpecError):
             copy_release(address, {**store, "XDG_CACHE_HOME": str(cache)})
+
+
+class TestCommands:
+    """The same addresses are taken by commands that read releases."""
+
+    def test_it_is_asked_and_checked(self, address, line, capsys):
+        assert run(["query", address, COUNT, "--format", "json"]) == 0
+        asked = json.loads(capsys.readouterr().out)
+        assert run(["query", str(line / "0002"), COUNT, "--format", "json"]) == 0
+        assert asked["rows"] == json.loads(capsys.readouterr().out)["rows"]
+        assert run(["check", address]) == 0
+        assert "ke-anonymity holds in all" in capsys.readouterr().out
+
+    def test_it_is_loaded_and_compared(self, address, tmp_path, capsys):
+        database = f"duckdb:///{tmp_path}/own.duckdb"
+        assert run(["load", address, database]) == 0
+        assert "microdata" in capsys.readouterr().out
+        assert run(["diff", address.replace("0002", "0001"), address]) == 0
+        assert "0002 continues 0001" in capsys.readouterr().out
+
+    def test_what_is_not_there_is_told_by_its_address(self, address, capsys):
+        assert run(["query", f"{address}9", COUNT]) == 2
+        (told,) = capsys.readouterr().err.splitlines()
+        assert f"{address}9" in told
+        assert run(["check", "ftp://example.org/wages/0001"]) == 2
+        (told,) = capsys.readouterr().err.splitlines()
+        assert "ftp" in told

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.flows.cli.analyst.previous import succession_lines, tell_succession
-from sfumato.flows.cli.analyst.way_in import way_in_by, with_digest, with_limits
+from sfumato.flows.cli.analyst.way_in import RELEASE, way_in_by, with_digest, with_limits
 from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.terminal import echo, echo_json
 
@@ -33,7 +33,7 @@ UNSEEN = (
 
 
 @click.command(epilog="\n\n".join(("What files cannot show:", *(f"- {one}." for one in UNSEEN))))
-@click.argument("directory", type=click.Path(path_type=Path))
+@RELEASE
 @with_digest
 @with_limits
 @click.option(

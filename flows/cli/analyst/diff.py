@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from sfumato.flows.cli import show
-from sfumato.flows.cli.analyst.way_in import way_in_by, with_limits
+from sfumato.flows.cli.analyst.way_in import ReleasePlace, way_in_by, with_limits
 from sfumato.flows.cli.terminal import echo
 
 
 @click.command()
-@click.argument("version", type=click.Path(path_type=Path))
-@click.argument("other", type=click.Path(path_type=Path))
+@click.argument("version", type=ReleasePlace())
+@click.argument("other", type=ReleasePlace())
 @click.option("--json", "as_json", is_flag=True, help="print a document, not lines")
 @with_limits
 def diff(version: Path, other: Path, as_json: bool, limits: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sfumato.flows.cli.analyst.way_in import tell, with_way_in
+from sfumato.flows.cli.analyst.way_in import RELEASE, tell, with_way_in
 from sfumato.flows.cli.options import as_document
 from sfumato.flows.cli.terminal import echo, echo_json
 
@@ -30,7 +30,7 @@ class _Loading(click.Command):
 
 
 @click.command(cls=_Loading)
-@click.argument("directory", type=click.Path(path_type=Path))
+@RELEASE
 @click.argument("url")
 @click.option("--replace", is_flag=True, help="do away with tables of the same names")
 @as_document

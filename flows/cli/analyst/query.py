@@ -7,7 +7,7 @@ import click
 
 from sfumato.expectations.errors import QueryError, SpecError
 from sfumato.flows.cli.analyst.own_tables import own_tables
-from sfumato.flows.cli.analyst.way_in import tell, with_way_in
+from sfumato.flows.cli.analyst.way_in import RELEASE, tell, with_way_in
 from sfumato.flows.cli.answers import RefusedQuery, answer_as, refusal_as
 from sfumato.flows.cli.options import with_json
 from sfumato.flows.cli.terminal import echo
@@ -39,7 +39,7 @@ def _dialects() -> list[str]:
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path))
+@RELEASE
 @click.argument("sql", required=False)
 @click.option(
     "--file",

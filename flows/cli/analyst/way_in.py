@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,24 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 _HINT = "--check verifies it, --digest compares with what the publisher announced"
+
+
+class ReleasePlace(click.ParamType):  # type: ignore[type-arg] # generic in some versions alone
+    """A release: its directory, or an address from which it is copied here first."""
+
+    name = "release"
+
+    def convert(self, value: Any, *_: Any) -> Path:
+        """The directory; one from elsewhere is copied, as `sfumato.open` does."""
+        if isinstance(value, Path) or "://" not in value:
+            return Path(value)
+        from sfumato.tasks.verification.elsewhere.copied import directory_of
+
+        return directory_of(value, os.environ)
+
+
+RELEASE = click.argument("directory", metavar="RELEASE", type=ReleasePlace())
+"""The release that a command reads."""
 
 with_digest = click.option("--digest", help="the digest that the publisher announced")
 with_limits = click.option(

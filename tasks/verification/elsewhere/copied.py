@@ -21,7 +21,7 @@ from sfumato.expectations.errors import InputError, PromiseError, SpecError
 from sfumato.tasks.authorship.offers import KEYS_FILE
 from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, WITHDRAWAL_SIGNATURE
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE, open_release
-from sfumato.tasks.microdata.notation.address import scheme_of
+from sfumato.tasks.microdata.notation.address import local_path, scheme_of
 from sfumato.tasks.private.durable import locked, write_atomically
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.verification.elsewhere.place import PlaceElsewhere
@@ -44,6 +44,22 @@ def is_elsewhere(address: str) -> bool:
     (True, False)
     """
     return scheme_of(address) in PLACES
+
+
+def directory_of(place: str, environ: Mapping[str, str], gigabytes: float = GIGABYTES) -> Path:
+    """The directory of a release: where it lies, or of one from elsewhere its copy here.
+
+    Args:
+        place: a path, file://, or what `copy_release` takes.
+        environ: the reader's.
+        gigabytes: how large a release from elsewhere may be.
+
+    Raises:
+        SpecError, InputError, PromiseError, TransientFault: as `copy_release`.
+    """
+    if is_elsewhere(place):
+        return copy_release(place, environ, gigabytes)
+    return Path(place) if scheme_of(place) is None else local_path(place, Path(), environ)
 
 
 def copy_release(address: str, environ: Mapping[str, str], gigabytes: float = GIGABYTES) -> Path:
@@ -111,7 +127,7 @@ def _fetch_listed(
     total = sum(sizes.values())
     if total > gigabytes * 10**9:
         size = f"{total / 10**9:.2g} GB, the limit is {gigabytes:g}"
-        raise InputError(f"{address}: {size}: gigabytes= takes larger ones")
+        raise InputError(f"{address}: {size}: sfumato.open takes larger ones (gigabytes=)")
     if total > shutil.disk_usage(staged).free:
         raise InputError(f"{address}: is larger than what is free on disk (XDG_CACHE_HOME)")
     for name, stated in hashes.items():
