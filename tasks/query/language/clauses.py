@@ -19,9 +19,8 @@ from sfumato.tasks.sql.parse import construct, parse
 
 _ROWS = ("with_", "from_", "joins", "where")
 _ANSWER = ("expressions", "group", "having", "order", "limit", "offset")
-_CLAUSES = frozenset((*_ROWS, *_ANSWER))
+_CLAUSES = frozenset((*_ROWS, *_ANSWER, "distinct"))
 _CALLED = {"locks": "FOR UPDATE"}
-_INSTEAD = {"distinct": ": GROUP BY shows each value once, beside an aggregate as COUNT(*)"}
 _MOST_ROWS = 10**9
 
 
@@ -72,8 +71,7 @@ def read_clauses(sql: str, schema: Schema, own: OwnTables) -> Clauses:
         raise QueryError(f"not allowed: {construct(select)}")
     for key, value in select.args.items():
         if value and key not in _CLAUSES:
-            hint = _INSTEAD.get(key, "")
-            raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}{hint}")
+            raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}")
     try:
         source = read_source(select, list(schema))
         joins = select.args.get("joins") or ()
@@ -117,6 +115,8 @@ class _ClauseReader:
 
     def _group_by(self) -> tuple[exp.Expr, ...]:
         group = self._select.args.get("group")
+        if self._select.args.get("distinct") is not None:
+            return self._each_once(group)
         if group is None:
             return ()
         if group.args.get("all") is True:
@@ -125,6 +125,17 @@ class _ClauseReader:
             if value and key != "expressions":
                 raise QueryError(f"not allowed: GROUP BY {key.strip('_').upper()}")
         return tuple(_distinct([self._named(node, "GROUP BY") for node in group.expressions]))
+
+    def _each_once(self, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
+        """What is selected, each combination once: GROUP BY of all of it says the same."""
+        if self._select.args["distinct"].args.get("on") is not None:
+            raise QueryError("not allowed: DISTINCT ON")
+        if group is not None or any(map(_aggregates, self._items)):
+            raise QueryError(
+                "not allowed: DISTINCT beside GROUP BY or an aggregate: GROUP BY shows each value "
+                "once"
+            )
+        return tuple(_distinct([item.expression for item in self._items]))
 
     def _named(self, node: exp.Expr, clause: str) -> exp.Expr:
         """What GROUP BY or ORDER BY names: a position, a column, or an alias."""

@@ -68,7 +68,7 @@ class _InquiryReader:
             OrderKey(self._ordered(one.expression), one.descending, one.nulls_first)
             for one in self._clauses.order
         )
-        found = Inquiry(
+        return Inquiry(
             shown,
             self._keys,
             self._parts.finished(),
@@ -80,9 +80,6 @@ class _InquiryReader:
             self._clauses.offset,
             self._clauses.joins,
         )
-        if not found.formulas:
-            raise QueryError(f"no aggregate is selected: {_any_of(list(AGGREGATES))}")
-        return found
 
     def _key(self, node: exp.Expr) -> KeyColumn:
         if node.find(exp.AggFunc) is not None:
@@ -173,11 +170,6 @@ def _label(node: exp.Expr) -> str:
     if kind is not None and isinstance(of, exp.Star | exp.Column) and kind.of_share is None:
         return f"{kind.name}({'*' if isinstance(of, exp.Star) else of.name})"
     return node.sql("duckdb")
-
-
-def _any_of(names: Sequence[str]) -> str:
-    *others, last = (name.upper() for name in names)
-    return f"{', '.join(others)} or {last}"
 
 
 def _require_distinct(shown: Sequence[GroupColumn | Measure], sides: Sequence[str]) -> None:
