@@ -4,6 +4,7 @@ Meaning is DuckDB's. Where a database says it otherwise, the query is written ot
 cannot say is refused (`tasks.sql.conditions` for the conditions of a query).
 """
 
+from collections.abc import Set
 from datetime import date, datetime
 from functools import partial
 from types import MappingProxyType
@@ -36,8 +37,9 @@ def spell(changed: exp.Expr, dialect: Dialect, types: Types = _NO_TYPES) -> exp.
     """The tree that `write` writes, made of the given one, which it takes apart."""
     if dialect.spelling is None:
         return changed
+    common = {part.alias for part in changed.root().find_all(exp.CTE)}
     for clause in list(changed.find_all(exp.Where, exp.If)):
-        published = _is_of_published(clause)
+        published = _is_of_published(clause, common)
         if published or isinstance(clause, exp.Where):
             known = types if published else _NO_TYPES
             Conditions(dialect, dialect.spelling, known).rewrite(clause)
@@ -63,14 +65,14 @@ def _iso(text: str, is_date: bool) -> str:
     return datetime.fromisoformat(text).isoformat(" ", "microseconds")
 
 
-def _is_of_published(clause: exp.Expr) -> bool:
-    """Decide whether a condition is on published columns, not on bounds."""
+def _is_of_published(clause: exp.Expr, common: Set[str]) -> bool:
+    """Decide whether a condition is on published columns, not on bounds.
+
+    Args:
+        clause: the condition's.
+        common: the names of the query's common table expressions.
+    """
     select = clause.find_ancestor(exp.Select)
     source = select.args.get("from_") if isinstance(select, exp.Select) else None
     table = source.this if source else None
-    return isinstance(table, exp.Table) and table.name not in _common(clause)
-
-
-def _common(node: exp.Expr) -> set[str]:
-    root = node.root()
-    return {part.alias for part in root.find_all(exp.CTE)}
+    return isinstance(table, exp.Table) and table.name not in common
