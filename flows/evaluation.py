@@ -177,16 +177,14 @@ def _original(directory: Path, resolved: ResolvedRun, followed: bool = False) ->
     line, version = resolved.line, directory.resolve().name
     original = ingest_again(resolved)
     names = names_in_source(resolved, original)
-    whose = _numbers_of_people(resolved, original) if followed else _persons(resolved, original)
+    whose = persons_counted(original, resolved.terms, resolved.identifiers)
+    if followed:
+        whose = _numbers_of_people(resolved, original)
     original = original.keep(original[name] for name in resolved.terms.columns)
     known = read_state(line.private).versions.get(version)
     if known is None or known.rows != fingerprint(original, line_key(line.private), names):
         raise InputError(f"{directory}: was not made of this source")
     return replace(original, person=whose)
-
-
-def _persons(resolved: ResolvedRun, source: Microdata) -> np.ndarray | None:
-    return persons_counted(source, resolved.terms, resolved.identifiers)
 
 
 def _numbers_of_people(resolved: ResolvedRun, source: Microdata) -> np.ndarray:

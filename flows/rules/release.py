@@ -88,13 +88,9 @@ def _attacks(spec: SpecParts) -> None:
     bars = spec.attacks.root
     if bars and not spec.named("sensitive"):
         raise ValueError("attacks: guess sensitive values, and no column has role sensitive")
-    if fault := spec.attacks.fault_in(spec.form.shows, spec.partition.method):
-        raise ValueError(f"attacks.{fault} ({spec.form.method}, {spec.partition.method})")
-    if "several-rows" in bars and not spec.over_people:
-        raise ValueError(
-            "attacks.several-rows: is about people with several rows, and each has one here: leave "
-            "it out"
-        )
+    form, groups = spec.form, spec.partition.method
+    if fault := spec.attacks.fault_in(form.shows, groups, spec.over_people):
+        raise ValueError(f"attacks.{fault} ({form.method}, {groups})")
     if (asking := spec.attacks.reviewed) and spec.reviewed is None:
         raise ValueError(
             f"attacks.{asking[0]}.on-failure: approve needs somebody to decide: say "

@@ -4,7 +4,8 @@ People who are alike to the attacker, and have the same value, are counted toget
 people; beliefs are floats of fractions, whose rounding keeps their order.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -44,6 +45,14 @@ class OwnValueBeliefs:
     def believed(self, least: float) -> float:
         """The share of people whose own value is believed at least so much."""
         return int(self.people[self.belief >= least].sum()) / self.number
+
+
+def join_beliefs(parts: Sequence[OwnValueBeliefs]) -> OwnValueBeliefs:
+    """Beliefs about people who are told of in parts; at least one."""
+    names = [field.name for field in fields(OwnValueBeliefs)]
+    return OwnValueBeliefs(
+        **{name: np.concatenate([getattr(one, name) for one in parts]) for name in names}
+    )
 
 
 def top_in_group(counts: Counts) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Bars on attacks, as a spec writes them."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, RootModel, model_validator
@@ -8,18 +9,43 @@ from pydantic import Field, RootModel, model_validator
 from sfumato.tasks.schema.part import Part
 from sfumato.tasks.schema.stated.bars import KeptBar, KeptBars
 
-JUDGED: Mapping[str, tuple[str, ...]] = {
-    "homogeneity": ("rows", "labels"),
-    "background": ("rows", "labels"),
-    "several-rows": ("rows", "labels"),
-    "minimality": ("rows", "labels"),
-    "definetti": ("rows",),
-    "subdomains": ("subdomains",),
-}
-"""The attacks that there are bars for, and the ways of showing people from which they learn."""
 
-TRYING = ("mondrian", "full-domain")
-"""The partitions of which `minimality` tells what they tried."""
+@dataclass(frozen=True)
+class BarNeeds:
+    """What an attack learns from, so that there can be a bar on it.
+
+    Attributes:
+        shows: the ways of showing people.
+        partitions: the methods of making groups; any, where none is named.
+        several_rows: whether people have to have several rows.
+        known: whether the bar says how many values are ruled out.
+    """
+
+    shows: tuple[str, ...]
+    partitions: tuple[str, ...] = ()
+    several_rows: bool = False
+    known: bool = False
+
+    def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
+        """Why nothing can be learned from a release, None where something can."""
+        if shows not in self.shows:
+            return "learns nothing from this form"
+        if self.partitions and partition not in self.partitions:
+            return "learns nothing from this partition: leave it out"
+        if self.several_rows and not several_rows:
+            return "is about people with several rows, and each has one here: leave it out"
+        return None
+
+
+JUDGED: Mapping[str, BarNeeds] = {
+    "homogeneity": BarNeeds(("rows", "labels")),
+    "background": BarNeeds(("rows", "labels"), known=True),
+    "several-rows": BarNeeds(("rows", "labels"), several_rows=True),
+    "minimality": BarNeeds(("rows", "labels"), partitions=("mondrian", "full-domain")),
+    "definetti": BarNeeds(("rows",)),
+    "subdomains": BarNeeds(("subdomains",)),
+}
+"""The attacks that there are bars for."""
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -79,7 +105,7 @@ class AttackBars(RootModel[dict[str, Bar]]):
         for name, bar in self.root.items():
             if name not in JUDGED:
                 raise ValueError(f"{name}: there are bars for {', '.join(JUDGED)}")
-            if (bar.known is not None) != (name == "background"):
+            if (bar.known is not None) != JUDGED[name].known:
                 raise ValueError(
                     f"{name}.known: says how many values are ruled out, in background alone"
                 )
@@ -101,16 +127,15 @@ class AttackBars(RootModel[dict[str, Bar]]):
         ]
         return KeptBars(bars=tuple(bars)) if bars else None
 
-    def fault_in(self, shows: str, partition: str) -> str | None:
+    def fault_in(self, shows: str, partition: str, several_rows: bool) -> str | None:
         """Why one of the attacks has nothing to learn from, None where all can be judged.
 
         Args:
             shows: how a form shows people.
-            partition: the method of the groups.
+            partition: the method of making groups.
+            several_rows: whether people have several rows, or households several members.
         """
         for name in self.root:
-            if shows not in JUDGED[name]:
-                return f"{name} learns nothing from this form"
-            if name == "minimality" and partition not in TRYING:
-                return f"{name} learns nothing from this partition: leave it out"
+            if fault := JUDGED[name].fault_in(shows, partition, several_rows):
+                return f"{name}: {fault}"
         return None

@@ -17,7 +17,8 @@ from sfumato.expectations.models.alpha_k import AlphaK
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease
-from sfumato.tasks.attacks.declared import TRYING
+from sfumato.tasks.attacks.bars import judge_bars
+from sfumato.tasks.attacks.declared import JUDGED, AttackBars
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal import minimality, tried
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
@@ -393,7 +394,29 @@ def test_too_many_worlds_are_not_judged(tmp_path, monkeypatch):
 
 
 def test_partitions_that_bars_are_for_are_those_that_tell_what_they_tried():
-    assert set(TRYING) == set(tried._TOLD)
+    assert set(JUDGED["minimality"].partitions) == set(tried._TOLD)
+
+
+@pytest.mark.parametrize(("leave", "kept"), [("0", False), ("0.5", True)])
+def test_a_bar_is_broken_by_plain_cuts_and_kept_where_parts_are_left_by_chance(
+    leave, kept, tmp_path
+):
+    """Twenty groups of seven, in each of which two people are surely ill, or had been parted."""
+    arrays = {
+        "a": [1, 1, 2, 2, 2, 2, 2] * 20,
+        "b": np.repeat(range(20), 7).tolist(),
+        "s": [7, 7, 8, 9, 10, 11, 12] * 20,
+    }
+    partition = MondrianParameters(method="mondrian", leave=leave)
+    promise = AlphaK(alpha="0.5", k=1, sensitive="s")
+    release = released(tmp_path, arrays, [promise], partition)
+    asked = AttackBars.model_validate(
+        {"minimality": {"max-share-above": {"belief": 0.95, "share": 0.1}}}
+    )
+    (judged,) = judge_bars(asked.root, [release])
+    assert judged.kept is kept
+    if not kept:
+        assert judged.observed == 40 / 140
 
 
 def test_nothing_is_told_where_no_values_decide(tmp_path):

@@ -26,7 +26,7 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.steward.tables import risk_tables
 from sfumato.tasks.report.watched.risk import whole_rows
-from sfumato.tasks.stages.attack import attack_candidate
+from sfumato.tasks.stages.attack import ATTACKED, attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
 from sfumato.tasks.stages.ingest import rows_of_one_person
@@ -290,11 +290,12 @@ def test_the_page_says_who_can_verify_what(small):
 
 
 def test_who_knows_all_rows_of_a_person_guesses_as_often_as_counted_by_hand(small):
-    """Groups of labels are looked up one by one; the same from the private map, and without it."""
-    small.write(stays(), **changes("levels"))
-    _, folder = small.prepared("one")
-    seal_candidate(folder / "candidate", assess_candidate(folder / "candidate"))
-    release = small.publish("two").directory
+    """Groups of labels are looked up one by one; the same by the private map, and without it."""
+    asked = {"several-rows": {"max-lift": 1, "on-failure": "tell"}}
+    small.write(stays(), **changes("levels", attacks=asked))
+    line = attack_prepared(small, "one")[0].line
+    of_candidate = json.loads((line.private / ATTACKED).read_bytes())["scores"]["ill"]
+    release = small.publish("one-more").directory
     table, rows = whose_are(open_release(release), small)
     labels = list(zip(table["age"].to_pylist(), table["town"].to_pylist(), strict=True))
     held, size = defaultdict(Counter), Counter(labels)
@@ -314,10 +315,24 @@ def test_who_knows_all_rows_of_a_person_guesses_as_often_as_counted_by_hand(smal
         sure += max(found[ill] for ill in own) >= Fraction(8, 10)
     scores, _ = attack_again(release, small.spec, Overrides())
     told = {one.measure: one.share for one in scores["ill"]}
+    by_map = {one["measure"]: one["share"] for one in of_candidate}
+    theirs_alone = [measure for measure in told if measure.startswith("a value of their own")]
+    assert len(theirs_alone) == 3
+    assert [by_map[one] for one in theirs_alone] == [told[one] for one in theirs_alone]
     assert told["a value of their own guessed, by who knows all their rows"] == pytest.approx(
         float(right / len(theirs))
     )
     assert told["a value of their own believed 80% or more"] == float(sure / len(theirs))
+
+
+def attack_prepared(small, name):
+    """The run of a candidate, its directory, and how its bars are judged before publication."""
+    resolved, folder = small.prepared(name)
+    candidate, kept = folder / "candidate", folder / "deidentified"
+    seal_candidate(candidate, assess_candidate(candidate))
+    bars, whose = resolved.spec.attacks, identity(kept)
+    judged = attack_candidate(candidate, load(kept), bars, whose, resolved.line, lambda _: ())
+    return resolved, candidate, judged
 
 
 def missed(rows, held, size, ill):
@@ -333,12 +348,7 @@ def test_a_bar_on_who_knows_all_rows_is_judged_by_the_private_map(small):
     """In anatomy people who look alike stand in several groups, which the map alone tells."""
     bar = {"max-share-above": {"belief": 0.5, "share": 0}, "on-failure": "tell"}
     small.write(stays(), **changes("anatomy", attacks={"several-rows": bar}))
-    resolved, folder = small.prepared("one")
-    candidate, kept = folder / "candidate", folder / "deidentified"
-    seal_candidate(candidate, assess_candidate(candidate))
-    judged = attack_candidate(
-        candidate, load(kept), resolved.spec.attacks, identity(kept), resolved.line, lambda _: ()
-    )
+    _, candidate, judged = attack_prepared(small, "one")
     (of_illness,) = [one for one in judged if one.column == "ill"]
     assert not of_illness.kept
     assert 0 < of_illness.observed < 1, "who has one row is believed a third"

@@ -70,7 +70,7 @@ def test_no_other_text_leaves_a_worker(cluster, run, capfd):
 
 
 def test_a_killed_worker_loses_nothing(cluster, run):
-    """Dask blames what waits for a worker for its death, too: three deaths are no part's fourth."""
+    """Dask blames parts that wait for a worker for its death, too; a part survives three."""
     names = [f"{n:04d}" for n in range(3)]
     with open_attempts(run) as attempts:
         asked = [(str(attempts), name) for name in names]

@@ -19,15 +19,13 @@ Command = Callable[..., Any]
 _HINT = "--check verifies it, --digest compares with what the publisher announced"
 
 
-class ReleasePlace(click.ParamType):  # type: ignore[type-arg] # generic in some versions alone
+class ReleasePlace(click.Path):
     """A release: its directory, or an address from which it is copied here first."""
 
-    name = "release"
-
-    def convert(self, value: Any, *_: Any) -> Path:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The directory; one from elsewhere is copied, as `sfumato.open` does."""
         if isinstance(value, Path) or "://" not in value:
-            return Path(value)
+            return Path(os.fsdecode(super().convert(value, param, ctx)))
         from sfumato.tasks.verification.elsewhere.copied import directory_of
 
         return directory_of(value, os.environ)

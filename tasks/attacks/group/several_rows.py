@@ -49,10 +49,8 @@ def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     None, too, where rows do not tell their groups, or there are too many pairs of a person and a
     value to look at.
     """
-    counts, people = target.groups(), people_of(target)
-    if counts is None or people is None:
-        return None
-    return beliefs_about(people, target.sensitive)
+    people = people_of(target)
+    return None if people is None else beliefs_about(people, target.sensitive)
 
 
 def people_of(target: AttackedRelease) -> People | None:

@@ -6,13 +6,12 @@ tried; worlds in which these had kept the promises are ruled out.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import numpy as np
 
 from sfumato.expectations.sorting import starts
 from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, top_guesses
-from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, join_beliefs
 from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.minimal.known import KnownTries, known_tries
 from sfumato.tasks.attacks.minimal.weights import weigh
@@ -57,13 +56,8 @@ def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     rows = int(known.sizes[known.told].sum()) * MOST
     if rows > (_ROWS if known.together else _ROWS_JUDGED):
         return None
-    found = [_without_tries(known)]
-    found += [one for part in _in_parts(known) for one in _by_kinds(known, part.tolist())]
-    people, belief, guessed, alone = (
-        np.concatenate([getattr(one, field.name) for one in found])
-        for field in fields(OwnValueBeliefs)
-    )
-    return OwnValueBeliefs(people, belief, guessed, alone)
+    told = (one for part in _in_parts(known) for one in _by_kinds(known, part.tolist()))
+    return join_beliefs([_without_tries(known), *told])
 
 
 def _gain(known: KnownTries) -> np.ndarray:
@@ -145,8 +139,10 @@ def _without_tries(known: KnownTries) -> OwnValueBeliefs:
 
 def _in_parts(known: KnownTries) -> list[np.ndarray]:
     """The groups of which the tries tell something, so many at once as memory is meant for."""
-    if known.together or not len(known.told):
-        return [known.told][: len(known.told)]
+    if not len(known.told):
+        return []
+    if known.together:
+        return [known.told]
     part = np.cumsum(known.sizes[known.told]) * MOST // _ROWS
     return np.split(known.told, starts(part)[1:])
 

@@ -66,14 +66,12 @@ def _cut(tree: Tree, k: int) -> tuple[Tree, ...]:
         u = v
     rest, most = set(tree) - largest, _rows(largest)
     if most >= k and size - most >= k:
-        parts = largest, rest
-    elif size - most == k - 1:
+        return _within(tree, largest), _within(tree, rest)
+    if size - most == k - 1:
         return _with_copy(tree, largest, v), _within(tree, rest | {v})
-    elif most == k - 1:
+    if most == k - 1:
         return _within(tree, largest | {u}), _with_copy(tree, rest, u)
-    else:
-        return _by_branches(tree, u, branches, k)
-    return _within(tree, parts[0]), _within(tree, parts[1])
+    return _by_branches(tree, u, branches, k)
 
 
 def _by_branches(tree: Tree, u: int, branches: list[set[int]], k: int) -> tuple[Tree, ...]:
