@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.expectations.sorting import distinct
 from sfumato.tasks.partitions.full_domain.counterexamples import NodeJudge
 from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node, shown_rows
 from sfumato.tasks.partitions.full_domain.scope import Scope
@@ -70,23 +71,40 @@ def _ascending(unknown: np.ndarray) -> Iterator[Node]:
 def walk(
     rows: LatticeRows, levels: Sequence[np.ndarray], skipped: np.ndarray
 ) -> Iterator[tuple[Node, LatticeRows]]:
-    """Every node with its distinct rows, from the root down in reverse lexicographic order.
+    """Every node with its distinct rows, from the root down: no node before one above it.
 
-    Each node's rows are rolled up from those of a node below it. Nodes that are `skipped` (bool, of
-    the lattice's shape) when their turn comes are left out.
+    Each node's rows are rolled up from those of a node below it, the quasi-identifiers of the most
+    values first, which leave the fewest rows. Nodes that are `skipped` (bool, of the lattice's
+    shape) when their turn comes are left out.
     """
+    axes = sorted(range(len(levels)), key=lambda axis: -len(distinct(levels[axis][0])))
 
-    def below(node: Node, rows: LatticeRows) -> Iterator[tuple[Node, LatticeRows]]:
-        axis = len(node)
-        if axis == len(levels):
+    def below(
+        node: Node, rows: LatticeRows, left: Sequence[int]
+    ) -> Iterator[tuple[Node, LatticeRows]]:
+        if not left:
             yield node, rows
             return
+        axis, *others = left
         for level in reversed(range(len(levels[axis]))):
-            if not skipped[(*node, level)].all():
-                above = rows.generalize(axis, levels[axis][level]).collapse()[0] if level else rows
-                yield from below((*node, level), above)
+            at = (*node[:axis], level, *node[axis + 1 :])
+            if not _all_skipped(skipped, at, others):
+                nodes = levels[axis][level]
+                yield from below(at, _rolled_up(rows, axis, nodes) if level else rows, others)
 
-    yield from below((), rows)
+    yield from below((0,) * len(levels), rows, axes)
+
+
+def _all_skipped(skipped: np.ndarray, node: Node, others: Sequence[int]) -> bool:
+    """True where all nodes are skipped that differ from one in some other axes alone."""
+    at = tuple(slice(None) if axis in others else level for axis, level in enumerate(node))
+    return bool(skipped[at].all())
+
+
+def _rolled_up(rows: LatticeRows, axis: int, nodes: np.ndarray) -> LatticeRows:
+    """Distinct rows with one quasi-identifier generalized, collapsed where any become equal."""
+    above = rows.generalize(axis, nodes)
+    return above if bool((nodes[1:] > nodes[:-1]).all()) else above.collapse()
 
 
 def suppress_failing(

@@ -178,7 +178,7 @@ def _collapsed(
     codes, bounds = zip(*categories, strict=True)
     codes = tuple(np.asarray(column, dtype=np.int64) for column in codes)
     rows = LatticeRows(codes, bounds, counts)
-    return *rows.collapse(), place
+    return *rows.number(), place
 
 
 def _joint(columns: Sequence[Column], rows: int) -> tuple[np.ndarray, int]:

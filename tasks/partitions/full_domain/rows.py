@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
+from sfumato.expectations.exact import INT64_MAX
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.sorting import number as number_runs
 from sfumato.expectations.sorting import stable_order, starts
@@ -13,6 +15,7 @@ Node = tuple[int, ...]
 """The level of each quasi-identifier."""
 
 _DIRECT = 2**18  # keys below this are counted without sorting
+_BITS = 63  # of a non-negative int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +48,16 @@ class LatticeRows:
     def only(self, columns: Sequence[int]) -> "LatticeRows":
         """Some columns, with equal rows collapsed."""
         codes, bounds = zip(*((self.codes[c], self.bounds[c]) for c in columns), strict=True)
-        return LatticeRows(codes, bounds, self.counts).collapse()[0]
+        return LatticeRows(codes, bounds, self.counts).collapse()
 
-    def collapse(self) -> tuple["LatticeRows", np.ndarray]:
+    def collapse(self) -> "LatticeRows":
+        """The distinct rows in ascending order."""
+        if prod(self.bounds) > INT64_MAX:
+            return self.number()[0]
+        keys, counts = tally(*self.key(range(len(self.codes))), self.counts)
+        return LatticeRows(_unpack(keys, self.bounds), self.bounds, counts)
+
+    def number(self) -> tuple["LatticeRows", np.ndarray]:
         """The distinct rows in ascending order, and which of them each row has become (int64)."""
         into, first = number_keys(*self.key(range(len(self.codes))))
         codes = tuple(codes[first] for codes in self.codes)
@@ -85,6 +95,19 @@ def shown_rows(rows: LatticeRows, node: Node, tops: Node, starred: np.ndarray) -
     return replace(rows, codes=tuple(codes), bounds=tuple(bounds))
 
 
+def _unpack(keys: np.ndarray, bounds: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """The codes (int64, one array per column) that `LatticeRows.key` packed, none of it dense."""
+    codes: list[np.ndarray] = []
+    for bound in reversed(bounds):
+        if bound <= 1:
+            codes.append(np.broadcast_to(0, len(keys)))
+            continue
+        above = keys // bound
+        codes.append(keys - above * bound)
+        keys = above
+    return tuple(reversed(codes))
+
+
 def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
     """Number the different keys in ascending order.
 
@@ -96,6 +119,8 @@ def number_keys(key: np.ndarray, bound: int) -> tuple[np.ndarray, np.ndarray]:
         The number of each row's key (int64, one per row), and a row that has each different key
         (int64, one per different key).
     """
+    if _ascending(key):
+        return number_runs(key), starts(key)
     if bound > max(_DIRECT, 32 * len(key)):
         order, number = stable_order(key), np.empty(len(key), dtype=np.int64)
         ordered = key[order]
@@ -118,13 +143,32 @@ def tally(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, 
     Args:
         key: integers in [0, bound), one per row.
         bound: above every key.
-        counts: whole numbers (int64, one per row), below 2^53 in all.
+        counts: whole numbers (int64, one per row), above 0 and below 2^53 in all.
     """
     if bound <= max(_DIRECT, 2 * len(key)):
         sums = np.bincount(key, counts, bound)  # exact: whole numbers below 2^53
         keys = np.flatnonzero(sums != 0)
         return keys, sums[keys].astype(np.int64)
-    order = np.argsort(key)
-    ordered = key[order]
-    first = starts(ordered)
-    return ordered[first], np.add.reduceat(counts[order], first)
+    key, counts = _in_order(key, bound, counts)
+    first = starts(key)
+    if len(first) == len(key):
+        return key, counts
+    return key[first], np.add.reduceat(counts, first)
+
+
+def _in_order(key: np.ndarray, bound: int, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys in ascending order with their counts: sorted as one number where both fit into it."""
+    if _ascending(key):
+        return key, counts
+    bits = int(counts.max(initial=0)).bit_length()
+    if bound.bit_length() + bits > _BITS:
+        order = stable_order(key)
+        return key[order], counts[order]
+    both = key << bits
+    both |= counts
+    both.sort()
+    return both >> bits, both & ((1 << bits) - 1)
+
+
+def _ascending(key: np.ndarray) -> bool:
+    return bool((key[1:] >= key[:-1]).all())

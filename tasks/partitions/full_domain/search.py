@@ -73,7 +73,7 @@ def _best_of_minimal(problem: LatticeProblem) -> FoundNode:
     costs = []
     for node in found.nodes:
         rows = problem.rows.at(problem.levels, node)
-        rows = rows.collapse()[0] if problem.metric == "kl" else rows
+        rows = rows.collapse() if problem.metric == "kl" else rows
         cost = problem.cost(node, rows, np.zeros(len(rows), dtype=bool))
         costs.append((cost, sum(node), node))
     costs.sort()
