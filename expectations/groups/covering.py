@@ -15,7 +15,9 @@ from math import gcd, prod
 
 import numpy as np
 
+from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.groups import Cover, Groups
+from sfumato.expectations.sorting import number, stable_order, starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +52,18 @@ class Covering:
 
     @cached_property
     def _kinds(self) -> tuple[tuple[Fraction, ...], np.ndarray]:
-        shapes = np.column_stack([self.sizes, np.sort(self.admitted, axis=0).T])
-        distinct, shape = np.unique(shapes, axis=0, return_inverse=True)
+        shapes = np.vstack([self.sizes, np.sort(self.admitted, axis=0)])
+        key, _ = pack(list(shapes), [int(column.max(initial=0)) + 1 for column in shapes])
+        order, shape = stable_order(key), np.empty(len(key), dtype=np.int64)
+        shape[order] = number(key[order])
+        distinct = shapes[:, order[starts(key[order])]].T
         numbers: dict[tuple[int, int], int] = {}
         kinds = [
             numbers.setdefault(_reduced(rows, prod(admitted)), len(numbers))
             for rows, *admitted in distinct.tolist()
         ]
         presences = tuple(Fraction(*presence) for presence in numbers)
-        return presences, np.array(kinds)[shape.reshape(-1)]
+        return presences, np.array(kinds)[shape]
 
     def least_presence(self, group: int) -> Fraction:
         """The least presence that any group made of rows of this one has by itself.

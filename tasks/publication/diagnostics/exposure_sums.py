@@ -76,6 +76,8 @@ def sums(
     rows = np.stack([codes.reshape(-1) + start for (_, codes), start in at], axis=1)
     groups, step = len(ranks), max(1, _CELLS // max(int(ends[-1]), 1))
     scan = choose_loop(len(rows) * groups >= _WORTH_COMPILING, _scan, _compiled)
+    shared = _shared(rows)
+    after = _after(shared, len(vectors))
     found = np.zeros((len(rows), 6))
     found[:, 1] = -1
     for start in range(0, groups, step):
@@ -83,7 +85,7 @@ def sums(
         parts = zip(shown.covers, shares, values, strict=True)
         table = np.concatenate([_table(c, share, used, block) for c, share, (used, _) in parts])
         facts = np.column_stack([ranks[block], weights[block]])
-        scan(rows, _shared(rows), table, facts, found)
+        scan(rows, shared, after, table, facts, found)
     return Sums(
         found[:, 0].astype(np.int64), found[:, 1].astype(np.int64), found[:, 2:5].T, found[:, 5]
     )
@@ -108,12 +110,32 @@ def _shared(rows: np.ndarray) -> np.ndarray:
     return first
 
 
+def _after(shared: np.ndarray, columns: int) -> np.ndarray:
+    """The next vector that begins otherwise in its first 0, 1, … values (int64, vectors x levels).
+
+    The number of vectors stands where none does.
+    """
+    end = len(shared)
+    after = np.full((end, columns + 1), end)
+    places = np.arange(1, end)
+    for level in range(1, columns + 1):
+        others = np.where(shared[1:] < level, places, end)
+        after[:-1, level] = np.minimum.accumulate(others[::-1])[::-1]
+    return after
+
+
 def _scan(
-    rows: np.ndarray, shared: np.ndarray, table: np.ndarray, facts: np.ndarray, found: np.ndarray
+    rows: np.ndarray,
+    shared: np.ndarray,
+    after: np.ndarray,
+    table: np.ndarray,
+    facts: np.ndarray,
+    found: np.ndarray,
 ) -> None:
     """Add to each row of `found` what the groups of a block that cover its vector have.
 
-    Level n of `kept` has the groups that admit the first n values of the vector at hand.
+    Level n of `kept` has the groups that admit the first n values of the vector at hand. Where none
+    does, all vectors that begin so are passed over.
     """
     columns, groups = rows.shape[1], table.shape[1]
     kept = np.empty((columns + 1, groups), np.int32)
@@ -121,13 +143,20 @@ def _scan(
     length = np.zeros(columns + 1, np.int64)
     kept[0] = np.arange(groups)
     length[0] = groups
-    for at in range(len(rows)):
-        for level in range(shared[at], columns):
+    at = 0
+    while at < len(rows):
+        level = shared[at]
+        while level < columns and length[level] > 0:
             shares, most, to = table[rows[at, level]], length[level], level + 1
             length[to] = _narrow(
                 shares, kept[level, :most], product[level, :most], kept[to], product[to]
             )
-        _add(kept[columns, : length[columns]], product[columns], facts, found[at])
+            level = to
+        if length[level] > 0:
+            _add(kept[columns, : length[columns]], product[columns], facts, found[at])
+            at += 1
+        else:
+            at = after[at, level]
 
 
 def _narrow(
