@@ -15,7 +15,9 @@ import numpy as np
 from sfumato.expectations.errors import SpecError
 from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import probabilities
+from sfumato.expectations.sorting import lengths, stable_order, starts
 from sfumato.tasks.targets.distribution import whole
+from sfumato.tasks.targets.ratios import can_be_compared, nearest_ratios
 from sfumato.tasks.targets.shares import below
 from sfumato.tasks.targets.tree import Tree
 
@@ -66,23 +68,53 @@ def annotate(tree: Tree, weights: np.ndarray, denominator: int | None = None) ->
         SpecError: where more children of a node are possible than the denominator.
     """
     asked = below(tree.parent.tolist(), tree.at_leaves(whole(weights.tolist())).tolist())
-    given = [1] + [0] * (len(asked) - 1)
-    for children in _families(tree):
-        parts = [asked[child] for child in children]
-        for child, part in zip(children, _shared(parts, denominator), strict=True):
-            given[child] = part
+    given = _given(tree.parent, asked, denominator)
     small = max(given) < 2**62 // len(given)
     target = Target(tree.parent, np.array(given, dtype=np.int64 if small else object))
     return Annotated(target, tree.leaf, asked)
 
 
-def _families(tree: Tree) -> list[list[int]]:
-    """The children of each node that has some."""
-    children: list[list[int]] = [[] for _ in tree.parent]
-    for node, parent in enumerate(tree.parent.tolist()):
-        if parent >= 0:
-            children[parent].append(node)
-    return [family for family in children if family]
+def _given(parent: np.ndarray, asked: list[int], denominator: int | None) -> list[int]:
+    """The weight of each node, 1 for the root: two children are shared in bulk where they can be.
+
+    `parent` is int64, one per node; `asked` the requested weight of each node.
+    """
+    given = [1] + [0] * (len(asked) - 1)
+    children = stable_order(parent)[1:]
+    at = starts(parent[children])
+    sizes = lengths(at, len(children))
+    two = np.zeros(len(at), dtype=bool)
+    if denominator is not None and denominator > 1 and can_be_compared(asked[0], denominator):
+        two = sizes == 2
+        pairs = children[at[two]], children[at[two] + 1]
+        two[two] = _share_in_bulk(pairs, np.array(asked, dtype=np.int64), denominator, given)
+    for first, size in zip(at[~two].tolist(), sizes[~two].tolist(), strict=True):
+        family = children[first : first + size].tolist()
+        parts = _shared([asked[child] for child in family], denominator)
+        for child, part in zip(family, parts, strict=True):
+            given[child] = part
+    return given
+
+
+def _share_in_bulk(
+    pairs: tuple[np.ndarray, np.ndarray], asked: np.ndarray, denominator: int, given: list[int]
+) -> np.ndarray:
+    """Enter the weights of siblings, two by two, but for those that two ratios are as near to.
+
+    Returns:
+        Which pairs have been entered (bool).
+    """
+    one, other = (asked[nodes] for nodes in pairs)
+    divisor = np.maximum(np.gcd(one, other), 1)
+    small = ((one + other) // divisor <= denominator) | (one == 0) | (other == 0)
+    parts = one // divisor, other // divisor
+    a, b, tied = nearest_ratios(np.maximum(one, 1), np.maximum(other, 1), denominator)
+    clear = small | ~tied
+    for nodes, exactly, nearly in zip(pairs, parts, (a, b), strict=True):
+        entered = np.where(small, exactly, nearly)
+        for node, part in zip(nodes[clear].tolist(), entered[clear].tolist(), strict=True):
+            given[node] = part
+    return clear
 
 
 def _shared(parts: list[int], denominator: int | None) -> list[int]:

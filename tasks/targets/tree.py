@@ -56,7 +56,29 @@ def balanced_tree(n: int, arity: int) -> Tree:
 
     The sizes of siblings differ by one at most, the larger first: the tree is as low as can be.
     """
-    return _grown(n, lambda first, last: _even(first, last, arity))
+    parents, firsts, lasts = [np.array([-1])], [np.array([0])], [np.array([n - 1])]
+    nodes = 1
+    while len(firsts[-1]):
+        above, first, last = _children(firsts[-1], lasts[-1], arity)
+        parents.append(nodes - len(firsts[-1]) + above)
+        firsts.append(first)
+        lasts.append(last)
+        nodes += len(first)
+    return Tree(*(np.concatenate(level) for level in (parents, firsts, lasts)))
+
+
+def _children(
+    first: np.ndarray, last: np.ndarray, arity: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Runs cut evenly: of each part the run that it is of, its first and last position (int64)."""
+    cut = np.flatnonzero(last > first)
+    sizes = (last - first)[cut] + 1
+    parts = np.minimum(arity, sizes)
+    size, larger = np.divmod(sizes, parts)
+    above = np.repeat(np.arange(len(cut)), parts)
+    part = np.arange(len(above)) - np.repeat(np.cumsum(parts) - parts, parts)
+    start = first[cut][above] + part * size[above] + np.minimum(part, larger[above])
+    return cut[above], start, start + size[above] - 1 + (part < larger[above])
 
 
 def median_tree(weights: Sequence[int], arity: int) -> Tree:

@@ -15,9 +15,11 @@ from sfumato.expectations.errors import InputError, SpecError
 from sfumato.expectations.exact import exact
 from sfumato.expectations.groups.subdomains import probabilities
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_order
+from sfumato.tasks.targets import annotated
 from sfumato.tasks.targets.annotated import annotate
 from sfumato.tasks.targets.distribution import normal, of_counts, uniform, whole, zipf
 from sfumato.tasks.targets.given import from_rows, read_lines
+from sfumato.tasks.targets.ratios import nearest_ratios
 from sfumato.tasks.targets.tree import balanced_tree, median_tree, taxonomy_tree
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=14).filter(any)
@@ -329,3 +331,29 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "p").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"p.csv: not UTF-8"):
         read_lines(tmp_path / "p", "p.csv")
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 400), st.integers(1, 400)), min_size=1, max_size=20),
+    st.integers(2, 16),
+)
+def test_ratios_in_bulk_are_the_nearest(pairs, denominator):
+    one, other = np.array(pairs).T
+    fractions = {Fraction(a, b) for b in range(2, denominator + 1) for a in range(1, b)}
+    for a, b, tied, pair in zip(*nearest_ratios(one, other, denominator), pairs, strict=True):
+        share = Fraction(pair[0], sum(pair))
+        off = abs(share - Fraction(int(a), int(a + b)))
+        gaps = [abs(share - fraction) for fraction in fractions]
+        assert off == min(gaps)
+        assert tied == (gaps.count(off) > 1)
+
+
+@given(st.integers(2, 14), st.integers(1, 60))
+def test_ratios_in_bulk_are_those_one_by_one(denominator, most):
+    rng = np.random.default_rng(most)
+    weights = np.append(rng.integers(0, most + 1, 30), 1)
+    tree = balanced_tree(len(weights), 2)
+    in_bulk = annotate(tree, weights, denominator).target.weight.tolist()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(annotated, "can_be_compared", lambda total, denominator: False)
+        assert annotate(tree, weights, denominator).target.weight.tolist() == in_bulk

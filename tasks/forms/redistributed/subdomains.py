@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -32,15 +33,33 @@ class Chosen:
     count: np.ndarray
 
 
+Trees = list[tuple[Tree, Annotated]]
+_found: WeakKeyDictionary[TargetDistributions, tuple[RedistributedParameters, Trees]]
+_found = WeakKeyDictionary()
+
+
 def annotate_trees(
     aims: TargetDistributions, domain: OrderedDomain, parameters: RedistributedParameters
-) -> list[tuple[Tree, Annotated]]:
+) -> Trees:
     """The tree of each distribution, annotated with it.
+
+    They are made once for the same distributions and parameters: what is published of them is
+    measured afterwards.
 
     Raises:
         SpecError: where there is no such tree, its weights cannot be as small as wanted, or exact
             ones are too large to be published.
     """
+    made_with, trees = _found.get(aims, (None, []))
+    if made_with != parameters:
+        trees = _annotate_trees(aims, domain, parameters)
+        _found[aims] = parameters, trees
+    return trees
+
+
+def _annotate_trees(
+    aims: TargetDistributions, domain: OrderedDomain, parameters: RedistributedParameters
+) -> Trees:
     found = []
     for distribution in aims.distributions:
         weights = _weights(distribution)[np.argsort(domain.place)]

@@ -6,6 +6,8 @@ it; a leaf is one value, and every target has a leaf for each. The root weighs 1
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +26,7 @@ from sfumato.tasks.targets.tree import Tree
 TARGETS = "targets"
 TARGET, LOWER, UPPER, WEIGHT = "target", "lower", "upper", "weight"
 _NODE = (TARGET, LOWER, UPPER)
+_NO_TREE = f"{TARGETS}: subdomains of a target overlap, or have no parent"
 
 
 def table_of(domain: OrderedDomain, trees: Sequence[tuple[Tree, Target]]) -> pa.Table:
@@ -128,14 +131,24 @@ def read(table: pa.Table, name: str, declared: DeclaredColumn) -> Told:
     leaves = np.bincount(number[first == last], minlength=len(starts)) if _dense(number) else [0]
     if not np.array_equal(leaves, np.full(len(starts), len(domain))):
         raise PromiseError(f"{TARGETS}: not every target, 0, 1, …, has every value once")
-    parent = np.array(_parents(number.tolist(), first.tolist(), last.tolist()), dtype=np.int64)
+    parent = _parents(number, first, last)
     if (weight[starts] != 1).any() or (weight < 0).any():
         raise PromiseError(f"{TARGETS}: a weight is negative, or a root's is not 1")
     if not _are_reduced(parent, weight, starts, number):
         raise PromiseError(f"{TARGETS}: weights of siblings have a common divisor")
-    targets = map(Target, np.split(parent, starts[1:]), np.split(weight, starts[1:]))
+    targets = map(_target, np.split(parent, starts[1:]), np.split(weight, starts[1:]))
     node = np.arange(len(number)) - starts[number]
     return Told(domain, number, node, first, last, tuple(targets))
+
+
+_alive: WeakValueDictionary[bytes, Target] = WeakValueDictionary()
+
+
+def _target(parent: np.ndarray, weight: np.ndarray) -> Target:
+    """The target of these nodes; one that is in use already, for what is found of it is kept."""
+    content = blake2b(parent.tobytes())
+    content.update(weight.tobytes())
+    return _alive.setdefault(content.digest(), Target(parent, weight))
 
 
 def _are_reduced(
@@ -164,25 +177,33 @@ def _dense(number: np.ndarray) -> bool:
     return bool(number[0] == 0) and bool((np.diff(number) <= 1).all())
 
 
-def _parents(number: list[int], first: list[int], last: list[int]) -> list[int]:
-    """The node above each of sorted nodes, by its number in the target; -1 for roots."""
-    parent: list[int] = []
-    above: list[int] = []
-    start = 0
-    for row, node in enumerate(zip(number, first, last, strict=True)):
-        of, low, high = node
-        if not row or of != number[row - 1]:
-            above, start = [row], row
-            parent.append(-1)
-            continue
-        while above and last[above[-1]] < low:
-            above.pop()
-        twice = (first[row - 1], last[row - 1]) == (low, high)
-        if low > high or twice or not above or high > last[above[-1]]:
-            raise PromiseError(f"{TARGETS}: subdomains of a target overlap, or have no parent")
-        parent.append(above[-1] - start)
-        above.append(row)
-    return parent
+def _parents(number: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """The node above each of sorted nodes (int64), by its number in the target; -1 for roots.
+
+    All are int64, one per node, sorted by target, then first, then last in descending order. Of the
+    nodes before it in its target a node is inside those that have not ended when it begins: their
+    number is its depth, and the last one of the depth before is the node above.
+
+    Raises:
+        PromiseError: where nodes overlap, occur twice, or are inside none but the root.
+    """
+    rows = np.arange(len(number))
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    start, span = starts[number], int(last.max(initial=0)) + 2
+    ended = np.searchsorted(np.sort(number * span + last), number * span + first) - start
+    depth = rows - start - ended
+    roots = rows == start
+    by_depth = stable_order(depth)
+    key = (depth * len(rows) + rows)[by_depth]
+    at = np.searchsorted(key, (depth - 1) * len(rows) + rows) - 1
+    above = np.where(roots, rows, by_depth[np.maximum(at, 0)])
+    twice = np.zeros(len(rows), dtype=bool)
+    twice[1:] = (np.diff(first) == 0) & (np.diff(last) == 0) & ~roots[1:]
+    if (first > last).any() or twice.any() or ((depth == 0) != roots).any():
+        raise PromiseError(_NO_TREE)
+    if (last > last[above]).any():
+        raise PromiseError(_NO_TREE)
+    return np.where(roots, -1, above - start)
 
 
 def locate(told: Told, target: np.ndarray, lower: pa.Array, upper: pa.Array) -> np.ndarray:
