@@ -114,7 +114,7 @@ def _share_in_bulk(
         entered = np.where(small, exactly, nearly)
         for node, part in zip(nodes[clear].tolist(), entered[clear].tolist(), strict=True):
             given[node] = part
-    return clear
+    return np.asarray(clear)
 
 
 def _shared(parts: list[int], denominator: int | None) -> list[int]:

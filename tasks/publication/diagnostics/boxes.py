@@ -1,10 +1,12 @@
 """Which points lie in which boxes, without comparing all with all."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 _PAIRS = 2**16  # that are compared at once
+_SAMPLE = 1024  # of points and boxes, by which a dimension is chosen
 _WORTH = 0.75  # of the pairs: where more are left by the best cut, all are compared
 
 
@@ -51,20 +53,63 @@ Halves = list[tuple[np.ndarray, np.ndarray]]
 def _cut(
     points: np.ndarray, low: np.ndarray, high: np.ndarray, some: np.ndarray, boxes: np.ndarray
 ) -> Halves | None:
-    """The best cut in two, None where none leaves much less to compare."""
-    best, fewest = None, _WORTH * len(some) * len(boxes)
-    for at, begins, ends in zip(points, low, high, strict=True):
-        values, first, last = at[some], begins[boxes], ends[boxes]
-        middle = int(np.partition(values, len(values) // 2)[len(values) // 2])
-        below = int((values < middle).sum())
-        left = below * int((first < middle).sum())
-        pairs = left + (len(some) - below) * int((last > middle).sum())
-        if below and pairs < fewest:
-            best, fewest = (values < middle, first < middle, last > middle), pairs
-    if best is None:
-        return None
-    under, left_boxes, right_boxes = best
-    return [(some[under], boxes[left_boxes]), (some[~under], boxes[right_boxes])]
+    """The cut that is best in a sample, else the best of all; None where none is worth it."""
+    sampled = _sample(some), _sample(boxes)
+    likely = min(
+        range(len(points)), key=lambda axis: _Cut.at_median(points, low, high, axis, *sampled).left
+    )
+    for axes in ([likely], range(len(points))):
+        cuts = [_Cut.at_median(points, low, high, axis, some, boxes) for axis in axes]
+        best = min(cuts, key=lambda cut: cut.left)
+        if best.left < _WORTH:
+            return best.halves(some, boxes)
+    return None
+
+
+def _sample(places: np.ndarray) -> np.ndarray:
+    return places[:: len(places) // _SAMPLE + 1]
+
+
+class _Cut(NamedTuple):
+    """A cut at some value of a dimension.
+
+    Attributes:
+        under: which points lie below it (bool).
+        begin: which boxes begin below it (bool).
+        end: which boxes end above it (bool).
+    """
+
+    under: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+
+    @classmethod
+    def at_median(
+        cls,
+        points: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        axis: int,
+        some: np.ndarray,
+        boxes: np.ndarray,
+    ) -> "_Cut":
+        """The cut at the median of some points, or of a sample of them."""
+        values, tried = points[axis][some], points[axis][_sample(some)]
+        middle = np.partition(tried, len(tried) // 2)[len(tried) // 2]
+        return cls(values < middle, low[axis][boxes] < middle, high[axis][boxes] > middle)
+
+    @property
+    def left(self) -> float:
+        """The share of the pairs that is left to compare; all of them where no point is below."""
+        points, boxes = len(self.under), len(self.begin)
+        under = np.count_nonzero(self.under)
+        pairs = under * np.count_nonzero(self.begin)
+        pairs += (points - under) * np.count_nonzero(self.end)
+        return pairs / (points * boxes) if under else 1.0
+
+    def halves(self, some: np.ndarray, boxes: np.ndarray) -> Halves:
+        """What lies on either side."""
+        return [(some[self.under], boxes[self.begin]), (some[~self.under], boxes[self.end])]
 
 
 def _compared(
