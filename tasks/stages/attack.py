@@ -6,14 +6,18 @@ for luck: the refusal stands for the same source and spec.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.verdicts import Finding
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import AttackBars
+from sfumato.tasks.attacks.refusals import (
+    keep_refusals,
+    read_refusals,
+    refusal,
+    refused_by,
+)
 from sfumato.tasks.attacks.registry import attack_release, targets_of
 from sfumato.tasks.candidates.remember import whose_in
 from sfumato.tasks.declaration.opened import open_release
@@ -51,49 +55,31 @@ def attack_candidate(
         All bars, those among them that only tell.
 
     Raises:
-        PromiseError: where one that refuses is not kept, or was not for the same source and spec.
+        PromiseError: where one that refuses is not kept, or one that is as strict was not for the same
+            source and spec.
     """
-    asked = {"rows": whose.rows, "spec": whose.spec, "bars": bars.model_dump(mode="json")}
-    _require_no_refusal(line.private / ATTACKED, asked)
+    read_refusals(line.private).require_none(whose, bars)
     release = open_release(candidate / RELEASE)
     tables = read_tables(release.declared, release.directory / "data")
     people = keep_represented(candidate, original)
     targets = targets_of(release.declared, tables, people, whose_in(candidate))
-    judged, scores = judge_bars(bars.root, targets), attack_release(targets)
+    judged = judge_bars(bars.root, targets)
+    keep_refusals(line.private, refused_by(judged, whose))
     record = {
-        "of": asked,
+        "of": {"rows": whose.rows, "spec": whose.spec, "bars": bars.model_dump(mode="json")},
         "bars": [one.document() for one in judged],
-        "scores": {name: [score.document() for score in of] for name, of in scores.items()},
+        "scores": {
+            name: [score.document() for score in of] for name, of in attack_release(targets).items()
+        },
     }
     write_atomically(line.private / ATTACKED, json.dumps(record, indent=1).encode())
     passed = all(one.passed for one in judging([one for one in judged if one.refuses]))
     broken = [one.words for one in judged if one.refuses and not one.kept]
     if broken or not passed:
-        raise _refusal(broken)
+        raise refusal(broken)
     return judged
 
 
 def keep_attacks(line: Line, reports: Path) -> None:
     """Keep what was guessed of a candidate among the private reports of it, or of its version."""
     copy_atomically(line.private / ATTACKED, reports / ATTACKED)
-
-
-def _require_no_refusal(place: Path, asked: Mapping[str, Any]) -> None:
-    if not place.exists():
-        return
-    known = json.loads(place.read_bytes())
-    broken = [
-        f"attacks.{one['attack']}.{one['limit']}: {one['most']:g} of {one['column']!r}"
-        for one in known["bars"]
-        if one["refuses"] and not one["kept"]
-    ]
-    if known["of"] == asked and broken:
-        raise _refusal(broken)
-
-
-def _refusal(broken: Sequence[str]) -> PromiseError:
-    told = "; ".join(broken) or "attacks"
-    return PromiseError(
-        f"{told}: is not kept, and nothing is published: the refusal stands until the source or "
-        "the spec changes (figures: attacks.json in the line's private directory)"
-    )
