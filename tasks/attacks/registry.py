@@ -41,7 +41,11 @@ BELIEFS: Mapping[str, Callable[[AttackedRelease, int], OwnValueBeliefs | None]] 
 
 
 def targets_of(
-    declared: Declared, tables: Tables, people: Microdata, whose: WhoseRows | None = None
+    declared: Declared,
+    tables: Tables,
+    people: Microdata,
+    whose: WhoseRows | None = None,
+    digest: str = "",
 ) -> tuple[AttackedRelease, ...]:
     """A release as a target, once for each of its sensitive columns.
 
@@ -50,9 +54,13 @@ def targets_of(
         tables: what it shows.
         people: the rows that it represents, as they are, for the scores.
         whose: whose they are and where they stand, where people have several and it is known.
+        digest: of the release, by which samples of its people are drawn.
     """
     named = declared.named("sensitive")
-    return tuple(AttackedRelease(declared, tables, people, name, whose=whose) for name in named)
+    return tuple(
+        AttackedRelease(declared, tables, people, name, whose=whose, digest=digest)
+        for name in named
+    )
 
 
 def attack_release(targets: Sequence[AttackedRelease]) -> dict[str, list[Score]]:

@@ -26,7 +26,8 @@ from sfumato.tasks.publication.check import check
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.steward.tables import risk_tables
 from sfumato.tasks.report.watched.risk import whole_rows
-from sfumato.tasks.stages.attack import ATTACKED, attack_candidate
+from sfumato.tasks.private.backup import ATTACKED
+from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
 from sfumato.tasks.stages.ingest import rows_of_one_person
@@ -293,8 +294,8 @@ def test_who_knows_all_rows_of_a_person_guesses_as_often_as_counted_by_hand(smal
     """Groups of labels are looked up one by one; the same by the private map, and without it."""
     asked = {"several-rows": {"max-lift": 1, "on-failure": "tell"}}
     small.write(stays(), **changes("levels", attacks=asked))
-    line = attack_prepared(small, "one")[0].line
-    of_candidate = json.loads((line.private / ATTACKED).read_bytes())["scores"]["ill"]
+    run = attack_prepared(small, "one")[1].parent
+    of_candidate = json.loads((run / ATTACKED).read_bytes())["scores"]["ill"]
     release = small.publish("one-more").directory
     table, rows = whose_are(open_release(release), small)
     labels = list(zip(table["age"].to_pylist(), table["town"].to_pylist(), strict=True))
@@ -332,7 +333,7 @@ def attack_prepared(small, name):
     seal_candidate(candidate, assess_candidate(candidate))
     bars, whose = resolved.spec.attacks, identity(kept)
     judged = attack_candidate(candidate, load(kept), bars, whose, resolved.line, lambda _: ())
-    return resolved, candidate, judged
+    return resolved, candidate, judged.judged
 
 
 def missed(rows, held, size, ill):

@@ -127,6 +127,7 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
             for name, rows in attacks.get("scores", {}).items()
         ],
         "bars": attacks.get("bars", []),
+        "missing": attacks.get("missing", []),
     }
 
 
