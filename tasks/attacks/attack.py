@@ -30,6 +30,7 @@ class AttackedRelease:
         seen: the groups of the tables, where they were counted before.
         whose: whose the rows are and where they stand, where people have several and it is known.
         digest: of the release, by which samples are drawn.
+        counted: the values of the sensitive column in each group, in place of those that are shown.
         learned: what attacks have learned, by their names, so that it is learned once.
     """
 
@@ -40,6 +41,7 @@ class AttackedRelease:
     seen: SeenGroups | None = None
     whose: WhoseRows | None = None
     digest: str = ""
+    counted: Counts | None = None
     learned: dict[str, Any] = field(default_factory=dict)
 
     def drawing(self, attack: str) -> np.random.Generator:
@@ -68,6 +70,8 @@ class AttackedRelease:
 
     @cached_property
     def _groups(self) -> Counts | None:
+        if self.counted is not None:
+            return self.counted
         seen = self.seen or SeenGroups(self.declared, self.tables)
         told_by = self.declared.named("quasi-identifier")
         return seen.told_by(told_by, [self.sensitive]).sensitive.get(self.sensitive)

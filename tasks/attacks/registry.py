@@ -5,8 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from sfumato.tasks.attacks import beside, subdomains
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.dealt import beside_dealt
 from sfumato.tasks.attacks.from_files import FROM_FILES
-from sfumato.tasks.attacks.group import background, homogeneity, several_rows
+from sfumato.tasks.attacks.group import (
+    background,
+    distance,
+    homogeneity,
+    known_people,
+    several_rows,
+)
 from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.minimal import minimality
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
@@ -16,7 +23,9 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 
 ATTACKS: Mapping[str, Attack] = {
-    **FROM_FILES,
+    **{name: beside_dealt(attack) for name, attack in FROM_FILES.items()},
+    "distance": beside_dealt(distance.attack),
+    "known-people": beside_dealt(known_people.attack),
     "several-rows": several_rows.attack,
     "minimality": minimality.attack,
     "definetti": definetti.attack,

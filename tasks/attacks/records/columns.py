@@ -54,7 +54,7 @@ class ExactColumn:
         """Take the published values and those of people, of one type."""
         known, codes = rank(pa.chunked_array([shown, people]))
         narrow = np.int16 if len(known) < np.iinfo(np.int16).max else np.int32
-        number = np.where(codes < 0, len(known), codes).astype(narrow)
+        number: np.ndarray = np.where(codes < 0, len(known), codes).astype(narrow)
         self._has_null = bool((codes < 0).any())
         self.cells, self.values = number[: len(shown)], number[len(shown) :]
         self.single = self.cells
