@@ -75,6 +75,7 @@ def write_candidate(
     if line is not None:
         exposed = declared_exposure(line, made.slots, terms)
         told = {"exposure": exposed, "words": line.said, "bars": line.bars}
+        told["rows_apart"] = line.rows_apart
         declared = declared.model_copy(update=told)
     if intervals:
         original = _represented(table, made, declared)

@@ -17,7 +17,7 @@ from sfumato.tasks.attacks.records.sampling import ATTEMPTS, most_likely
 
 _COLUMNS = 3
 _MADE = 40 * ATTEMPTS  # conditions, of which most hold for several rows
-_MOST = 60_000_000  # rows of which conditions are asked
+_MOST = 600_000_000  # rows of which conditions are asked
 _FIRST = 1_000, 30_000  # about as many are asked before all are
 _Chosen = tuple[tuple[int, int], ...]
 
