@@ -96,7 +96,7 @@ def is_looser(limit: KeptBar, than: KeptBar) -> bool:
     return all(one >= other for one, other in eased)
 
 
-def refused_by(judged: Sequence[JudgedBar], whose: Identity) -> list[RefusedCandidate]:
+def refusals_by(judged: Sequence[JudgedBar], whose: Identity) -> list[RefusedCandidate]:
     """What is to be remembered of a candidate's bars: those that refuse it, and are not kept."""
     return [
         RefusedCandidate(rows=whose.rows, spec=whose.spec, column=one.column, by=one.limited)

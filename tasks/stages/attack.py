@@ -18,7 +18,7 @@ from sfumato.tasks.attacks.refusals import (
     keep_refusals,
     read_refusals,
     refusal,
-    refused_by,
+    refusals_by,
 )
 from sfumato.tasks.attacks.registry import ATTACKS, targets_of
 from sfumato.tasks.candidates.remember import whose_in
@@ -82,7 +82,7 @@ def attack_candidate(
     read_refusals(line.private).require_none(whose, bars)
     targets = _targets(candidate, original)
     judged = judge_bars(bars.root, targets)
-    keep_refusals(line.private, refused_by(judged, whose))
+    keep_refusals(line.private, refusals_by(judged, whose))
     scores, missing = score_all(targets)
     record = {
         "of": {"rows": whose.rows, "spec": whose.spec, "bars": bars.model_dump(mode="json")},

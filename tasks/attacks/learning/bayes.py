@@ -33,7 +33,7 @@ class NaiveBayes:
         return found
 
 
-def smoothed(totals: np.ndarray, tables: Sequence[np.ndarray]) -> NaiveBayes:
+def smooth_counts(totals: np.ndarray, tables: Sequence[np.ndarray]) -> NaiveBayes:
     """The classifier that counts make, one added to each.
 
     Args:
@@ -58,4 +58,4 @@ def train_on_vectors(codes: np.ndarray, sizes: tuple[int, ...], people: np.ndarr
         at = (column[:, None] * people.shape[1] + np.arange(people.shape[1])).ravel()
         table = np.bincount(at, people.ravel(), size * people.shape[1])
         tables.append(table.reshape(size, -1))
-    return smoothed(people.sum(axis=0), tables)
+    return smooth_counts(people.sum(axis=0), tables)

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.tasks.attacks.learning.bayes import NaiveBayes, smoothed
+from sfumato.tasks.attacks.learning.bayes import NaiveBayes, smooth_counts
 from sfumato.tasks.attacks.learning.fitting import fit_weights
 from sfumato.tasks.attacks.learning.matching import match_small_groups
 
@@ -68,13 +68,13 @@ class Classes:
         """The beliefs of who learns nothing from other groups (float64, vectors x values)."""
         return self.beliefs(self.spread())
 
-    def pairs(self, groups: np.ndarray | None = None) -> "Pairs":
+    def pairs(self, groups: np.ndarray | None = None) -> "ClassPairs":
         """The pairs of some groups (bool, one per group), or of all."""
         told = np.ones(len(self.counts.sizes), dtype=bool) if groups is None else groups
         of_class = told[self.group]
         kept = of_class[self.of]
         vector = self.vector[self.of[kept]]
-        return Pairs(
+        return ClassPairs(
             places=tuple(
                 (codes[vector] * self.counts.values + self.value[kept])
                 for codes in np.ascontiguousarray(self.codes.T)
@@ -90,7 +90,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class ClassPairs:
     """Pairs of a class and a value, as a classifier is trained on them and they are fitted.
 
     Attributes:
@@ -121,7 +121,7 @@ class Pairs:
             np.bincount(place, weight, size * values).reshape(size, values)
             for place, size in zip(self.places, sizes, strict=True)
         ]
-        return smoothed(np.bincount(self.value, weight, values), tables)
+        return smooth_counts(np.bincount(self.value, weight, values), tables)
 
     def fit(self, model: NaiveBayes, *, exactly: bool = False) -> np.ndarray:
         """Expected people of each pair by a classifier, fitted to what groups show (float64).

@@ -80,7 +80,7 @@ def _fit_groups(
             for at in range(columns):
                 factor[at] = count[value + at] / max(shown[at], 1e-300)
                 apart = max(apart, abs(factor[at] - 1.0))
-            if apart < 1e-13:  # the values add up: nothing more would change
+            if apart < 1e-9:  # the values add up: hardly anything would change
                 break
             _scale(weight, people, (pair, person, rows, columns), factor, shown)
         pair, person, value = pair + rows * columns, person + rows, value + columns

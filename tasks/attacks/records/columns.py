@@ -86,7 +86,7 @@ class ExactColumn:
         if self._place is None or value == self._null:
             return np.where(self.cells == value, 0.0, 1.0)
         far = np.abs(self._place - self._place[value]) / (np.ptp(self._place) or 1.0)
-        return np.append(far, 1.0)[self.cells]
+        return np.asarray(np.append(far, 1.0)[self.cells])
 
     def share_right(self, person: int, tolerance: float) -> float:
         """The share of all published values that are; see `right`."""
