@@ -127,7 +127,8 @@ def _targets(
     original = _original(directory, resolved, followed)
     people = represented_rows(release, resolved.line, original)
     tables = read_tables(release.declared, release.directory / "data")
-    return targets_of(release.declared, tables, people)
+    digest = release.manifest["sfumato"]["digest"]
+    return targets_of(release.declared, tables, people, digest=digest)
 
 
 def _composed(versions: Sequence[tuple[Path, ResolvedRun]]) -> dict[str, list[Score]]:

@@ -36,7 +36,7 @@ from sfumato.tasks.private.scratch import run_directory
 from sfumato.tasks.publication.versions import is_measured, pending_versions
 from sfumato.tasks.publish import publish
 from sfumato.tasks.query.accuracy.usefulness import MeasuredBounds
-from sfumato.tasks.stages.attack import keep_attacks
+from sfumato.tasks.stages.attack import can_be_attacked, keep_attacks
 from sfumato.tasks.stages.hold import report_place
 from sfumato.tasks.validate import attack, validate
 from sfumato.tasks.verify import verify
@@ -141,8 +141,8 @@ def _make(resolved: ResolvedRun, run: Path) -> _Made:
     intervals = spec.evaluate.intervals is not None
     candidate = anonymize(deidentified, terms, run, resolved.continuing, line, intervals=intervals)
     validate(candidate, resolved.withheld, line.name, owned.release, resolved.references)
-    if spec.attacks.root:
-        attack(candidate, deidentified, spec.attacks, line)
+    if can_be_attacked(terms):
+        attack(candidate, deidentified, spec.attacks, line, raw)
     return JudgedCandidate(candidate, deidentified)
 
 
@@ -179,8 +179,8 @@ def _finish(resolved: ResolvedRun, made: _Made, run: Path) -> tuple[Path, bool] 
         shown=shown,
         pending=resolved.terms.parts is None,
     )
-    if resolved.spec.attacks.root and not stood:
-        keep_attacks(resolved.line, resolved.line.reports(version.name))
+    if not stood:
+        keep_attacks(run, resolved.line.reports(version.name))
     if before is not None and not stood:
         record_evaluated(before, report_place(run), version, resolved.line)
     _measure(resolved, version, made.deidentified)
@@ -212,8 +212,7 @@ def _stand(resolved: ResolvedRun, made: StandingVersion) -> Path:
 def _hold(resolved: ResolvedRun, made: JudgedCandidate, days: int, run: Path) -> HeldCandidate:
     """Let the candidate wait for its reviewers, who are told how accurate its answers are."""
     measured = _measure_before(resolved, made, run)
-    if resolved.spec.attacks.root:
-        keep_attacks(resolved.line, report_place(run))
+    keep_attacks(run, report_place(run))
     return hold(made.candidate, made.deidentified, resolved.line, days, measured)
 
 

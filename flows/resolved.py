@@ -124,6 +124,7 @@ def resolve_run(path: Path, overrides: Overrides | None = None) -> ResolvedRun:
         reviewers=spec.reviewed.reviewers if spec.reviewed else 0,
         bars=spec.attacks.stated,
         words=spec.words,
+        rows_apart=spec.rows_apart,
     )
     terms = frozen_terms(spec.terms(base), private)
     return ResolvedRun(spec, terms, base, line, run.others)

@@ -258,6 +258,14 @@ class SpecParts(StrictPart):
         return any(column.repeat == "all" for column in self.columns.values())
 
     @property
+    def rows_apart(self) -> str | None:
+        """The reasons why rows in which an identifier repeats are not one person's, if any."""
+        if self.unit != "row":
+            return None
+        named = (c for c in self.columns.values() if c.role == "identifier")
+        return "; ".join(c.unprotected for c in named if c.unprotected is not None) or None
+
+    @property
     def over_people(self) -> bool:
         """True where promises are kept over people who have several rows, or over households."""
         return self.repeats or self.household is not None

@@ -15,6 +15,7 @@ from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.schema.columns import ColumnSpec, NullPolicy
 from sfumato.tasks.stages.documents import gate_documents
 from sfumato.tasks.stages.ingest import (
+    accepted_rows,
     rows_of_one_person,
     source_table,
     write_ingested,
@@ -60,6 +61,8 @@ def ingest(
     kept, read = count_rows(ingested), count_rows(whole)
     said = f"ingest: {read:,} rows read, {kept:,} to be represented"
     say_in_run(said, {"read": read, "to-be-represented": kept}, logged=shown)
+    for accepted in accepted_rows(ingested, columns):
+        say_in_run(f"warning: {accepted}")
     if fault := rows_of_one_person(ingested, columns):
         if tells_people:
             raise InputError(fault)

@@ -1,16 +1,20 @@
 """The tasks that judge the files that are about to be published, and attack them."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from prefect.artifacts import create_table_artifact
 
 from sfumato.expectations.rules.owned import OwnedRule
+from sfumato.expectations.verdicts import Finding
+from sfumato.tasks.attacks.bars import JudgedBar
 from sfumato.tasks.attacks.declared import AttackBars
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.policy import private_task, say_in_run
 from sfumato.tasks.private.references.reference import NO_REFERENCES, References
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.report.watched.guesses import guess_rows
 from sfumato.tasks.report.watched.verdicts import finding_rows
 from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity
@@ -47,24 +51,45 @@ def validate(
 
 
 @private_task()
-def attack(candidate: Path, deidentified: Path, bars: AttackBars, line: Line) -> Path:
-    """Let attackers guess at a candidate; one that they guess too well is refused.
+def attack(candidate: Path, deidentified: Path, bars: AttackBars, line: Line, shown: bool) -> Path:
+    """Let attackers guess at a candidate; one that they guess too well for its bars is refused.
 
-    People who watch see the bars and which of them are kept, and no figure of the guesses.
+    People who watch see which bars are kept, and the shares that are guessed where counts of the
+    source are to be shown.
     """
-    # Great Expectations takes seconds to import.
+    whose, original = identity(deidentified), load(deidentified)
+    judging = partial(_judge_bars, line.name, candidate)
+    found = attack_candidate(candidate, original, bars, whose, line, judging)
+    if found.judged:
+        _tell_bars(found.judged, line.name)
+    if shown:
+        create_table_artifact(
+            guess_rows(found.scores),
+            key=f"{line.name}-guesses",
+            description="What attackers guess, as shares, beside what is guessed without it",
+        )
+    if found.missing:
+        say_in_run(f"warning: could not be scored: {', '.join(found.missing)}", logged=False)
+    say_in_run(f"attack: {sum(map(len, found.scores.values()))} scores, for private reports alone")
+    return candidate
+
+
+def _judge_bars(name: str, candidate: Path, judged: Sequence[JudgedBar]) -> Sequence[Finding]:
+    """Have Great Expectations judge bars, where there are any: it takes seconds to import."""
+    if not judged:
+        return ()
     from sfumato.expectations.suites.bars import judge_attacks
 
-    judging = partial(judge_attacks, line.name, gate_documents(candidate.parent, "attacks"))
-    whose = identity(deidentified)
-    judged = attack_candidate(candidate, load(deidentified), bars, whose, line, judging)
+    return judge_attacks(name, gate_documents(candidate.parent, "attacks"), judged)
+
+
+def _tell_bars(judged: Sequence[JudgedBar], name: str) -> None:
     create_table_artifact(
         [{"bar": one.words, "kept": one.kept, "refuses": one.refuses} for one in judged],
-        key=f"{line.name}-attacks",
+        key=f"{name}-attacks",
         description="Bars on attacks, and whether they are kept",
     )
     beyond = [one.words for one in judged if not one.kept]
     for words in beyond:
         say_in_run(f"warning: beyond {words}")
     say_in_run(f"attack: {len(judged) - len(beyond)} of {len(judged)} bars are kept")
-    return candidate

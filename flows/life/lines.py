@@ -11,6 +11,7 @@ from sfumato.flows.overrides import Overrides, SourceOverrides
 from sfumato.flows.passphrases import NEW_PASSPHRASE, passphrases
 from sfumato.flows.resolved import resolve_run, with_references
 from sfumato.tasks.approval.history import with_past
+from sfumato.tasks.attacks.refusals import with_refusals
 from sfumato.tasks.authorship.backup import backup_keys, restore_keys
 from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.secret import open_signer, signing_key
@@ -112,6 +113,7 @@ def restore(spec: Path, file: Path) -> None:
             )
         take_people_key(file, line.private, files)
         files = with_past({**kept_files(line.private), **files}, line.private)
+        files = with_refusals(files, line.private)
         replace_state(line.private, with_forgotten(files, erased_names(line.private)))
 
 

@@ -1,5 +1,6 @@
 """The protocol of attacks: a release and what the attacker knows, and how well the guesses do."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,8 @@ from sfumato.tasks.declaration.people.whose import WhoseRows
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.query.accuracy.vectors import vectors
+from sfumato.tasks.query.question.relations import relations
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,8 @@ class AttackedRelease:
         sensitive: the column that attackers want to know.
         seen: the groups of the tables, where they were counted before.
         whose: whose the rows are and where they stand, where people have several and it is known.
+        digest: of the release, by which samples are drawn.
+        counted: the values of the sensitive column in each group, in place of those that are shown.
         learned: what attacks have learned, by their names, so that it is learned once.
     """
 
@@ -35,14 +40,38 @@ class AttackedRelease:
     sensitive: str
     seen: SeenGroups | None = None
     whose: WhoseRows | None = None
+    digest: str = ""
+    counted: Counts | None = None
     learned: dict[str, Any] = field(default_factory=dict)
+
+    def drawing(self, attack: str) -> np.random.Generator:
+        """Chance for an attack of that name: always the same for one release, which nobody chose.
+
+        So figures are the same whenever they are computed, and no other sample can be tried.
+        """
+        seed = hashlib.sha256(f"{attack} {self.digest}".encode()).digest()
+        return np.random.default_rng(int.from_bytes(seed))
 
     def groups(self) -> Counts | None:
         """The values of the sensitive column in each group; None where values are not shown."""
         return self._groups
 
+    def vectors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The vector of each row that is shown, and of each person, -1 where no row has it (int64).
+
+        Of forms that show rows as they are.
+        """
+        return self._vectors
+
+    @cached_property
+    def _vectors(self) -> tuple[np.ndarray, np.ndarray]:
+        table = self.tables[relations(self.declared).rows]
+        return vectors(table, self.declared.named("quasi-identifier"), self.people)
+
     @cached_property
     def _groups(self) -> Counts | None:
+        if self.counted is not None:
+            return self.counted
         seen = self.seen or SeenGroups(self.declared, self.tables)
         told_by = self.declared.named("quasi-identifier")
         return seen.told_by(told_by, [self.sensitive]).sensitive.get(self.sensitive)

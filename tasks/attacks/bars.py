@@ -13,6 +13,7 @@ from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
 from sfumato.tasks.attacks.declared import Bar
 from sfumato.tasks.attacks.registry import BELIEFS
+from sfumato.tasks.schema.stated.bars import KeptBar
 
 FEWEST = 100  # people of whom anything is judged
 
@@ -28,6 +29,8 @@ class JudgedBar:
         most: what is allowed.
         observed: what is; None where it was not judged.
         refuses: whether a release that does not keep it is refused.
+        belief: from which on a value counts as believed, where that is limited.
+        known: how many values are ruled out, where some are.
     """
 
     attack: str
@@ -36,11 +39,18 @@ class JudgedBar:
     most: float
     observed: float | None
     refuses: bool
+    belief: float | None = None
+    known: int | None = None
 
     @property
     def kept(self) -> bool:
         """Whether it was judged, and nothing is beyond it."""
         return self.observed is not None and self.observed <= self.most
+
+    @property
+    def limited(self) -> KeptBar:
+        """The limit alone, as a release may state it."""
+        return KeptBar.model_validate({name: getattr(self, name) for name in KeptBar.model_fields})
 
     @property
     def words(self) -> str:
@@ -72,19 +82,19 @@ def _judged(name: str, bar: Bar, target: AttackedRelease) -> Iterator[JudgedBar]
     found = BELIEFS[name](target, bar.known or 0)
     known = found if found is not None and found.number >= FEWEST else None
     refuses = bar.on_failure == "refuse"
-    for limit, most in _limits(bar):
-        observed = None if known is None else _observed(known, bar, limit)
-        yield JudgedBar(name, target.sensitive, limit, most, observed, refuses)
+    for limit in bar.limits(name):
+        observed = None if known is None else _observed(known, limit)
+        yield JudgedBar(
+            name,
+            target.sensitive,
+            limit.limit,
+            limit.most,
+            observed,
+            refuses,
+            belief=limit.belief,
+            known=limit.known,
+        )
 
 
-def _limits(bar: Bar) -> Iterator[tuple[str, float]]:
-    if bar.max_lift is not None:
-        yield "max-lift", bar.max_lift
-    if bar.max_share_above is not None:
-        yield "max-share-above", bar.max_share_above.share
-
-
-def _observed(known: OwnValueBeliefs, bar: Bar, limit: str) -> float:
-    if limit == "max-lift" or bar.max_share_above is None:
-        return known.lift()
-    return known.believed(bar.max_share_above.belief)
+def _observed(known: OwnValueBeliefs, limit: KeptBar) -> float:
+    return known.lift() if limit.belief is None else known.believed(limit.belief)

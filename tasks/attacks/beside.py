@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
@@ -19,8 +18,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     if declared.form.shows != "rows" or declared.form.values_apart:
         return ()
     table = target.tables[relations(declared).rows]
-    vector, of_people = vectors(table, declared.named("quasi-identifier"), target.people)
-    row, person = _alone(vector, of_people)
+    row, person = _alone(*target.vectors())
     counts = target.groups()
     if counts is None or counts.labels is None or not len(row):
         return ()

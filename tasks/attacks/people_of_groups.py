@@ -8,7 +8,6 @@ from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import only_groups
 from sfumato.tasks.forms.recoded.recoded import TABLE
-from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
@@ -25,7 +24,7 @@ def group_of_people(target: AttackedRelease) -> np.ndarray | None:
 def _by_rows(target: AttackedRelease) -> np.ndarray | None:
     """By the only group in which somebody's quasi-identifiers stand."""
     table = target.tables[relations(target.declared).rows]
-    shown, of_people = vectors(table, target.declared.named("quasi-identifier"), target.people)
+    shown, of_people = target.vectors()
     group = table[GROUP_ID].to_numpy().astype(np.int64)
     of_vector = np.zeros(int(shown.max(initial=-1)) + 2, dtype=np.int64)
     of_vector[shown] = group

@@ -5,8 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from sfumato.tasks.attacks import beside, subdomains
 from sfumato.tasks.attacks.attack import Attack, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
+from sfumato.tasks.attacks.dealt import beside_dealt
 from sfumato.tasks.attacks.from_files import FROM_FILES
-from sfumato.tasks.attacks.group import background, homogeneity, several_rows
+from sfumato.tasks.attacks.group import (
+    background,
+    distance,
+    homogeneity,
+    known_people,
+    several_rows,
+)
 from sfumato.tasks.attacks.learning import definetti
 from sfumato.tasks.attacks.minimal import minimality
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
@@ -16,7 +23,9 @@ from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 
 ATTACKS: Mapping[str, Attack] = {
-    **FROM_FILES,
+    **{name: beside_dealt(attack) for name, attack in FROM_FILES.items()},
+    "distance": beside_dealt(distance.attack),
+    "known-people": beside_dealt(known_people.attack),
     "several-rows": several_rows.attack,
     "minimality": minimality.attack,
     "definetti": definetti.attack,
@@ -41,7 +50,11 @@ BELIEFS: Mapping[str, Callable[[AttackedRelease, int], OwnValueBeliefs | None]] 
 
 
 def targets_of(
-    declared: Declared, tables: Tables, people: Microdata, whose: WhoseRows | None = None
+    declared: Declared,
+    tables: Tables,
+    people: Microdata,
+    whose: WhoseRows | None = None,
+    digest: str = "",
 ) -> tuple[AttackedRelease, ...]:
     """A release as a target, once for each of its sensitive columns.
 
@@ -50,9 +63,13 @@ def targets_of(
         tables: what it shows.
         people: the rows that it represents, as they are, for the scores.
         whose: whose they are and where they stand, where people have several and it is known.
+        digest: of the release, by which samples of its people are drawn.
     """
     named = declared.named("sensitive")
-    return tuple(AttackedRelease(declared, tables, people, name, whose=whose) for name in named)
+    return tuple(
+        AttackedRelease(declared, tables, people, name, whose=whose, digest=digest)
+        for name in named
+    )
 
 
 def attack_release(targets: Sequence[AttackedRelease]) -> dict[str, list[Score]]:

@@ -164,6 +164,9 @@ class Declared(Terms):
         5, None, "by how much intervals are widened, which the publisher states"
     )
     bars: KeptBars | None = since(6, None, "on attacks, which the publisher states to be kept")
+    rows_apart: str | None = since(
+        6, None, "why rows in which an identifier repeats are not one person's, as is stated"
+    )
     words: PublishedWords = since(
         6, PublishedWords(), "what its owner says of the line and of its columns"
     )

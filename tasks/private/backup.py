@@ -26,7 +26,7 @@ from sfumato.tasks.private.workdir import private_directory, state_lock
 from sfumato.tasks.schema.formats import require_readable
 from sfumato.tasks.schema.nesting import parse_json
 
-_FORMAT = 6
+_FORMAT = 7
 _CONTENTS = "backup.json"
 PEOPLE_KEY = "people-key"
 _JOURNAL = ".restoring"
@@ -35,7 +35,9 @@ WITHDRAWN = "withdrawn"
 REVIEWS = "reviews.json"
 """What became of candidates that waited for approval, which backups have since format 3."""
 ATTACKED = "attacks.json"
-"""What attackers guessed of the last candidate, and whether it was refused; since format 6."""
+"""What attackers guessed of the last candidate that bars refused; since format 6."""
+REFUSED = "refusals.json"
+"""Which candidates were refused by bars on attacks, and by which; since format 7."""
 _FOLDERS = ("units", "left-out", MAP, ROWS, WITHDRAWN)
 _DOCUMENTS = (  # what older formats said is kept, too
     "state*.json",
@@ -46,6 +48,7 @@ _DOCUMENTS = (  # what older formats said is kept, too
     "releases.format-*.json",
     REVIEWS,
     ATTACKED,
+    REFUSED,
 )
 
 
@@ -121,6 +124,8 @@ def pack(name: str, files: Mapping[str, bytes]) -> bytes:
 
 def _format_of(files: Mapping[str, bytes]) -> int:
     """The lowest format that has these files."""
+    if REFUSED in files:
+        return 7
     if ATTACKED in files:
         return 6
     if FACTORS in files or CHOICES in files:

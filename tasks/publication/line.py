@@ -38,6 +38,7 @@ class Line:
         as_of: the day of which its next version tells, where that is said.
         reviewers: how many have to approve a version before it appears.
         bars: on attacks, beyond which no version of it appears, None for none.
+        rows_apart: why rows in which an identifier repeats are not one person's, None for none.
         words: what its spec says of it and of its columns, None where no spec is at hand.
     """
 
@@ -54,6 +55,7 @@ class Line:
     reviewers: int = 0
     bars: KeptBars | None = None
     words: PublishedWords | None = None
+    rows_apart: str | None = None
 
     @property
     def said(self) -> PublishedWords:

@@ -74,8 +74,8 @@ def write_candidate(
     declared = _declared(terms, table, made, read_note(deidentified, "counts"))
     if line is not None:
         exposed = declared_exposure(line, made.slots, terms)
-        told = {"exposure": exposed, "words": line.said, "bars": line.bars}
-        declared = declared.model_copy(update=told)
+        told = {"words": line.said, "bars": line.bars, "rows_apart": line.rows_apart}
+        declared = declared.model_copy(update={**told, "exposure": exposed})
     if intervals:
         original = _represented(table, made, declared)
         declared = with_calibrated_intervals(declared, made.tables, original, line, randomness)

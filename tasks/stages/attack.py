@@ -1,32 +1,60 @@
 """Attack: a validated candidate under attack, before anybody may see it.
 
-What attackers guess right is scored against the truth, and stays in private files: outside it is
-told which bars there are, and that they are kept. A candidate that was refused is not drawn anew
-for luck: the refusal stands for the same source and spec.
+What attackers guess right is scored against the truth, and stays in private files, of every release
+that can be attacked: outside it is told which bars there are, and that they are kept. A candidate
+that was refused is not drawn anew for luck: the refusal stands for the same source and spec.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.verdicts import Finding
+from sfumato.tasks.attacks.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import AttackBars
-from sfumato.tasks.attacks.registry import attack_release, targets_of
+from sfumato.tasks.attacks.refusals import (
+    keep_refusals,
+    read_refusals,
+    refusal,
+    refusals_by,
+)
+from sfumato.tasks.attacks.registry import ATTACKS, targets_of
 from sfumato.tasks.candidates.remember import whose_in
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.private.durable import copy_atomically, write_atomically
 from sfumato.tasks.private.line import Identity
 from sfumato.tasks.publication.line import Line
+from sfumato.tasks.publication.staging import digest_in
 from sfumato.tasks.stages.anonymize import RELEASE
 from sfumato.tasks.stages.evaluate import keep_represented
 
 Judging = Callable[[Sequence[JudgedBar]], Sequence[Finding]]
+
+
+@dataclass(frozen=True)
+class AttackedCandidate:
+    """What became of a candidate under attack.
+
+    Attributes:
+        judged: all bars, those among them that only tell.
+        scores: how well attackers guess, by sensitive column.
+        missing: the attacks that could not be scored, by column and name.
+    """
+
+    judged: Sequence[JudgedBar]
+    scores: Mapping[str, Sequence[Score]]
+    missing: Sequence[str]
+
+
+def can_be_attacked(terms: Terms) -> bool:
+    """True of releases that attacks are scored on: whole ones, each about its own people."""
+    return terms.parts is None and not terms.composed and bool(terms.named("sensitive"))
 
 
 def attack_candidate(
@@ -36,64 +64,69 @@ def attack_candidate(
     whose: Identity,
     line: Line,
     judging: Judging,
-) -> list[JudgedBar]:
-    """Attack a validated candidate, and judge it by the bars of its spec.
+) -> AttackedCandidate:
+    """Attack a validated candidate, judge it by the bars of its spec, and tell in private.
 
     Args:
         candidate: its stage.
         original: the rows that were to be published.
         bars: of the spec.
         whose: of which source and spec it is.
-        line: its line, which remembers the outcome.
+        line: its line, which remembers refusals.
         judging: has Great Expectations judge the same.
 
-    Returns:
-        All bars, those among them that only tell.
-
     Raises:
-        PromiseError: where one that refuses is not kept, or was not for the same source and spec.
+        PromiseError: where one that refuses is not kept, or one that is as strict was not for the
+            same source and spec.
     """
-    asked = {"rows": whose.rows, "spec": whose.spec, "bars": bars.model_dump(mode="json")}
-    _require_no_refusal(line.private / ATTACKED, asked)
-    release = open_release(candidate / RELEASE)
-    tables = read_tables(release.declared, release.directory / "data")
-    people = keep_represented(candidate, original)
-    targets = targets_of(release.declared, tables, people, whose_in(candidate))
-    judged, scores = judge_bars(bars.root, targets), attack_release(targets)
+    read_refusals(line.private).require_none(whose, bars)
+    targets = _targets(candidate, original)
+    judged = judge_bars(bars.root, targets)
+    keep_refusals(line.private, refusals_by(judged, whose))
+    scores, missing = score_all(targets)
     record = {
-        "of": asked,
+        "of": {"rows": whose.rows, "spec": whose.spec, "bars": bars.model_dump(mode="json")},
         "bars": [one.document() for one in judged],
         "scores": {name: [score.document() for score in of] for name, of in scores.items()},
+        "missing": missing,
     }
-    write_atomically(line.private / ATTACKED, json.dumps(record, indent=1).encode())
+    write_atomically(candidate.parent / ATTACKED, json.dumps(record, indent=1).encode())
     passed = all(one.passed for one in judging([one for one in judged if one.refuses]))
     broken = [one.words for one in judged if one.refuses and not one.kept]
     if broken or not passed:
-        raise _refusal(broken)
-    return judged
+        copy_atomically(candidate.parent / ATTACKED, line.private / ATTACKED)
+        raise refusal(broken)
+    return AttackedCandidate(judged, scores, missing)
 
 
-def keep_attacks(line: Line, reports: Path) -> None:
-    """Keep what was guessed of a candidate among the private reports of it, or of its version."""
-    copy_atomically(line.private / ATTACKED, reports / ATTACKED)
+def keep_attacks(run: Path, reports: Path) -> None:
+    """Keep what was guessed of a run's candidate among the private reports of it, or its version.
+
+    There is nothing to keep of what cannot be attacked.
+    """
+    if (run / ATTACKED).exists():
+        copy_atomically(run / ATTACKED, reports / ATTACKED)
 
 
-def _require_no_refusal(place: Path, asked: Mapping[str, Any]) -> None:
-    if not place.exists():
-        return
-    known = json.loads(place.read_bytes())
-    broken = [
-        f"attacks.{one['attack']}.{one['limit']}: {one['most']:g} of {one['column']!r}"
-        for one in known["bars"]
-        if one["refuses"] and not one["kept"]
-    ]
-    if known["of"] == asked and broken:
-        raise _refusal(broken)
+def score_all(targets: Sequence[AttackedRelease]) -> tuple[dict[str, list[Score]], list[str]]:
+    """How well all attacks do, and which of them failed: no bar asks for them, so nothing stops.
+
+    Bars are judged apart, and what fails there publishes nothing.
+    """
+    scores: dict[str, list[Score]] = {}
+    missing = []
+    for target in targets:
+        found = scores.setdefault(target.sensitive, [])
+        for name, attack in ATTACKS.items():
+            try:
+                found += attack(target)
+            except Exception:  # noqa: BLE001 - the report says so, and no figure of a bar is lost
+                missing.append(f"{target.sensitive}: {name}")
+    return scores, missing
 
 
-def _refusal(broken: Sequence[str]) -> PromiseError:
-    told = "; ".join(broken) or "attacks"
-    return PromiseError(
-        f"{told}: is not kept, and nothing is published: the refusal stands until the source or "
-        "the spec changes (figures: attacks.json in the line's private directory)"
-    )
+def _targets(candidate: Path, original: Microdata) -> tuple[AttackedRelease, ...]:
+    release = open_release(candidate / RELEASE)
+    tables = read_tables(release.declared, release.directory / "data")
+    people, digest = keep_represented(candidate, original), digest_in(candidate / RELEASE)
+    return targets_of(release.declared, tables, people, whose_in(candidate), digest)

@@ -75,6 +75,19 @@ def rows_of_one_person(ingested: Path, columns: Columns) -> str | None:
     )
 
 
+def accepted_rows(ingested: Path, columns: Columns) -> list[str]:
+    """What is said of identifiers that repeat where the spec says why that is nobody's rows."""
+    reasons = {n: c.unprotected for n, c in columns.items() if c.role == "identifier"}
+    if not any(reasons.values()):
+        return []
+    apart = {n: c.model_copy(update={"unprotected": None}) for n, c in columns.items()}
+    return [
+        f"columns.{name}: several rows have the same value, and each counts as a person: {why}"
+        for name in repeated_identifiers(load(ingested), apart)
+        if (why := reasons[name])
+    ]
+
+
 def write_ingested(
     whole: Path, source: Source, columns: Columns, nulls: NullPolicy, base: Path, run: Path
 ) -> Path:

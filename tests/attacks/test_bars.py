@@ -1,6 +1,7 @@
 """Bars on attacks: as a spec writes them, as they are judged, and what becomes of a release."""
 
 import json
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from sfumato.tasks.attacks.bars import JudgedBar, judge_bars
 from sfumato.tasks.attacks.declared import JUDGED, AttackBars
 from sfumato.tasks.attacks.registry import ATTACKS, BELIEFS
 from sfumato.tasks.microdata.table import load
-from sfumato.tasks.stages.attack import ATTACKED, attack_candidate, keep_attacks
+from sfumato.tasks.private.backup import ATTACKED, REFUSED
+from sfumato.tasks.stages.attack import attack_candidate, keep_attacks
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
 from tests.attacks.test_attacks import attacked, correlated
@@ -100,7 +102,9 @@ def attack(small, name="one", judging=lambda bars: ()):
     original = load(folder / "deidentified")
     candidate = folder / "candidate"
     seal_candidate(candidate, assess_candidate(candidate))
-    return attack_candidate(candidate, original, asked, whose, resolved.line, judging)
+    found = attack_candidate(candidate, original, asked, whose, resolved.line, judging)
+    assert not found.missing
+    return found.judged
 
 
 class TestStage:
@@ -109,13 +113,13 @@ class TestStage:
     def test_one_that_keeps_its_bars_passes(self, line, small):
         (judged,) = attack(line({"background": {"known": 1, **SURE}}))
         assert judged.kept
-        private = small.plan().line.private
+        private = small.folder / "one"
         known = json.loads((private / ATTACKED).read_bytes())
         assert known["bars"][0]["observed"] == 0
         assert next(one["measure"] for one in known["scores"]["wage"]).startswith("own value")
         assert (private / ATTACKED).stat().st_mode & 0o777 == 0o600
         assert "IDENT-" not in (private / ATTACKED).read_text(encoding="utf-8")
-        keep_attacks(small.plan().line, small.plan().line.reports("0001"))
+        keep_attacks(private, small.plan().line.reports("0001"))
         assert (small.plan().line.reports("0001") / ATTACKED).exists()
 
     def test_one_that_does_not_is_refused_and_not_drawn_anew(self, line, small):
@@ -128,6 +132,41 @@ class TestStage:
         assert judged == []  # it was not even attacked
         (told,) = attack(line({"background": {**broken["background"], "on-failure": "tell"}}), "3")
         assert (told.kept, told.refuses) == (False, False)
+
+    def test_without_bars_it_is_scored_and_leaves_nothing_in_the_line(self, line, small):
+        assert attack(line({})) == []
+        record = json.loads((small.folder / "one" / ATTACKED).read_bytes())
+        told = {one["measure"] for one in record["scores"]["wage"]}
+        assert {
+            "own value guessed from the group alone",
+            "own value guessed by deFinetti's attack",
+        } <= told
+        assert record["bars"] == record["missing"] == []
+        private = small.plan().line.private
+        assert not (private / ATTACKED).exists()
+        assert not (private / REFUSED).exists()
+
+    def test_figures_of_what_was_refused_are_kept_for_the_owner(self, line, small):
+        with pytest.raises(PromiseError, match=r"figures: attacks\.json in the line's private"):
+            attack(line({"background": {"known": 2, **SURE}}))
+        record = json.loads((small.plan().line.private / ATTACKED).read_bytes())
+        assert record["bars"][0]["observed"] > 0
+        assert record["scores"]["wage"]
+
+    def test_a_score_that_fails_stops_nothing_and_is_said(self, line, small):
+        def broken(_):
+            raise ZeroDivisionError("IDENT-1")
+
+        resolved, folder = line({}).prepared("one")
+        candidate = folder / "candidate"
+        seal_candidate(candidate, assess_candidate(candidate))
+        original, whose = load(folder / "deidentified"), identity(folder / "deidentified")
+        asked = candidate, original, resolved.spec.attacks, whose, resolved.line
+        with patch.dict(ATTACKS, {"matches": broken}):
+            found = attack_candidate(*asked, lambda _: ())
+        assert found.missing == ["wage: matches"]
+        assert found.scores["wage"]
+        assert "IDENT" not in (folder / ATTACKED).read_text(encoding="utf-8")
 
     def test_great_expectations_may_refuse_it_too(self, line):
         def no(judged):

@@ -106,6 +106,19 @@ class TestOrder:
         (score,) = beside.attack(AttackedRelease(release.declared, tables, release.people, "s"))
         assert score.share == 1.0
 
+    def test_values_that_are_sorted_as_rows_are_are_found(self, release):
+        """Nobody's value was left beside them; but both stand in ascending order."""
+        table = release.tables["microdata"]
+        groups, values = (table[name].to_numpy() for name in ("group_id", "s"))
+        rows = np.lexsort((table["a"].to_numpy(), groups))
+        ascending = np.empty_like(values)
+        ascending[rows] = values[np.lexsort((values, groups))]
+        planted = pa.array(ascending, table["s"].type)
+        table = table.set_column(table.column_names.index("s"), "s", planted)
+        tables = {**release.tables, "microdata": table}
+        (score,) = beside.attack(AttackedRelease(release.declared, tables, release.people, "s"))
+        assert score.share > score.references["where values are shuffled"] + 0.15
+
     def test_other_forms_have_no_value_beside_anybody(self, tmp_path):
         people = correlated(np.random.default_rng(3), 200, 0.5)
         assert beside.attack(attacked(tmp_path, people, "split")) == ()

@@ -13,6 +13,7 @@ from sfumato.flows.cli.main import run
 from sfumato.flows.evaluation import attack_again
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.attacks.linking.composition import compose
+from tests.attacks.test_attacks import attacked
 from tests.attacks.test_minimality import LATTICE, MONDRIAN, diverse, released
 from tests.release.small import SPEC, Small
 
@@ -60,6 +61,27 @@ def groups_of(release, name):
         found[group][0].add(at)
         found[group][1].append(value)
     return list(found.values())
+
+
+def test_the_same_people_drawn_anew_are_found(tmp_path):
+    """Groups of four of ten values each: few people have one value left after two draws, most
+    after six."""
+    rng = np.random.default_rng(4)
+    apart = rng.choice(10_000, 600, replace=False)
+    nobody_like = {"a": apart, "b": np.zeros(600, int), "c": np.zeros(600, int)}
+    people = {**nobody_like, "s": rng.integers(0, 10, 600)}
+    draws = [
+        of_people(attacked(tmp_path / str(seed), people, "permuted", l=4, seed=seed), range(600))
+        for seed in range(6)
+    ]
+    *_, alone = compose(draws[:2])
+    assert alone.measure == "own value the only one that all of them allow"
+    assert alone.references == {"from the first alone": 0}
+    assert 0.1 < alone.share < 0.45
+    *_, alone = compose(draws)
+    assert alone.share > 0.9
+    *_, alone = compose([draws[0], draws[0]])
+    assert alone.share == 0, "one draw, twice"
 
 
 @pytest.mark.parametrize("seed", range(5))

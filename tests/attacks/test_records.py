@@ -3,7 +3,7 @@
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
-from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from sfumato.flows.evaluation import attack_again
 from sfumato.flows.overrides import Overrides
+from sfumato.tasks.attacks.attack import AttackedRelease
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
 from sfumato.tasks.attacks.records.columns import ExactColumn, Fits, LabelColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords
-from sfumato.tasks.attacks.records.sampling import generator, most_likely, some_people
+from sfumato.tasks.attacks.records.sampling import most_likely, some_people
 from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.forms.recoded.labels import Anything, Between, ListedValues
@@ -36,7 +37,7 @@ def target(shown, people):
         )
     ]
     records = ComparedRecords(tuple(columns[:-1]), columns[-1], len(shown), len(people))
-    return SimpleNamespace(learned={"records": records})
+    return AttackedRelease(None, {}, None, "wage", learned={"records": records})
 
 
 def share(hits, people):
@@ -103,14 +104,14 @@ def test_numbers_are_inferred_about_as_they_are():
 
 def test_whoever_is_like_a_row():
     column = ExactColumn(pa.array([1, 2, 3, None]), pa.array([0, 1, 2, 3, 4, None]))
-    assert [column.people_like(row).tolist() for row in range(4)] == [
+    assert [column.people_like(row)(1).tolist() for row in range(4)] == [
         [True, True, False, False, False, False],
         [True, True, True, False, False, False],
         [False, False, False, True, True, False],
         [False, False, False, False, False, True],
     ]
     texts = ExactColumn(pa.array(["a", "b", None]), pa.array(["b", None, "c"]))
-    assert [texts.people_like(row).tolist() for row in range(3)] == [
+    assert [texts.people_like(row)(1).tolist() for row in range(3)] == [
         [False] * 3,
         [True, False, False],
         [False, True, False],
@@ -127,15 +128,15 @@ def test_labels_admit_values():
     column = LabelColumn(labels, np.array([0, 1, 2, 3, 4, 5]), people)
     assert column.single.tolist() == [1, -1, 1, 3, -1, -1]
     assert column.distance(3).tolist() == [1, 1, 1, 0, 0, 1]
-    assert column.rows_like(1).tolist() == [False, True, False, False, False, False]
-    assert column.people_like(1).tolist() == [True, True, True, False]
+    assert column.rows_like(1)(1).tolist() == [False, True, False, False, False, False]
+    assert column.people_like(1)(1).tolist() == [True, True, True, False]
 
 
 @given(TABLE, st.integers(0, 10))
 def test_conditions_drawn_at_random_are_told_by_the_column(people, seed):
     known = target(people, people).learned["records"]
     for column, rows_ in zip(known.columns, zip(*people, strict=True), strict=True):
-        drawn = column.drawn(np.random.default_rng(seed))
+        drawn = column.drawn(np.random.default_rng(seed))(1)
         told = dict(zip(rows_, drawn.tolist(), strict=True))
         assert all(told[row] == holds for row, holds in zip(rows_, drawn.tolist(), strict=True))
 
@@ -157,14 +158,39 @@ def test_tables_without_a_tie_are_found_again():
     assert nearest.infer(target(sorted_again, people))[0].share == 1
 
 
-def test_many_people_are_sampled_always_the_same():
-    assert some_people(500).tolist() == list(range(500))
-    assert len(set(some_people(501).tolist())) == 500
-    assert len(set(some_people(501, 100).tolist())) == 100
-    assert some_people(9999).tolist() == some_people(9999).tolist()
-    assert generator().integers(2**40) == generator().integers(2**40)
+def test_samples_are_those_of_the_release():
+    """One release is always attacked in the same way, and another one in another."""
+    one, another = (
+        AttackedRelease(None, {}, None, "wage", digest=digest) for digest in ("aa", "bb")
+    )
+    drawn = [of.drawing("nearest").integers(2**40) for of in (one, one, another)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert one.drawing("nearest").integers(2**40) != one.drawing("definetti").integers(2**40)
+
+
+def test_many_people_are_sampled():
+    drawing = np.random.default_rng(1)
+    assert some_people(500, 500, drawing).tolist() == list(range(500))
+    assert len(set(some_people(501, 100, drawing).tolist())) == 100
     assert most_likely(0, 500) == pytest.approx(1 - 0.05 ** (1 / 500))
     assert most_likely(500, 500) == 1
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 3))
+def test_asking_some_rows_first_changes_nothing(numbers, wanted):
+    column = ExactColumn(pa.array(numbers), pa.array([wanted]))
+    condition = column.rows_like(numbers.index(numbers[0]))
+    with patch.object(singling_out, "_FIRST", (2, 7)):
+        found, _ = singling_out.is_one([condition], len(numbers))
+    assert found == (condition(1).sum() == 1)
+
+
+def test_most_rows_are_not_asked():
+    column = ExactColumn(pa.array([*[1] * 100_000, 2]), pa.array([1]))
+    assert singling_out.is_one([column.rows_like(0)], 100_001) == (False, 1001)
+    found, asked = singling_out.is_one([column.rows_like(100_000)], 100_001)
+    assert found
+    assert asked > 100_001
 
 
 def distance(way, row, person, ages):

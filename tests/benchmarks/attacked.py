@@ -1,8 +1,15 @@
-"""What bars on attacks cost: the CPU of attacking a candidate by that of making and judging it."""
+"""What attacks cost: the CPU of attacking a candidate by that of a release without it.
+
+Once with bars on what is heaviest, and once without, where samples are learned from. A release is
+all of its stages, from reading the source to the published version, without evaluation; making and
+judging the candidate are told apart.
+"""
 
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -12,10 +19,11 @@ import yaml
 
 from sfumato.tasks.microdata.randomness import operating_system
 from sfumato.tasks.microdata.table import load
+from sfumato.tasks.publication.publish import publish
 from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity
-from sfumato.tasks.stages.validate import assess_candidate, seal_candidate
-from tests.lines import prepare
+from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
+from tests.lines import TIME, prepare
 
 ROWS = 10**6
 SURE = {"max-share-above": {"belief": 0.9, "share": 1}}
@@ -36,29 +44,39 @@ SPEC = {
     "form": {"method": "permuted"},
     "publish": {"uri": "public", "formats": ["parquet"]},
     "people": "many",
-    "attacks": {"definetti": {"max-lift": 1}, "background": {"known": 1, **SURE}},
 }
+BARS = {"definetti": {"max-lift": 1}, "background": {"known": 1, **SURE}}
 
 
 def main(rows: int = ROWS) -> None:
     """Print how many times the CPU of a candidate goes into attacking it; few rows warm it up."""
-    for number in (10_000, rows):
-        with tempfile.TemporaryDirectory() as folder, patch.dict("os.environ") as known:
-            known["SFUMATO_WORK"] = f"{folder}/work"
-            making, attacking = _seconds(Path(folder), number)
-    print(f"attack of {rows:,} rows: {attacking / making:.2f} of making and judging", flush=True)
+    for number in (60_000, rows):
+        for words, bars in (("without bars", {}), ("with bars", BARS)):
+            with tempfile.TemporaryDirectory() as folder, patch.dict("os.environ") as known:
+                known["SFUMATO_WORK"] = f"{folder}/work"
+                making, attacking, release = _seconds(Path(folder), number, bars)
+            print(
+                f"attack of {number:,} rows {words}: {attacking:.1f} s of CPU, "
+                f"{attacking / release:.2f} of the release without it, "
+                f"{attacking / making:.2f} of making and judging",
+                flush=True,
+            )
 
 
-def _seconds(place: Path, rows: int) -> tuple[float, float]:
-    """The CPU seconds of making and judging a candidate, and of attacking it."""
+def _seconds(place: Path, rows: int, bars: Mapping[str, Any]) -> tuple[float, float, float]:
+    """The CPU seconds of making and judging a candidate, of attacking it, and of the release."""
     pq.write_table(_people(rows), place / "many.parquet")
-    (place / "many.yaml").write_text(yaml.safe_dump(SPEC), encoding="utf-8")
+    spec = yaml.safe_dump({**SPEC, "attacks": dict(bars)})
+    (place / "many.yaml").write_text(spec, encoding="utf-8")
     run, begun = place / "run", time.process_time()
     resolved = _candidate(place / "many.yaml", run)
     whose, original = identity(run / "deidentified"), load(run / "deidentified")
     made, asked = time.process_time(), resolved.spec.attacks
     attack_candidate(run / "candidate", original, asked, whose, resolved.line, lambda _: ())
-    return made - begun, time.process_time() - made
+    attacked = time.process_time()
+    publish(resolved.line, sealed_candidate(run / "candidate"), whose, TIME)
+    published = time.process_time() - attacked
+    return made - begun, attacked - made, made - begun + published
 
 
 def _candidate(spec: Path, run: Path):

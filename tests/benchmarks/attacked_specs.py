@@ -119,7 +119,8 @@ def published(spec: Path, folder: Path) -> tuple[Release, Microdata]:
 def guessed(release: Release, people: Microdata) -> dict[str, list[Score]]:
     """What attackers guess of a release, by sensitive column."""
     tables = read_tables(release.declared, release.directory / "data")
-    return attack_release(targets_of(release.declared, tables, people))
+    digest = release.manifest["sfumato"]["digest"]
+    return attack_release(targets_of(release.declared, tables, people, digest=digest))
 
 
 if __name__ == "__main__":

@@ -44,3 +44,31 @@ def test_candidates_are_attacked_before_they_are_published(small, run_apart, pre
         assert f'"observed":{bar["observed"]}' not in public
     assert "definetti" in public, "the bar, and that it is kept"
     assert "trained on the truth" not in public
+
+
+def test_without_bars_owners_are_told_and_nobody_else(small, run_apart, prefect_api):  # noqa: F811
+    dossier = {"context": "agreement"}
+    quiet = {**SPEC, "name": "quiet", "dossier": dossier}
+    small.write(people(rows=300), **quiet, artifacts="published-only")
+    code, _, said = run_apart("release", str(small.spec))
+    assert code == 0, said
+    assert "scores, for private reports alone" in said
+    assert "quiet-guesses" not in artifacts(prefect_api)
+    (version,) = (small.folder / "public" / "quiet").glob("0*")
+    reports = small.folder.parent / "work" / "quiet" / "reports" / version.name
+    found = json.loads((reports / "attacks.json").read_bytes())
+    assert found["missing"] == []
+    told = json.loads((reports / "dossier.json").read_bytes())["attacks"]
+    assert told["scores"] == found["scores"]
+    assert "Nobody has attacked" not in (reports / "dossier.html").read_text(encoding="utf-8")
+    measures = [score["measure"] for score in found["scores"]["wage"]]
+    assert "own value guessed by deFinetti's attack" in measures
+    public = "".join(
+        path.read_bytes().decode("latin-1") for path in version.parent.rglob("*") if path.is_file()
+    )
+    assert "deFinetti" not in public
+    small.write(people(rows=301), **quiet, versions="accepted-risk")
+    assert run_apart("release", str(small.spec))[0] == 0
+    shown = artifacts(prefect_api)["quiet-guesses"]["data"]
+    assert "own value guessed by deFinetti's attack" in shown
+    assert "from the group alone" in shown

@@ -16,20 +16,23 @@ import pytest
 from sfumato.expectations.errors import PromiseError, SpecError
 from sfumato.expectations.suites.gate import judge
 from sfumato.flows.evaluation import attack_again, evaluate_again
+from sfumato.flows.life.dossier import dossier_of
 from sfumato.flows.overrides import Overrides
 from sfumato.tasks.candidates.remember import whose_in, write_whose
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE, open_release
 from sfumato.tasks.declaration.tables import read_tables
 from sfumato.tasks.microdata.table import load
+from sfumato.tasks.private.backup import ATTACKED
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.query.ask import answer
 from sfumato.tasks.report.steward.tables import risk_tables
 from sfumato.tasks.report.watched.risk import whole_rows
-from sfumato.tasks.stages.attack import ATTACKED, attack_candidate
+from sfumato.tasks.stages.attack import attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.hold import hold_candidate
-from sfumato.tasks.stages.ingest import rows_of_one_person
+from sfumato.tasks.stages.ingest import accepted_rows, rows_of_one_person
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
 from sfumato.tasks.stages.verify import measure_whole
 from sfumato.tasks.verification.integrity import digest
@@ -293,8 +296,8 @@ def test_who_knows_all_rows_of_a_person_guesses_as_often_as_counted_by_hand(smal
     """Groups of labels are looked up one by one; the same by the private map, and without it."""
     asked = {"several-rows": {"max-lift": 1, "on-failure": "tell"}}
     small.write(stays(), **changes("levels", attacks=asked))
-    line = attack_prepared(small, "one")[0].line
-    of_candidate = json.loads((line.private / ATTACKED).read_bytes())["scores"]["ill"]
+    run = attack_prepared(small, "one")[1].parent
+    of_candidate = json.loads((run / ATTACKED).read_bytes())["scores"]["ill"]
     release = small.publish("one-more").directory
     table, rows = whose_are(open_release(release), small)
     labels = list(zip(table["age"].to_pylist(), table["town"].to_pylist(), strict=True))
@@ -332,7 +335,7 @@ def attack_prepared(small, name):
     seal_candidate(candidate, assess_candidate(candidate))
     bars, whose = resolved.spec.attacks, identity(kept)
     judged = attack_candidate(candidate, load(kept), bars, whose, resolved.line, lambda _: ())
-    return resolved, candidate, judged
+    return resolved, candidate, judged.judged
 
 
 def missed(rows, held, size, ill):
@@ -410,6 +413,39 @@ def test_rows_that_count_as_people_may_not_be_one_persons(small, unprotected):
     said = rows_of_one_person(run / "ingested", resolved.spec.columns)
     assert (said is None) == bool(unprotected)
     assert unprotected or "columns.person: several rows have the same value" in said
+    accepted = accepted_rows(run / "ingested", resolved.spec.columns)
+    told = "columns.person: several rows have the same value, and each counts as a person: "
+    assert accepted == ([told + unprotected] if unprotected else [])
+
+
+def test_the_reason_why_rows_count_as_people_is_told(small):
+    reason = "phones of <houses>, not of people"
+    columns = {**json.loads(json.dumps(COLUMNS)), "person": {"role": "identifier"}}
+    small.write(stays(), **changes(columns=columns, unit="row"))
+    before = small.plan().terms.digest()
+    columns["person"]["unprotected"] = reason
+    directory = (
+        small.write(stays(), **changes(columns=columns, unit="row")).publish("one").directory
+    )
+    assert small.plan().terms.digest() == before, "it is no term"
+    assert reason in Read((directory / PAGE).read_text("utf-8")).text
+    assert check(directory, None)
+    _, document = dossier_of(directory, small.spec)
+    assert {"about": "unit", "decided": "rows count as people", "reason": reason} in document[
+        "decisions"
+    ]
+
+
+def test_people_in_another_line_are_counted_once(small):
+    """However many rows they have there, or here."""
+    small.write(stays(), **changes()).publish("one")
+    number = len({row["person"] for row in stays()})
+    small.write(stays(), **changes(name="second"))
+    resolved, run = small.prepared("two")
+    whose = identity(run / "deidentified")
+    assert whose.met == {"wages": number}
+    with pytest.raises(PromiseError, match=f"{number} units are in line wages"):
+        existing_version(resolved.line, whose, "disjoint")
 
 
 def test_what_is_at_stake_for_people(small):

@@ -22,8 +22,9 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.groups.people import HeldValues, People
 from sfumato.expectations.sorting import distinct, starts
-from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score, best_in_group
+from sfumato.tasks.attacks.attack import SURE, AttackedRelease, Score
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs, top_in_group
+from sfumato.tasks.attacks.group import homogeneity
 from sfumato.tasks.attacks.people_of_groups import group_of_people
 from sfumato.tasks.microdata.table import Microdata
 
@@ -32,14 +33,17 @@ _AT_ONCE, _MOST = 4_000_000, 400_000_000  # pairs of a person and a value of a g
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
     """Guess for each person the value that one of their rows most likely has."""
-    known, counts = beliefs(target), target.groups()
-    if known is None or counts is None:
+    known, by_row = beliefs(target), homogeneity.beliefs(target)
+    if known is None or by_row is None:
         return ()
-    alone = {"of one row, from the group alone": best_in_group(counts)}
-    return (
-        Score("a value of their own guessed, by who knows all their rows", known.hits(), alone),
-        Score(f"a value of their own believed {SURE:.0%} or more", known.believed(SURE)),
-        Score("a value of their own certain", known.believed(1.0)),
+    told = (
+        ("guessed, by who knows all their rows", known.hits(), by_row.hits()),
+        (f"believed {SURE:.0%} or more", known.believed(SURE), by_row.believed(SURE)),
+        ("certain", known.believed(1.0), by_row.believed(1.0)),
+    )
+    return tuple(
+        Score(f"a value of their own {words}", share, {"of one row, from the group alone": alone})
+        for words, share, alone in told
     )
 
 

@@ -3,7 +3,8 @@
 Source: Kifer, Attacks on privacy and deFinetti's theorem (SIGMOD 2009). A classifier is trained on
 the groups of a release that shows quasi-identifiers as they are, and its guesses are fitted to the
 values of each group, again and again: naive Bayes with add-one smoothing, whose beliefs are scaled
-so that each group has its values and each person one of them (Sinkhorn).
+so that each group has its values and each person one of them (Sinkhorn). What is believed in the
+end is exact in small groups, given the classifier: scaling believes too little there.
 """
 
 from dataclasses import dataclass
@@ -21,36 +22,43 @@ from sfumato.tasks.attacks.attack import (
     top_guesses,
 )
 from sfumato.tasks.attacks.beliefs import OwnValueBeliefs
-from sfumato.tasks.attacks.learning.fitting import fit_weights
+from sfumato.tasks.attacks.learning.bayes import train_on_vectors
+from sfumato.tasks.attacks.learning.classes import Classes
 from sfumato.tasks.microdata.table import Column, encode
-from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.schema.names import GROUP_ID
 
-_ROUNDS, _SCALINGS = 15, 20
+_ROUNDS = 15
+_ENOUGH = 100_000  # people, where no bar asks for what all teach
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
 _NAME, _EXACT = "definetti", "rows"
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
-    """Learn from the groups, and guess each person's value; forms without exact rows show none."""
-    found = _attacked(target)
+    """Learn from the groups, and guess each person's value; forms without exact rows show none.
+
+    Of many people the groups of some are learned from, unless all were, as bars ask for: about
+    everybody guesses are made.
+    """
+    found = target.learned.get(_NAME) or _learned(target, _ENOUGH)
     if found is None:
         return ()
-    known, own, learned = found
-    alone = known.group_alone()
-    trained = log_likelihood(known.codes, known.sizes, own.astype(np.float64))
-    shares = [right_guesses(belief, own) for belief in (learned, alone, trained)]
+    alone = found.known.group_alone()
+    trained = train_on_vectors(found.known.codes, found.known.sizes, found.own.astype(np.float64))
+    beliefs_of = (found.belief, alone, trained.log_likelihood(found.known.codes))
+    shares = [right_guesses(belief, found.own) for belief in beliefs_of]
     references = {
-        "without the release": most_frequent(known.counts),
+        "without the release": most_frequent(found.known.counts),
         "from the group alone": shares[1],
         "trained on the truth, without the release": shares[2],
     }
-    sure = [float((own * (one >= SURE)).sum() / own.sum()) for one in (learned, alone)]
+    sure = [
+        float((found.own * (one >= SURE)).sum() / found.own.sum()) for one in (found.belief, alone)
+    ]
     return (
-        Score("own value guessed by deFinetti's attack", shares[0], references),
+        Score(f"own value guessed by deFinetti's attack{found.words}", shares[0], references),
         Score(
-            f"own value believed with {SURE:.0%} or more",
+            f"own value believed with {SURE:.0%} or more{found.words}",
             sure[0],
             {"from the group alone": sure[1]},
         ),
@@ -58,120 +66,73 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
-    """What the groups teach of each person; None where they teach nothing, or are too many."""
-    found = _attacked(target)
-    if found is None:
-        return None
-    known, own, learned = found
-    there = own > 0
-    top, alone = (top_guesses(one)[there] for one in (learned, known.group_alone()))
-    return OwnValueBeliefs(own[there], learned[there], top, alone)
-
-
-def _attacked(target: AttackedRelease) -> tuple["Classes", np.ndarray, np.ndarray] | None:
-    """The classes, how many people of each vector have each value, and the beliefs, once."""
+    """What all groups teach of each person; None where they teach nothing, or are too many."""
     if _NAME not in target.learned:
         target.learned[_NAME] = _learned(target)
-    found: tuple[Classes, np.ndarray, np.ndarray] | None = target.learned[_NAME]
-    return found
+    found: LearnedBeliefs | None = target.learned[_NAME]
+    if found is None:
+        return None
+    there = found.own > 0
+    top, alone = (top_guesses(one)[there] for one in (found.belief, found.known.group_alone()))
+    return OwnValueBeliefs(found.own[there], found.belief[there], top, alone)
 
 
-def _learned(target: AttackedRelease) -> tuple["Classes", np.ndarray, np.ndarray] | None:
+@dataclass(frozen=True, eq=False)
+class LearnedBeliefs:
+    """What was learned.
+
+    Attributes:
+        known: the classes of people.
+        own: how many people of each vector have each value (int64, vectors x values).
+        belief: in each value, by vector (float64, vectors x values).
+        words: of how many people's groups, where these are not all.
+    """
+
+    known: Classes
+    own: np.ndarray
+    belief: np.ndarray
+    words: str = ""
+
+
+def _learned(target: AttackedRelease, enough: int | None = None) -> LearnedBeliefs | None:
+    """What the groups of about so many people teach, or all; None where there are too many."""
     counts = target.groups() if target.declared.form.shows == _EXACT else None
     if counts is None or not len(counts.sizes):
         return None
     found = _classes(target, counts)
-    return None if found is None else (*found, learn(found[0]))
+    if found is None:
+        return None
+    known, own = found
+    if enough is None or counts.sizes.sum() <= enough:
+        return LearnedBeliefs(known, own, learn(known))
+    some = _some_groups(counts, enough, target.drawing(_NAME))
+    words = f", learned from the groups of {int(counts.sizes[some].sum()):,} people"
+    return LearnedBeliefs(known, own, learn(known, some), words)
 
 
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """People who are told apart by a release: those of one group and one vector are one class.
-
-    Pairs are of a class and a value that its group shows, by class and then by value.
-
-    Attributes:
-        group: of each class (int64).
-        people: in each class (int64).
-        vector: of each class, as its number among all vectors (int64).
-        codes: each vector's values (int64, vectors x columns).
-        sizes: how many values each column has.
-        of: the class of each pair (int64).
-        value: of each pair (int64).
-        entry: of each pair, the entry of its group and value in `counts` (int64).
-        counts: the values of each group.
-    """
-
-    group: np.ndarray
-    people: np.ndarray
-    vector: np.ndarray
-    codes: np.ndarray
-    sizes: tuple[int, ...]
-    of: np.ndarray
-    value: np.ndarray
-    entry: np.ndarray
-    counts: Counts
-
-    @property
-    def classes(self) -> np.ndarray:
-        """How many classes each group has (int64)."""
-        return np.bincount(self.group, minlength=len(self.counts.sizes))
-
-    def beliefs(self, weight: np.ndarray) -> np.ndarray:
-        """What is believed of a person with each vector (float64, vectors x values).
-
-        Args:
-            weight: expected people of each pair (float64).
-        """
-        shape = len(self.codes), self.counts.values
-        at = self.vector[self.of] * shape[1] + self.value
-        found = np.bincount(at, weight, shape[0] * shape[1]).reshape(shape)
-        return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-    def spread(self) -> np.ndarray:
-        """Expected people of each pair where all of a group are alike (float64)."""
-        sizes = self.counts.sizes[self.group[self.of]]
-        return np.asarray(self.people[self.of] * self.counts.count[self.entry] / sizes)
-
-    def group_alone(self) -> np.ndarray:
-        """The beliefs of who learns nothing from other groups (float64, vectors x values)."""
-        return self.beliefs(self.spread())
+def _some_groups(counts: Counts, enough: int, drawing: np.random.Generator) -> np.ndarray:
+    """So many groups, at random, that enough people are in them (bool, one per group)."""
+    order = drawing.permutation(len(counts.sizes))
+    people = np.cumsum(counts.sizes[order])
+    some = np.zeros(len(order), dtype=bool)
+    some[order[: int(np.searchsorted(people, enough)) + 1]] = True
+    return some
 
 
-def learn(known: Classes) -> np.ndarray:
-    """The beliefs after fifteen rounds of learning and fitting (float64, vectors x values)."""
-    weight, sizes = known.spread(), (known.classes, known.counts.distinct)
-    at = known.vector[known.of] * known.counts.values + known.value
-    for _ in range(_ROUNDS):
-        likelihood = _naive_bayes(known, at, weight)
-        weight = fit_weights(likelihood, known.people, known.counts.count, sizes, _SCALINGS)
-    return known.beliefs(weight)
-
-
-def _naive_bayes(known: Classes, at: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """P(value) P(quasi-identifiers | value) of each pair, up to a factor of its class (float64)."""
-    shape = len(known.codes), known.counts.values
-    soft = np.bincount(at, weight, shape[0] * shape[1]).reshape(shape)
-    logs = log_likelihood(known.codes, known.sizes, soft)[known.vector[known.of], known.value]
-    first = np.flatnonzero(np.diff(known.of, prepend=-1))
-    return np.asarray(np.exp(logs - np.maximum.reduceat(logs, first)[known.of]))
-
-
-def log_likelihood(codes: np.ndarray, sizes: tuple[int, ...], soft: np.ndarray) -> np.ndarray:
-    """Ln P(value) + sum over columns of ln P(column's value | value), with add-one smoothing.
+def learn(known: Classes, groups: np.ndarray | None = None) -> np.ndarray:
+    """The beliefs after fifteen rounds of learning and fitting (float64, vectors x values).
 
     Args:
-        codes: each vector's values (int64, vectors x columns).
-        sizes: how many values each column has.
-        soft: expected people by vector and value (float64, vectors x values).
+        known: the classes of people.
+        groups: those that are learned from (bool, one per group), where it is not all of them;
+            what was learned is fitted to all.
     """
-    totals = soft.sum(axis=0)
-    found: np.ndarray = np.zeros_like(soft) + np.log(totals + 1)
-    for column, size in zip(codes.T, sizes, strict=True):
-        at = (column[:, None] * soft.shape[1] + np.arange(soft.shape[1])).ravel()
-        table = np.bincount(at, soft.ravel(), size * soft.shape[1]).reshape(size, -1)
-        found += np.log((table + 1) / (totals + size))[column]
-    return found
+    every = known.pairs()
+    taught = every if groups is None else known.pairs(groups)
+    weight = taught.spread
+    for _ in range(_ROUNDS - 1):
+        weight = taught.fit(taught.train(weight))
+    return known.beliefs(every.fit(taught.train(weight), exactly=True))
 
 
 def _classes(target: AttackedRelease, counts: Counts) -> tuple[Classes, np.ndarray] | None:
@@ -181,7 +142,7 @@ def _classes(target: AttackedRelease, counts: Counts) -> tuple[Classes, np.ndarr
     """
     table = target.tables[relations(target.declared).rows]
     names = target.declared.named("quasi-identifier")
-    vector, of_people = vectors(table, names, target.people)
+    vector, of_people = target.vectors()
     number = int(vector.max()) + 1
     group = table[GROUP_ID].to_numpy().astype(np.int64)
     pair, people = np.unique(group * number + vector, return_counts=True)

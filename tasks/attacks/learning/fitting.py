@@ -10,6 +10,9 @@ import numpy as np
 
 from sfumato.tasks.arrays.compiled import Loop, compile_loop
 
+_LARGE = 50_000  # pairs, from which on it pays to compile
+_LEAST = 1e-300
+
 
 def fit_weights(
     weight: np.ndarray,
@@ -29,9 +32,32 @@ def fit_weights(
     """
     classes, values = sizes
     fitted: np.ndarray = weight.astype(np.float64)
+    if len(fitted) < _LARGE:
+        return _fit_at_once(fitted, people, count, (classes, values), rounds)
     scratch = np.zeros((2, int(values.max(initial=0))))
     _loop()(fitted, people, count, classes, values, scratch, rounds)
     return fitted
+
+
+def _fit_at_once(
+    weight: np.ndarray,
+    people: np.ndarray,
+    count: np.ndarray,
+    sizes: tuple[np.ndarray, np.ndarray],
+    rounds: int,
+) -> np.ndarray:
+    """The same in steps over all pairs: nothing is compiled for a few."""
+    classes, values = sizes
+    of_class = np.repeat(values, classes)  # how many pairs each class has
+    of = np.repeat(np.arange(len(of_class)), of_class)
+    before = np.cumsum(of_class) - of_class
+    entry = np.arange(len(of)) + (np.repeat(np.cumsum(values) - values, classes) - before)[of]
+    weight = weight * (people / np.maximum(np.bincount(of, weight), _LEAST))[of]
+    for _ in range(rounds):
+        shown = np.bincount(entry, weight, len(count))
+        weight *= (count / np.maximum(shown, _LEAST))[entry]
+        weight *= (people / np.maximum(np.bincount(of, weight), _LEAST))[of]
+    return weight
 
 
 def _fit_groups(
@@ -50,8 +76,12 @@ def _fit_groups(
         factor[:columns] = 1.0
         _scale(weight, people, (pair, person, rows, columns), factor, shown)
         for _ in range(rounds):
+            apart = 0.0
             for at in range(columns):
                 factor[at] = count[value + at] / max(shown[at], 1e-300)
+                apart = max(apart, abs(factor[at] - 1.0))
+            if apart < 1e-9:  # the values add up: hardly anything would change
+                break
             _scale(weight, people, (pair, person, rows, columns), factor, shown)
         pair, person, value = pair + rows * columns, person + rows, value + columns
 

@@ -55,7 +55,12 @@ def compose(targets: Sequence[AttackedRelease]) -> tuple[Score, ...]:
     known = seen[0].person
     for one in seen[1:]:
         known = np.intersect1d(known, one.person, assume_unique=True)
-    there = Score("in all of these releases", len(known) / len(seen[0].person))
+    smallest = min(len(one.person) for one in seen) / len(seen[0].person)
+    there = Score(
+        "in all of these releases",
+        len(known) / len(seen[0].person),
+        {"at most, by how many people each has": min(smallest, 1.0)},
+    )
     if not len(known):
         return (there,)
     alone, together = (_scored(seen[:n], known, len(labels)) for n in (1, len(seen)))

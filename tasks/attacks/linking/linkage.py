@@ -15,7 +15,7 @@ from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded.admitted_people import FittingPeople, people_who_fit
 from sfumato.tasks.forms.recoded.recoded import TABLE
-from sfumato.tasks.microdata.table import Microdata
+from sfumato.tasks.microdata.table import Microdata, key
 from sfumato.tasks.query.accuracy.vectors import vectors
 from sfumato.tasks.query.question.relations import relations
 
@@ -53,6 +53,7 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
         Score(
             "in a row that fits one person of the register alone",
             float(sizes[fitting.fit == 1].sum() / sizes.sum()),
+            {"people of the register who are like nobody else there": _alone(target, register)},
         ),
         Score(
             "surely in the release, of those who are",
@@ -65,6 +66,13 @@ def link(target: AttackedRelease, register: Microdata) -> tuple[Score, ...]:
             {"by a coin": 0.5},
         ),
     )
+
+
+def _alone(target: AttackedRelease, register: Microdata) -> float:
+    """The share of a register's people whose quasi-identifiers nobody else there has."""
+    names = target.declared.named("quasi-identifier")
+    keys, _ = key([register[name] for name in names], register.rows)
+    return float((np.unique(keys, return_counts=True)[1] == 1).sum() / register.rows)
 
 
 def _fitting(target: AttackedRelease, register: Microdata) -> FittingPeople:

@@ -10,7 +10,7 @@ from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import dense
 from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.attacks.attack import AttackedRelease
-from sfumato.tasks.attacks.minimal.tried import what_was_tried
+from sfumato.tasks.attacks.minimal.tried import is_told, what_was_tried
 from sfumato.tasks.attacks.minimal.worlds import Worlds
 from sfumato.tasks.attacks.people_of_groups import group_of_people
 from sfumato.tasks.partitions.shared.judging import PartJudge
@@ -100,7 +100,7 @@ class KnownTries:
 
 def known_tries(target: AttackedRelease) -> KnownTries | None:
     """What is known of a release; None where no tries can be told, or judged group by group."""
-    promises = _promises(target)
+    promises = _promises(target) if is_told(target.declared) else None
     group = None if promises is None else group_of_people(target)
     if promises is None or group is None or not len(group):
         return None

@@ -36,6 +36,11 @@ class TriedGroups:
     left: np.ndarray
 
 
+def is_told(terms: Terms) -> bool:
+    """True of partitions that try finer groups, and tell so."""
+    return terms.partition.method in _TOLD
+
+
 def what_was_tried(terms: Terms, people: Microdata, group: np.ndarray) -> TriedGroups | None:
     """The tries of the partition that the terms name; None where none can be told.
 

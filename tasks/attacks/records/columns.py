@@ -13,30 +13,33 @@ import pyarrow as pa
 from sfumato.expectations.groups.ranks import rank
 from sfumato.tasks.forms.recoded.labels import Admitted, Between, ListedValues
 
+Condition = Callable[[int], np.ndarray]
+"""Of which rows, or people, something holds (bool): of every one, or of each so manieth alone."""
+
 
 class ComparedColumn(Protocol):
     """A published column and the same of people.
 
     Attributes:
-        cells: which cell each published row has (int32, from 0).
-        values: which value each person has (int32, from 0; null is one).
-        single: which value each published row has (int32), -1 where its cell is no single one.
+        cells: which cell each published row has (int16 or int32, from 0).
+        values: which value each person has (int16 or int32, from 0; null is one).
+        single: which value each published row has (as values), -1 where its cell is no single one.
     """
 
     cells: np.ndarray
     values: np.ndarray
     single: np.ndarray
 
-    def rows_like(self, row: int) -> np.ndarray:
-        """Which rows are like a published one; in a number, or beyond it (bool)."""
+    def rows_like(self, row: int) -> Condition:
+        """Which rows are like a published one; in a number, or beyond it."""
         ...
 
-    def people_like(self, row: int) -> np.ndarray:
-        """Which people are (bool)."""
+    def people_like(self, row: int) -> Condition:
+        """Which people are."""
         ...
 
-    def drawn(self, generator: np.random.Generator) -> np.ndarray:
-        """Of which people a condition holds that is drawn at random (bool)."""
+    def drawn(self, generator: np.random.Generator) -> Condition:
+        """Of which people a condition holds that is drawn at random."""
         ...
 
     def distance(self, person: int) -> np.ndarray:
@@ -50,7 +53,9 @@ class ExactColumn:
     def __init__(self, shown: pa.Array, people: pa.Array) -> None:
         """Take the published values and those of people, of one type."""
         known, codes = rank(pa.chunked_array([shown, people]))
-        number = np.where(codes < 0, len(known), codes).astype(np.int32)
+        narrow = np.int16 if len(known) < np.iinfo(np.int16).max else np.int32
+        number: np.ndarray = np.where(codes < 0, len(known), codes).astype(narrow)
+        self._has_null = bool((codes < 0).any())
         self.cells, self.values = number[: len(shown)], number[len(shown) :]
         self.single = self.cells
         self._null, self._shown = len(known), np.unique(self.cells)
@@ -58,18 +63,18 @@ class ExactColumn:
         self._times = np.bincount(self.cells, minlength=self._null + 1)
         self._median = _median(self.cells[self.cells < self._null])
 
-    def rows_like(self, row: int) -> np.ndarray:
+    def rows_like(self, row: int) -> Condition:
         """The same value; of numbers as much and more above the median, as little and less below.
 
         Null is like null alone.
         """
         return self._like(row, self.cells)
 
-    def people_like(self, row: int) -> np.ndarray:
+    def people_like(self, row: int) -> Condition:
         """The same of people."""
         return self._like(row, self.values)
 
-    def drawn(self, generator: np.random.Generator) -> np.ndarray:
+    def drawn(self, generator: np.random.Generator) -> Condition:
         """A value that is published, and one of =, ≠ and, of numbers, >, <, ≥, ≤."""
         cell = int(generator.choice(self._shown))
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
@@ -81,7 +86,7 @@ class ExactColumn:
         if self._place is None or value == self._null:
             return np.where(self.cells == value, 0.0, 1.0)
         far = np.abs(self._place - self._place[value]) / (np.ptp(self._place) or 1.0)
-        return np.append(far, 1.0)[self.cells]
+        return np.asarray(np.append(far, 1.0)[self.cells])
 
     def share_right(self, person: int, tolerance: float) -> float:
         """The share of all published values that are; see `right`."""
@@ -104,17 +109,23 @@ class ExactColumn:
         near = np.abs(self._place - self._place[value]) <= tolerance * np.abs(self._place)
         return np.append(near, [False])
 
-    def _like(self, row: int, numbers: np.ndarray) -> np.ndarray:
+    def _like(self, row: int, numbers: np.ndarray) -> Condition:
         cell = int(self.cells[row])
         way: Callable[..., np.ndarray] = eq
         if self._place is not None and cell < self._null:
             way = ge if cell > self._median else le
         return self._known(way, numbers, cell)
 
-    def _known(self, way: Callable[..., np.ndarray], numbers: np.ndarray, cell: int) -> np.ndarray:
+    def _known(self, way: Callable[..., np.ndarray], numbers: np.ndarray, cell: int) -> Condition:
         """Of which numbers a comparison holds; of null none does but with null."""
-        found = np.asarray(way(numbers, cell))
-        return found if way in _UNORDERED else found & (numbers < self._null)
+
+        def holds(step: int) -> np.ndarray:
+            some = numbers[::step]
+            found = np.asarray(way(some, cell))
+            whole = way in _UNORDERED or not self._has_null
+            return found if whole else found & (some < self._null)
+
+        return holds
 
 
 class LabelColumn:
@@ -128,18 +139,21 @@ class LabelColumn:
         first = np.where(alone & self._admits.any(axis=1), self._admits.argmax(axis=1), -1)
         self.single = first[cells]
 
-    def rows_like(self, row: int) -> np.ndarray:
+    def rows_like(self, row: int) -> Condition:
         """Rows with the same label."""
-        return np.asarray(self.cells == self.cells[row])
+        return lambda step: np.asarray(self.cells[::step] == self.cells[row])
 
-    def people_like(self, row: int) -> np.ndarray:
+    def people_like(self, row: int) -> Condition:
         """The people whom it admits."""
-        return np.asarray(self._admits[self.cells[row]][self.values])
+        return self._admitted(int(self.cells[row]), wanted=True)
 
-    def drawn(self, generator: np.random.Generator) -> np.ndarray:
+    def drawn(self, generator: np.random.Generator) -> Condition:
         """A label that is published, and admitted or not."""
-        cell = generator.choice(self._shown)
-        return np.asarray(self._admits[cell][self.values] == bool(generator.integers(2)))
+        cell = int(generator.choice(self._shown))
+        return self._admitted(cell, wanted=bool(generator.integers(2)))
+
+    def _admitted(self, cell: int, *, wanted: bool) -> Condition:
+        return lambda step: np.asarray(self._admits[cell][self.values[::step]] == wanted)
 
     def distance(self, person: int) -> np.ndarray:
         """0 where the label admits the person's value, otherwise 1."""

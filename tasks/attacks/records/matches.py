@@ -7,7 +7,7 @@ matches and apparent matches.
 import numpy as np
 
 from sfumato.tasks.attacks.attack import AttackedRelease, Score
-from sfumato.tasks.attacks.records.records import compared_records, keys_of
+from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records, keys_of
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
@@ -20,17 +20,30 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     exact = float((alone & np.isin(own, shown)).mean())
     row, person = _apparent(*keys_of(records.known))
     agreeing = records.sensitive.cells[row] == records.sensitive.values[person]
+    known_alone = float(_met_once(keys_of(records.known)[1]).mean())
     found = [
         Score(
             "record like nobody else's, and published as it is",
             exact,
             {"people whose record is like nobody else's": float(alone.mean())},
         ),
-        Score("apparent match: alone with their quasi-identifiers", len(row) / records.people),
+        Score(
+            "apparent match: alone with their quasi-identifiers",
+            len(row) / records.people,
+            {"people whose quasi-identifiers are like nobody else's": known_alone},
+        ),
     ]
     if len(row):
-        found.append(Score("own value in the apparent match, of these", float(agreeing.mean())))
+        others = {"by the value that most people have": _most_have(records, person)}
+        measure = "own value in the apparent match, of these"
+        found.append(Score(measure, float(agreeing.mean()), others))
     return tuple(found)
+
+
+def _most_have(records: ComparedRecords, person: np.ndarray) -> float:
+    """The share of some people (positions, int64) who have the value that most people have."""
+    values = records.sensitive.values
+    return float((values[person] == np.bincount(values).argmax()).mean())
 
 
 def _met_once(keys: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ def keys_of(columns: tuple[ComparedColumn, ...]) -> tuple[np.ndarray, np.ndarray
 
     Equal ones have equal values in all columns (int64, int64).
     """
-    both = [np.concatenate([column.single, column.values]) for column in columns]
+    both = [np.concatenate([column.single, column.values]).astype(np.int64) for column in columns]
     key, _ = pack([np.maximum(one, 0) for one in both], [int(one.max()) + 1 for one in both])
     rows = len(columns[0].single)
     whole = np.all([column.single >= 0 for column in columns], axis=0)

@@ -4,19 +4,11 @@ import numpy as np
 from scipy.stats import beta
 
 ATTEMPTS = 500
-_SEED = 20231
 
 
-def generator() -> np.random.Generator:
-    """Always the same draws: the figures of a release are the same whenever they are computed."""
-    return np.random.default_rng(_SEED)
-
-
-def some_people(people: int, most: int = ATTEMPTS) -> np.ndarray:
+def some_people(people: int, most: int, drawing: np.random.Generator) -> np.ndarray:
     """Whom an attack tries: everybody, or as many as it tries at most (positions, int64)."""
-    if people <= most:
-        return np.arange(people)
-    return generator().choice(people, most, replace=False)
+    return np.arange(people) if people <= most else drawing.choice(people, most, replace=False)
 
 
 def most_likely(found: float, of: int) -> float:

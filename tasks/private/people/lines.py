@@ -166,7 +166,7 @@ def units_met(work: Path, name: str, unit: Column, names: np.ndarray) -> dict[st
     """
     found = {}
     for other in other_lines(work, name):
-        known = np.isin(names, people_of(other)).sum()
+        known = np.isin(np.unique(names), people_of(other)).sum()
         versions = [n for n, of in state_of(other).versions.items() if of.units and not of.map]
         if versions:
             hashes = unit_hashes(unit, line_key(other))

@@ -60,7 +60,7 @@ def meetings(line: Line, names: np.ndarray) -> Iterator[Meeting]:
     """The lines of the work directory that have slots for some of these people (S16)."""
     work = line.private.parent
     for other in other_lines(work, line.name):
-        common = int(np.isin(names, people_of(other)).sum())
+        common = int(np.isin(np.unique(names), people_of(other)).sum())
         if common:
             yield Meeting(other, common, read_line(work, other.name))
 

@@ -127,6 +127,7 @@ def _tables(document: Mapping[str, Any]) -> dict[str, Any]:
             for name, rows in attacks.get("scores", {}).items()
         ],
         "bars": attacks.get("bars", []),
+        "missing": attacks.get("missing", []),
     }
 
 
@@ -161,5 +162,6 @@ def _decisions(declared: Declared) -> list[dict[str, str]]:
             {"about": "lines about the same people", "decided": "may be combined", "reason": ""}
         )
     if declared.unit == "row":
-        found.append({"about": "unit", "decided": "rows count as people", "reason": ""})
+        why = declared.rows_apart or ""
+        found.append({"about": "unit", "decided": "rows count as people", "reason": why})
     return found

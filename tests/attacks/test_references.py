@@ -1,0 +1,99 @@
+"""References: no score stands alone, and what stands beside it is counted as it says."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.tasks.attacks.attack import AttackedRelease
+from sfumato.tasks.attacks.dealt import DEALT, beside_dealt, deal
+from sfumato.tasks.attacks.group import distance, homogeneity, known_people
+from sfumato.tasks.attacks.registry import attack_release
+from tests.attacks.test_attacks import FORMS, attacked, correlated, of_numbers, shown
+
+GROUPS = st.lists(
+    st.lists(st.integers(0, 3), min_size=1, max_size=6).map(sorted), min_size=1, max_size=5
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_score_stands_alone(form, tmp_path):
+    release = attacked(tmp_path, correlated(np.random.default_rng(7), 300, 0.5), form)
+    scores = attack_release([release])["s"]
+    assert len({score.measure for score in scores}) == len(scores) > 10
+    assert [score.measure for score in scores if not score.references] == []
+
+
+@given(members=GROUPS, seed=st.integers(0, 9))
+def test_deals_keep_groups_and_values(groups_of, members, seed):
+    counts = of_numbers(groups_of, members)
+    dealt = deal(counts, np.random.default_rng(seed))
+    np.testing.assert_array_equal(dealt.sizes, counts.sizes)
+    np.testing.assert_array_equal(dealt.totals, counts.totals)
+    assert (np.diff(dealt.group * dealt.values + dealt.value) > 0).all()
+
+
+def test_what_groups_tell_by_chance(groups_of):
+    """All pairs are alike, and half of them are where values are dealt."""
+    counts = of_numbers(groups_of, [[0, 0], [1, 1]] * 2000)
+    target = AttackedRelease(None, {}, None, "s", counted=counts)
+    found = {one.measure: one for one in beside_dealt(homogeneity.attack)(target)}
+    alike = found["in a group in which all have one value"]
+    assert alike.share == 1
+    assert alike.references[DEALT] == pytest.approx(0.5, abs=0.04)
+    guessed = found["own value guessed from the group alone"]
+    assert guessed.references["without the release"] == 0.5
+    assert guessed.references[DEALT] == pytest.approx(0.75, abs=0.02)
+
+
+@given(members=GROUPS)
+def test_known_people_are_the_worst_for_each(groups_of, members):
+    """Against every choice of others of the group, whose rows are taken out."""
+    counts = of_numbers(groups_of, members)
+    everybody = sum(map(len, members))
+    scores = {one.measure: one.share for one in known_people.attack(shown(counts))}
+    for known, words in ((1, "1 other of the group is"), (2, "2 others of the group are")):
+        beliefs = [
+            max(
+                Fraction(Counter(left)[value], len(left))
+                for gone in combinations([*others], min(known, len(others)))
+                for left in [[value, *_without(others, gone)]]
+            )
+            for values in members
+            for at, value in enumerate(values)
+            for others in [[*values[:at], *values[at + 1 :]]]
+        ]
+        certain = sum(belief == 1 for belief in beliefs)
+        likely = sum(belief >= Fraction(4, 5) for belief in beliefs)
+        assert scores[f"own value certain once {words} known"] == certain / everybody
+        assert scores[f"own value believed with 80% or more once {words} known"] == (
+            likely / everybody
+        )
+
+
+def _without(values, gone):
+    left = Counter(values)
+    left.subtract(gone)
+    return [*left.elements()]
+
+
+@given(members=GROUPS)
+def test_distances_are_half_the_differences_of_shares(groups_of, members):
+    everybody = Counter(value for values in members for value in values)
+    number = sum(everybody.values())
+    apart = [
+        sum(
+            abs(Fraction(Counter(values)[one], len(values)) - Fraction(everybody[one], number))
+            for one in everybody
+        )
+        / 2
+        for values in members
+    ]
+    mean, farthest = distance.attack(shown(of_numbers(groups_of, members)))
+    weighed = sum(t * len(values) for t, values in zip(apart, members, strict=True)) / number
+    assert mean.share == pytest.approx(float(weighed))
+    assert farthest.share == pytest.approx(float(max(apart)))

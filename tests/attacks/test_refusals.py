@@ -1,0 +1,138 @@
+"""Refusals by bars: none is forgotten, and none is drawn again for luck by changing a bar."""
+
+import io
+import json
+import tarfile
+
+import pytest
+
+from sfumato.expectations.errors import Fault, InputError, PromiseError
+from sfumato.flows.life.lines import restore
+from sfumato.tasks.attacks.refusals import is_looser, read_refusals, with_refusals
+from sfumato.tasks.private.backup import ATTACKED, REFUSED, backup, pack, unpack
+from sfumato.tasks.schema.stated.bars import KeptBar
+from tests.attacks.test_bars import attack, line  # noqa: F401 - a fixture
+
+SURE = {"belief": 1, "share": 0}
+TWO_KNOWN = {"background": {"known": 2, "max-share-above": SURE}}
+BY_GROUP = {"homogeneity": {"max-share-above": {"belief": 0.2, "share": 0}}}
+
+
+def share_above(most, belief=0.8, known=None, name="background"):
+    return KeptBar(attack=name, limit="max-share-above", most=most, belief=belief, known=known)
+
+
+@pytest.mark.parametrize(
+    ("asked", "refused", "looser"),
+    [
+        (share_above(0.1), share_above(0.1), False),
+        (share_above(0.11), share_above(0.1), True),
+        (share_above(0.09), share_above(0.1), False),
+        (share_above(0.1, belief=0.9), share_above(0.1), True),
+        (share_above(0.1, belief=0.7), share_above(0.1), False),
+        (share_above(0.09, belief=0.9), share_above(0.1), False),
+        (share_above(0.1, known=1), share_above(0.1, known=2), True),
+        (share_above(0.1, known=3), share_above(0.1, known=2), False),
+        (share_above(0.2, known=3), share_above(0.1, known=2), False),
+    ],
+)
+def test_a_limit_is_looser_if_whatever_keeps_another_keeps_it(asked, refused, looser):
+    assert is_looser(asked, refused) is looser
+
+
+class TestStage:
+    """Candidates of one source and spec, under one bar after another."""
+
+    @pytest.fixture
+    def drawn(self, line, small):  # noqa: F811
+        """Draw and attack a candidate under some bars; the bars that were judged, if any were."""
+        numbers = iter("abcdefgh")
+
+        def draw(bars):
+            line(bars)
+            judged = []
+            with pytest.raises(PromiseError, match="the refusal stands until"):
+                attack(small, next(numbers), lambda bars: judged.append(bars) or ())
+            return judged
+
+        return draw
+
+    def test_alternating_bars_are_refused_without_another_look(self, drawn):
+        assert drawn(TWO_KNOWN)
+        assert drawn(BY_GROUP)
+        for bars in (TWO_KNOWN, BY_GROUP, {**BY_GROUP, **TWO_KNOWN}):
+            assert drawn(bars) == []
+
+    def test_a_bar_that_is_no_looser_is_refused_without_another_look(self, drawn):
+        assert drawn(BY_GROUP)
+        for limit in ({"belief": 0.1, "share": 0}, {"belief": 0.1, "share": 0.1}):
+            assert drawn({"homogeneity": {"max-share-above": limit}}) == []
+
+    def test_a_looser_bar_and_another_source_may_be_tried(self, drawn, line, small):  # noqa: F811
+        assert drawn(BY_GROUP)
+        line({"homogeneity": {"max-share-above": {"belief": 0.2, "share": 1}}})
+        (told,) = attack(small, "looser")
+        assert told.kept
+        assert drawn(BY_GROUP) == []
+        line(BY_GROUP, rows=301)
+        judged = []
+        with pytest.raises(PromiseError):
+            attack(small, "another", lambda bars: judged.append(bars) or ())
+        assert judged
+
+    def test_what_earlier_software_refused_stands(self, drawn, small):
+        assert drawn(TWO_KNOWN)
+        private = small.plan().line.private
+        (private / REFUSED).unlink()
+        record = json.loads((private / ATTACKED).read_bytes())
+        for bar in record["bars"]:
+            del bar["belief"], bar["known"]
+        (private / ATTACKED).write_text(json.dumps(record), encoding="utf-8")
+        assert drawn(TWO_KNOWN) == []
+        assert drawn(BY_GROUP)
+        (private / ATTACKED).unlink()
+        assert drawn(TWO_KNOWN) == []
+
+    def test_backups_have_them_and_no_restore_forgets_one(self, drawn, line, small):  # noqa: F811
+        line({}, rows=200)
+        small.publish("version")
+        assert drawn(TWO_KNOWN)
+        private, saved = small.plan().line.private, small.folder / "saved"
+        saved.write_bytes(backup(private))
+        kept = unpack(saved, saved.read_bytes(), "wages")
+        assert json.loads(kept[REFUSED])["refused"][0]["by"]["known"] == 2
+        assert drawn(BY_GROUP)
+        for forgotten in (False, True):
+            if forgotten:
+                (private / REFUSED).unlink()
+                (private / ATTACKED).unlink()
+            restore(small.spec, saved)
+            assert drawn(TWO_KNOWN) == []
+            assert [bool(judged) for judged in [drawn(BY_GROUP)]] == [forgotten]
+
+
+def test_older_backups_are_read_and_take_nothing_away(tmp_path):
+    older = {"key": b"", "state.json": b"{}"}
+    assert with_refusals(older, tmp_path) == older
+    assert json.loads(_contents(pack("wages", older)))["format"] == 1
+    assert json.loads(_contents(pack("wages", {**older, REFUSED: b"{}"})))["format"] == 7
+
+
+def _contents(content):
+    with tarfile.open(fileobj=io.BytesIO(content)) as tar:
+        return tar.extractfile("backup.json").read()
+
+
+@pytest.mark.parametrize(
+    ("content", "error"), [('{"format": 2}', InputError), ('{"past": []}', Fault), ("?", Fault)]
+)
+def test_what_cannot_be_read_refuses(content, error, tmp_path):
+    (tmp_path / REFUSED).write_text(content, encoding="utf-8")
+    with pytest.raises(error):
+        read_refusals(tmp_path)
+
+
+def test_a_record_that_cannot_be_read_refuses(tmp_path):
+    (tmp_path / ATTACKED).write_text('{"of": {}}', encoding="utf-8")
+    with pytest.raises(Fault):
+        read_refusals(tmp_path)
