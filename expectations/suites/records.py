@@ -74,7 +74,12 @@ def open_context(documents: Path | None) -> Any:
             config = _kept_in(documents)
         context: Any = gx.get_context(mode="ephemeral", project_config=config)
         context.variables.progress_bars = ProgressBarsConfig(globally=False)
+        context.variables.save = _keep_nothing
     return context
+
+
+def _keep_nothing() -> None:
+    """In place of what writes a project's settings as YAML, into memory, after every step."""
 
 
 def add_checkpoint(context: Any, data: Any, suite: Any, result_format: Mapping[str, Any]) -> Any:

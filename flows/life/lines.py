@@ -39,7 +39,7 @@ from sfumato.tasks.private.people.forget import (
 from sfumato.tasks.private.people.keys import name_of, people_key
 from sfumato.tasks.private.people.store import erased_names
 from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
-from sfumato.tasks.private.workdir import private_directory, work_directory
+from sfumato.tasks.private.workdir import private_directory, private_work_directory
 from sfumato.tasks.private.wrapping import passphrase_in
 from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.ownership import owner_mark, take_ownership
@@ -64,7 +64,7 @@ def back_up_keys(file: Path) -> None:
     Raises:
         InputError: where there are none, or the file cannot be written.
     """
-    _write(file, backup_keys(work_directory(os.environ)))
+    _write(file, backup_keys(private_work_directory(os.environ)))
 
 
 def restore_signing_keys(file: Path) -> list[PublicKey]:
@@ -74,7 +74,7 @@ def restore_signing_keys(file: Path) -> list[PublicKey]:
         InputError: where the file is no whole backup of signing keys, or another key has the name
             of one of them.
     """
-    return restore_keys(work_directory(os.environ), file, _content(file))
+    return restore_keys(private_work_directory(os.environ), file, _content(file))
 
 
 def _write(file: Path, content: bytes) -> None:
@@ -245,7 +245,7 @@ def sign_version(directory: Path, key: str) -> tuple[PublicKey, bool]:
         PromiseError: where no line of this work directory published it as it stands.
     """
     require_release(directory)
-    release, work = directory.resolve(), work_directory(os.environ)
+    release, work = directory.resolve(), private_work_directory(os.environ)
     name = release.parent.name
     private = work / name
     if not (private / STATE).is_file():

@@ -7,7 +7,7 @@ from pathlib import Path
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.private.backup import finish_restoring
 from sfumato.tasks.private.state import STATE
-from sfumato.tasks.private.workdir import is_private, private_directory, work_directory
+from sfumato.tasks.private.workdir import is_private, private_directory, private_work_directory
 from sfumato.tasks.publication.life.pages import public_place_of
 from sfumato.tasks.publication.life.public_record import lines_in
 from sfumato.tasks.publication.line import Line
@@ -21,7 +21,7 @@ def own_line(public: Path, environ: Mapping[str, str] = os.environ) -> Line:
         InputError: where nothing was published there, or it cannot be read.
         PromiseError: where the work directory has no such line.
     """
-    place, work = public.resolve(), work_directory(environ)
+    place, work = public.resolve(), private_work_directory(environ)
     if not _is_file(place / RECORD):
         raise InputError(f"{public}: is no public directory of a line ({RECORD} is missing)")
     private = work / place.name

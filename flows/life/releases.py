@@ -7,7 +7,7 @@ from sfumato.expectations.errors import InputError, SfumatoError
 from sfumato.flows.life.places import lines_at
 from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.state import STATE
-from sfumato.tasks.private.workdir import is_private, work_directory
+from sfumato.tasks.private.workdir import is_private, private_work_directory
 from sfumato.tasks.publication.life.listing import ListedLine, listed_line
 from sfumato.tasks.publication.life.pages import rebuild_pages
 
@@ -19,7 +19,7 @@ def list_lines(places: tuple[Path, ...]) -> list[ListedLine]:
         SpecError: where a spec is wrong.
         InputError: where a place has no lines.
     """
-    work = work_directory(os.environ)
+    work = private_work_directory(os.environ)
     with sanitised("releases"):
         found = [line for place in places or (work,) for line in lines_at(place)]
         return [_listed(name, public, work) for name, public in dict.fromkeys(found)]
@@ -31,7 +31,7 @@ def own_lines() -> list[tuple[str, ListedLine | SfumatoError]]:
     Raises:
         InputError: where there is none.
     """
-    work = work_directory(os.environ)
+    work = private_work_directory(os.environ)
     with sanitised("releases"):
         found = lines_at(work)
     return [(name, _listed_or_why(name, public, work)) for name, public in found]
@@ -46,7 +46,7 @@ def rebuild(places: tuple[Path, ...]) -> list[str]:
     Raises:
         InputError: where it is not known where a line is published.
     """
-    work = work_directory(os.environ)
+    work = private_work_directory(os.environ)
     with sanitised("releases"):
         found = [line for place in places or (work,) for line in lines_at(place)]
         if lost := [name for name, public in found if public is None]:

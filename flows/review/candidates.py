@@ -21,7 +21,7 @@ from sfumato.tasks.approval.history import Past, read_history
 from sfumato.tasks.approval.settle import take_down
 from sfumato.tasks.authorship.secret import open_signer, signing_key
 from sfumato.tasks.private.failure import sanitised
-from sfumato.tasks.private.workdir import is_private, work_directory
+from sfumato.tasks.private.workdir import is_private, private_work_directory
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def list_candidates(places: tuple[Path, ...]) -> list[Reviewed]:
         SpecError: where a spec is wrong.
         InputError: where a place has none.
     """
-    work = work_directory(os.environ)
+    work = private_work_directory(os.environ)
     with sanitised("review"):
         if places:
             return [_reviewed(open_candidate(place)) for place in places]
@@ -125,7 +125,7 @@ def judge_candidate(
     with sanitised("review"), passphrases(os.environ):
         held = open_candidate(place)
         held.require_sealed()
-        signer = open_signer(signing_key(work_directory(os.environ), key))
+        signer = open_signer(signing_key(private_work_directory(os.environ), key))
         now = datetime.now(UTC).replace(microsecond=0)
         return decide(held.request, verdict, reason, signer, now, expires)
 
@@ -201,4 +201,4 @@ def _private_line(place: Path) -> Path:
         return place
     from sfumato.flows.spec import read_spec
 
-    return work_directory(os.environ) / read_spec(place, None).name
+    return private_work_directory(os.environ) / read_spec(place, None).name

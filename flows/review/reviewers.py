@@ -8,7 +8,7 @@ from sfumato.tasks.approval.reviewers import trust_reviewer
 from sfumato.tasks.authorship.keys import PublicKey
 from sfumato.tasks.authorship.secret import own_keys
 from sfumato.tasks.authorship.trusting import read_exported, read_pattern
-from sfumato.tasks.private.workdir import work_directory
+from sfumato.tasks.private.workdir import private_work_directory
 
 
 def let_review(file: Path, pattern: str, environ: Mapping[str, str]) -> PublicKey:
@@ -20,7 +20,7 @@ def let_review(file: Path, pattern: str, environ: Mapping[str, str]) -> PublicKe
             directory, or the reviewers' file cannot be written.
     """
     key = read_exported(file)
-    if key.public in {own.public for own in own_keys(work_directory(environ))}:
+    if key.public in {own.public for own in own_keys(private_work_directory(environ))}:
         raise InputError(
             f"{file}: is a key of this work directory, which publishes: nobody approves their own "
             "releases; reviewers make keys in work directories of their own"

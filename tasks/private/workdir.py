@@ -35,6 +35,18 @@ def work_directory(environ: Mapping[str, str]) -> Path:
     return Path(state).absolute() / "sfumato"
 
 
+def private_work_directory(environ: Mapping[str, str]) -> Path:
+    """The work directory, for whoever only reads there; none is made.
+
+    Raises:
+        InputError: where it is there, and is not ours alone.
+    """
+    work = work_directory(environ)
+    if work.exists():
+        _require_private(work)
+    return work
+
+
 def line_directory(work: Path, name: str) -> Path:
     """The private directory of a release line, made where it is missing."""
     return private_directory(private_directory(work) / name)
@@ -54,9 +66,14 @@ def private_directory(path: Path) -> Path:
     """
     try:
         _make(path)
-        found = path.stat()
+        _require_private(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be a private directory ({error.strerror})") from None
+    return path
+
+
+def _require_private(path: Path) -> None:
+    found = path.stat()
     if not stat.S_ISDIR(found.st_mode):
         raise InputError(f"{path}: cannot be a private directory (it is a file)")
     if path.is_symlink() and may_be_changed(path.parent.stat()):
@@ -66,7 +83,6 @@ def private_directory(path: Path) -> Path:
         raise InputError(f"{path}: is another user's: set SFUMATO_WORK to a directory of yours")
     if is_open(found):
         raise InputError(f"{path}: is open to others (mode {mode:04o}): chmod 700, or use another")
-    return path
 
 
 def _make(path: Path) -> None:

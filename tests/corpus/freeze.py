@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 from sfumato.flows.cli.main import run
@@ -17,6 +18,9 @@ from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer
 from tests.corpus.lines import CORPUS, PASSPHRASE, VERSIONS, FrozenLine
+
+DAYS = {"format-3": {"0001": date(2026, 1, 31), "0002": date(2026, 2, 28)}}
+"""Of which day versions tell, where they say so."""
 
 
 def freeze(folder: Path) -> None:
@@ -29,7 +33,8 @@ def freeze(folder: Path) -> None:
         answers = {}
         for number, source in VERSIONS.items():
             with tempfile.TemporaryDirectory() as scratch:
-                published = line.run(source, Path(scratch) / "run", seeded_keys(int(number)))
+                place, draw = Path(scratch) / "run", seeded_keys(int(number))
+                published = line.run(source, place, draw, DAYS.get(folder.name, {}).get(number))
             opened = replace(open_release(published.directory), verified=True)
             found = [document(answer(opened, sql)) for sql in line.queries]
             answers[number] = [{k: v for k, v in one.items() if k != "verified"} for one in found]

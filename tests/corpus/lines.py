@@ -4,15 +4,19 @@ import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from sfumato.flows.overrides import Overrides, PublishOverrides, SourceOverrides
+from sfumato.flows.resolved import resolve_run
 from sfumato.tasks.microdata.randomness import Randomness
 from sfumato.tasks.publication.publish import Published
 from tests.lines import evaluate_prepared, prepare, publish_prepared
+from tests.parts.divided import publish_in_parts
 
 CORPUS = Path(__file__).parent
 FORMATS = sorted(path.name for path in CORPUS.glob("format-*"))
@@ -46,11 +50,27 @@ class FrozenLine:
         return "sources" if (self.folder / "sources").exists() else "../sources"
 
     @property
+    def spec(self) -> Path:
+        return self.folder / f"{self.form}.yaml"
+
+    @property
+    def _declared(self) -> dict[str, Any]:
+        return yaml.safe_load(self.spec.read_text(encoding="utf-8"))
+
+    @property
+    def in_parts(self) -> bool:
+        return "parts" in self._declared
+
+    @property
     def references(self) -> tuple[Path, ...]:
         """The tables that promises about a population speak of, in their order."""
-        spec = (self.folder / f"{self.form}.yaml").read_text(encoding="utf-8")
-        named = (promise.get("reference") for promise in yaml.safe_load(spec)["promises"])
+        named = (promise.get("reference") for promise in self._declared["promises"])
         return tuple(self.folder / name for name in named if name)
+
+    def directories(self, number: str) -> list[Path]:
+        """Where the tables of a version are: in it, or in each of its parts."""
+        version = self.public / number
+        return sorted((version / "parts").iterdir()) if self.in_parts else [version]
 
     @property
     def queries(self) -> list[str]:
@@ -72,13 +92,20 @@ class FrozenLine:
             directory.chmod(0o700 if directory.is_dir() else 0o600)
         return FrozenLine(place / self.folder.name, self.form)
 
-    def run(self, source: str, place: Path, draw: Randomness) -> Published:
+    def run(
+        self, source: str, place: Path, draw: Randomness, as_of: date | None = None
+    ) -> Published:
         """Publish a source, or find the version that stands; `$SFUMATO_WORK` is `private`."""
+        file = Path(self._declared["source"]["uri"]).with_stem(source).name
         overrides = Overrides(
-            source=SourceOverrides(uri=f"{self.sources}/{source}.csv"),
+            source=SourceOverrides(uri=f"{self.sources}/{file}"),
             publish=PublishOverrides(uri="public"),
+            as_of=as_of,
         )
-        plan = prepare(self.folder / f"{self.form}.yaml", place, draw, overrides)
+        if self.in_parts:
+            place.mkdir(parents=True, mode=0o700)
+            return publish_in_parts(resolve_run(self.spec, overrides), place, draw)
+        plan = prepare(self.spec, place, draw, overrides)
         published = publish_prepared(plan, place)
         if not published.existed:
             evaluate_prepared(plan, place, published.directory, draw)
@@ -92,3 +119,15 @@ def frozen_lines() -> list[FrozenLine]:
         for name in FORMATS
         for spec in sorted((CORPUS / name).glob("*.yaml"))
     ]
+
+
+def as_told(told: Any) -> Any:
+    """An answer of then: bounds to the last bit, and estimates, which are sums of floats."""
+    if isinstance(told, list):
+        return [as_told(one) for one in told]
+    if not isinstance(told, dict):
+        return told
+    of = {name: as_told(value) for name, value in told.items()}
+    if isinstance(of.get("estimate"), float):
+        of["estimate"] = pytest.approx(of["estimate"], rel=1e-12)
+    return of

@@ -52,3 +52,11 @@ def test_it_goes_on(frozen):
         True,
         True,
     ]
+
+
+def test_its_backup_of_then_is_put_back(frozen, call):
+    shutil.rmtree(frozen.line.private)
+    saved = CORPUS / "backups" / "format-3.tar"
+    assert call("line", "restore", frozen.spec, saved)[0] == 0
+    assert frozen.past == ["approved", "rejected"]
+    assert frozen.release() == frozen.line.public / "0001"

@@ -5,12 +5,14 @@ import gzip
 import json
 import re
 import zlib
+from importlib import import_module
 
 import pytest
 import yaml
 
+from sfumato.tasks.policy import PrivateTask
 from sfumato.tasks.publication.check import check
-from tests.faults.foreign import CANARY, STAGES
+from tests.faults.foreign import BEHIND, CANARY, OTHERS, STAGES
 from tests.fork_server import ROOT
 from tests.release.small import Small, people
 
@@ -69,6 +71,33 @@ def test_a_foreign_exception_fails_the_run_in_one_line(ran, stage):
     assert states["foreign"] == "COMPLETED", said
     assert json.loads((folder / "states.json").read_text())[stage] == "FAILED", said
     assert f"{stage}: Foreign at tasks/{stage}.py:" in said
+
+
+@pytest.mark.parametrize("name", [*sorted(OTHERS.keys() - {BEHIND}), "flows.publish"])
+def test_so_it_does_in_every_other_task(ran, name):
+    folder, _, states, said = ran
+    assert states["foreign"] == "COMPLETED", said
+    assert json.loads((folder / "states.json").read_text())[name] == "FAILED", said
+    place, task = name.split(".")
+    file = f"{name.replace('.', '/')}.py" if place == "flows" else f"tasks/{place}.py"
+    assert f"{task}: Foreign at {file}:" in said
+
+
+def test_one_in_a_copy_fails_no_run(ran):
+    folder, _, _, said = ran
+    assert json.loads((folder / "states.json").read_text())[BEHIND] == "COMPLETED", said
+    assert "deliver: s3://nowhere is behind" in said
+
+
+def test_no_task_is_passed_over():
+    modules = {path.stem for path in (ROOT / "tasks").glob("*.py")} - {"__init__"}
+    tasks = {
+        f"{found.fn.__module__.rpartition('.')[2]}.{found.name}"
+        for module in modules
+        for found in vars(import_module(f"sfumato.tasks.{module}")).values()
+        if isinstance(found, PrivateTask)
+    }
+    assert tasks == {*(f"{stage}.{stage}" for stage in STAGES), *OTHERS}
 
 
 def test_foreign_exceptions_leave_no_trace(ran):

@@ -16,7 +16,9 @@ from typing import Any
 from tests.fuzz.mutate import bytes_of, cell_of, document_of, text_of
 
 CORPUS = Path(__file__).parent / "corpus"
-SPECS = ("permuted", "generalized", "redistributed", "split")
+SPECS = ("permuted", "generalized", "redistributed", "split")  # there is a release of each
+KEYS = ("labelled", "weighted", "households", "barred", "coded", "likely", "parted", "composed")
+"""Specs of what came later, each with keys of its own."""
 _MEASURED = (
     *("measure", "people.csv", "--qi", "age,town", "--sensitive", "wage"),
     *("--model", "{model: l-diversity, variant: distinct, l: 1}"),
@@ -80,13 +82,18 @@ def spec(folder: Path, rng: Random, _releases: Path) -> Case:
     """A release spec: another document, or another text."""
     import yaml
 
+    from tests.fuzz.tables import write_parquet
+
     _seeds(folder)
-    name = f"{rng.choice(SPECS)}.yaml"
+    seed = rng.choice(SPECS + KEYS)
+    name = f"{seed}.yaml"
+    if seed == "parted":  # parts are read from Parquet alone
+        write_parquet(folder / "homes.csv", folder / "homes.parquet")
     if rng.random() < 0.7:
         document = document_of(yaml.safe_load(read(name)), rng)
         content = yaml.safe_dump(document, allow_unicode=True, sort_keys=False).encode()
     elif rng.random() < 0.5:
-        others = [read(f"{other}.yaml") for other in SPECS]
+        others = [read(f"{other}.yaml") for other in SPECS + KEYS]
         content = text_of(read(name), rng, others).encode("utf-8", "surrogatepass")
     else:
         content = bytes_of(read(name).encode(), rng)

@@ -1,6 +1,7 @@
 """Parquet files of a table of text: columns of other types, other columns, damaged bytes."""
 
 import io
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -18,6 +19,12 @@ _TYPES: tuple[pa.DataType, ...] = (
     *(pa.dictionary(pa.int8(), pa.string()), pa.map_(pa.string(), pa.int8())),
 )
 _VALUES: tuple[Any, ...] = (None, 0, 1, -1, 2**63 - 1, 1.5, float("nan"), float("inf"), True)
+
+
+def write_parquet(table: Path, file: Path) -> None:
+    """Write a table in CSV as Parquet, with the types that its columns look like."""
+    convert = pa.csv.ConvertOptions(column_types={"weight": pa.decimal128(4, 1)})
+    pq.write_table(pa.csv.read_csv(table, convert_options=convert), file)
 
 
 def parquet_of(text: str, rng: Random) -> bytes:

@@ -1,4 +1,4 @@
-"""A hundred inputs of all kinds (thousands by `make fuzz`); few where tests must be quick."""
+"""Three hundred inputs of all kinds (thousands by `make fuzz`); few where tests must be quick."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from tests.fork_server import ROOT
 from tests.fuzz.kinds import KINDS
 
-INPUTS = 15 if os.environ.get("HYPOTHESIS_PROFILE") == "ci" else 3  # of each of the seven kinds
+INPUTS = 43 if os.environ.get("HYPOTHESIS_PROFILE") == "ci" else 3  # of each of the seven kinds
 
 
 @pytest.mark.timeout(1800)

@@ -12,7 +12,7 @@ import yaml
 
 from sfumato.expectations.verdicts import examine, judge_rule
 from sfumato.flows.resolved import ResolvedRun, resolve_run
-from sfumato.tasks.microdata.randomness import seeded_keys
+from sfumato.tasks.microdata.randomness import Randomness, seeded_keys
 from sfumato.tasks.partitions.continued.parameters import rule_of
 from sfumato.tasks.parts.anonymize import write_candidates
 from sfumato.tasks.parts.divide import DeclaredRows, write_divided
@@ -93,25 +93,37 @@ class Divided:
         """The divided source in a run of its own."""
         resolved, run = self.plan(), self.folder / name
         run.mkdir(parents=True, mode=0o700)
-        spec = resolved.spec
-        rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
-        return resolved, write_divided(rows, resolved.terms, resolved.line, run, judge)
+        return resolved, divide(resolved, run)
 
     def publish(self, name: str, workers: Workers | None = None) -> Published:
-        workers = workers or InTurn()
-        resolved, divided = self.divide(name)
-        found = existing_version(resolved.line, identity(divided), rule_of(resolved.terms.versions))
-        if found is not None:
-            return Published(found, existed=True)
-        draw = seeded_keys(sum(name.encode()))
-        candidate = write_candidates(divided, resolved.terms, divided.parent, draw, workers)
-        together = partial(examine, {}, {})
-        seal_candidates(
-            candidate, divided, resolved.terms, resolved.withheld, examine_in, together, workers
-        )
-        made = publish(resolved.line, sealed_candidate(candidate), identity(divided), TIME)
-        keep_private_diagnostics(candidate, resolved.line.reports(made.directory.name))
-        return made
+        run = self.folder / name
+        run.mkdir(parents=True, mode=0o700)
+        return publish_in_parts(self.plan(), run, seeded_keys(sum(name.encode())), workers)
+
+
+def divide(resolved: ResolvedRun, run: Path) -> Path:
+    """The source of a line, divided."""
+    spec = resolved.spec
+    rows = DeclaredRows(spec.source, spec.columns, spec.nulls, resolved.base, resolved.unit)
+    return write_divided(rows, resolved.terms, resolved.line, run, judge)
+
+
+def publish_in_parts(
+    resolved: ResolvedRun, run: Path, draw: Randomness, workers: Workers | None = None
+) -> Published:
+    """Publish the source of a line in parts, or find the version that stands."""
+    workers, divided = workers or InTurn(), divide(resolved, run)
+    found = existing_version(resolved.line, identity(divided), rule_of(resolved.terms.versions))
+    if found is not None:
+        return Published(found, existed=True)
+    candidate = write_candidates(divided, resolved.terms, run, draw, workers)
+    together = partial(examine, {}, {})
+    seal_candidates(
+        candidate, divided, resolved.terms, resolved.withheld, examine_in, together, workers
+    )
+    made = publish(resolved.line, sealed_candidate(candidate), identity(divided), TIME)
+    keep_private_diagnostics(candidate, resolved.line.reports(made.directory.name))
+    return made
 
 
 def examine_in(_place):

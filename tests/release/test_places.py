@@ -50,6 +50,33 @@ def test_a_directory_open_to_others_is_refused_and_left_as_it_is(
     assert not list(work.iterdir())
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["keys", "list"],
+        ["keys", "backup", "copy"],
+        ["releases"],
+        ["releases", "--json"],
+        ["releases", "--rebuild", "line/public"],
+        ["withdraw", "line/public/wages/0001", "--reason", "x", "--yes"],
+    ],
+    ids=" ".join,
+)
+def test_commands_that_only_read_refuse_it_alike(command, small, call, tmp_path, monkeypatch):
+    """Whoever may write there may have put in the keys and lines that they would tell of."""
+    small.write(people()).publish("one")
+    monkeypatch.chdir(small.folder.parent)
+    work = tmp_path / "open"
+    work.mkdir()
+    work.chmod(0o1777)
+    monkeypatch.setenv("SFUMATO_WORK", str(work))
+    place = small.folder.relative_to(small.folder.parent)
+    code, out, said = call(*(part.replace("line", str(place)) for part in command))
+    assert (code, out) == (2, "")
+    assert f"{work}: is open to others (mode 1777): chmod 700" in said
+    assert not list(work.iterdir())
+
+
 def test_another_users_directory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(InputError, match="is another user's"):

@@ -198,6 +198,6 @@ def _key(name: str) -> Path:
 
 
 def _work() -> Path:
-    from sfumato.tasks.private.workdir import work_directory
+    from sfumato.tasks.private.workdir import private_work_directory
 
-    return work_directory(os.environ)
+    return private_work_directory(os.environ)
