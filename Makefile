@@ -4,10 +4,12 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 RUN := $(VENV)/bin
 # Each peer of the benchmarks has an environment of its own: they pin old versions.
-PEERS := pycanon anjana anonypyx
+PEERS := pycanon anjana anonypyx statsmodels
 pycanon := 1.3.6
 anjana := 1.2.3
 anonypyx := 0.2.11
+# Its tables are a stranger's files.
+statsmodels := 0.15.0
 VIEW := $(VENV)/view
 PORT ?= 4200
 
@@ -60,6 +62,7 @@ bench-quick: $(STAMP)
 
 bench: $(STAMP) $(PEERS:%=.venv-%/.installed)
 	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \
+	STATSMODELS=.venv-statsmodels/bin/python \
 	  $(RUN)/python -m tests.benchmarks
 
 # A server and a worker of this machine, for `sfumato deploy`: each runs until it is stopped.

@@ -137,11 +137,10 @@ def compare(
         SpecError: where the spec is wrong, asks for no workload, or admits no alternative.
         InputError: where the source is not as declared.
     """
-    from sfumato.flows.choice.alternatives import read_grid
     from sfumato.flows.choice.compare import AskedComparison, compare_alternatives
     from sfumato.flows.overrides import read_overrides
 
-    asked = AskedComparison(dict(grid or read_grid(None)), tuple(queries), processes)
+    asked = AskedComparison(dict(grid or {}), tuple(queries), processes)
     with spec_file(table, spec) as path:
         changes = read_overrides(settings or {})
         found = compare_alternatives(path, changes, asked, lambda _outcome, _done, _of: None)

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from sfumato.expectations.errors import SpecError
+from sfumato.flows.choice.grids import usual_grids
 from sfumato.flows.documents import parse_yaml, read_yaml
 from sfumato.flows.overrides import Overrides
 from sfumato.flows.spec import read_alternative
@@ -15,32 +16,26 @@ from sfumato.tasks.comparison.alternative import Alternative
 from sfumato.tasks.forms.parameters import FORM_PARAMETERS
 from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
 
-_VARIANTS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "ke": {"objective": ["sum", "weighted", "max"]},
-    "redistributed": {"denominator": [16, "exact"]},
-}
-_LEFT_OUT = ("auto",)  # what chooses is not chosen among
 _NOT_COMPARED = {"evaluate": None, "versions": None}
 """What says nothing of one table: some forms are asked more than releases are."""
 _PROTECTS = "protects"
+_NAMES = ("method", "model")
 _PARTS = ("partition", "form", "strata", "promises")
 
 
 def read_grid(told: str | None) -> Mapping[str, Any]:
-    """A grid as YAML, or in a file; without one every partition in every form.
+    """A grid as YAML, or in a file; without one it is empty: what is usual is compared.
 
     `partition` and `form` are lists of choices as a spec writes them, in which a list of values
     stands for each of them; `strata` is a list of lists; `promises` has lists of values by the name
-    of a parameter, which all promises get that have it.
+    of a parameter, which all promises get that have it, or is a list of lists of promises, each in
+    place of the spec's.
 
     Raises:
         SpecError: where it is none.
     """
     if told is None:
-        return {
-            "partition": _each(PARTITION_PARAMETERS),
-            "form": _each(FORM_PARAMETERS),
-        }
+        return {}
     found = read_yaml(Path(told)) if Path(told).is_file() else _parsed(told)
     if not isinstance(found, dict) or not found or not set(found) <= set(_PARTS):
         raise SpecError(f"--grid: has to be a mapping of some of {', '.join(_PARTS)}")
@@ -54,15 +49,10 @@ def _parsed(told: str) -> Any:
         raise SpecError("--grid: is neither a file nor YAML") from None
 
 
-def _each(parameters: Mapping[str, type]) -> list[dict[str, Any]]:
-    named = (name for name in parameters if name not in _LEFT_OUT)
-    return [{"method": name, **_VARIANTS.get(name, {})} for name in named]
-
-
 def alternatives_of(
     path: Path, overrides: Overrides, grid: Mapping[str, Any]
 ) -> tuple[list[Alternative], dict[str, str], dict[str, dict[str, Any]]]:
-    """The alternatives of a grid that a spec admits.
+    """The alternatives of a grid that a spec admits; of the usual ones, where it is empty.
 
     Returns:
         The alternatives, why others are not admitted, by their names, and the keys that each
@@ -72,8 +62,10 @@ def alternatives_of(
         SpecError: where the spec itself is wrong, or admits none of them.
     """
     document, base = read_yaml(path), path.absolute().parent
+    own = read_alternative(path, overrides, _NOT_COMPARED)
+    grids = [grid] if grid else usual_grids(document, own)
     admitted, refused, changes = [], {}, {}
-    for name, instead in _combinations(document, grid):
+    for name, instead, other in (one for grid in grids for one in _combinations(document, grid)):
         try:
             terms = read_alternative(path, overrides, {**instead, **_NOT_COMPARED}).terms(base)
         except SpecError as error:
@@ -83,7 +75,7 @@ def alternatives_of(
             refused[name] = "its groups are chosen, or another line's: name partitions in the grid"
             continue
         if name not in changes:
-            admitted.append(Alternative(name, terms))
+            admitted.append(Alternative(name, terms, other_promise=other))
             changes[name] = instead
     if not admitted:
         first = next(iter(refused.values()), "the grid is empty")
@@ -93,13 +85,13 @@ def alternatives_of(
 
 def _combinations(
     document: Mapping[str, Any], grid: Mapping[str, Any]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each alternative by its name, as keys in place of the spec's."""
+) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """Each alternative by its name, as keys in place of the spec's; and if it promises others."""
     partitions: list[Any] = list(_expanded(grid.get("partition"))) or [None]
     forms: list[Any] = list(_expanded(grid.get("form"))) or [None]
     strata = grid.get("strata") or [None]
-    asked = list(_expanded([grid["promises"]])) if "promises" in grid else [{}]
-    _require_said(document.get("promises") or (), asked)
+    told = grid.get("promises")
+    asked = _own_promises(told) if isinstance(told, list) else _parameters(document, told)
     for partition, form, stratum, wanted in product(partitions, forms, strata, asked):
         instead: dict[str, Any] = {}
         if partition is not None:
@@ -108,9 +100,36 @@ def _combinations(
             instead["form"] = _protecting(document["form"], form)
         if stratum is not None:
             instead["strata"] = stratum
-        if wanted:
-            instead["promises"] = [_with(promise, wanted) for promise in document["promises"]]
-        yield _name(document, partition, form, stratum, wanted), instead
+        words, promises = wanted
+        if promises is not None:
+            instead["promises"] = promises
+        other = isinstance(told, list) and promises != document["promises"]
+        yield _name(document, partition, form, stratum, words), instead, other
+
+
+_Wanted = tuple[str, list[dict[str, Any]] | None]
+
+
+def _parameters(document: Mapping[str, Any], told: Any) -> list[_Wanted]:
+    """The spec's promises with each combination of other parameters, and these in words."""
+    if told is None:
+        return [("", None)]
+    asked, promises = list(_expanded([told])), document.get("promises") or ()
+    _require_said(promises, asked)
+    return [
+        (
+            ", ".join(f"{key} = {value}" for key, value in one.items()),
+            [_with(promise, one) for promise in promises],
+        )
+        for one in asked
+    ]
+
+
+def _own_promises(told: list[Any]) -> list[_Wanted]:
+    """Promises in place of the spec's, and these in words."""
+    if not all(isinstance(one, list) and all(isinstance(p, dict) for p in one) for one in told):
+        raise SpecError("--grid: promises: is a mapping, or a list of lists of promises")
+    return [(f"promises instead: {'; '.join(map(_words, one))}", one) for one in told]
 
 
 def _protecting(written: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,7 +167,7 @@ def _name(
     partition: Mapping[str, Any] | None,
     form: Mapping[str, Any] | None,
     strata: Sequence[Any] | None,
-    wanted: Mapping[str, Any],
+    wanted: str,
 ) -> str:
     """What tells an alternative from others, in a line."""
     kept = document.get("partition") or {"method": f"groups of {document.get('groups')}"}
@@ -156,10 +175,11 @@ def _name(
     if strata is not None:
         parts.append(f"strata {', '.join(map(str, strata)) or 'none'}")
     if wanted:
-        parts.append(", ".join(f"{key} = {value}" for key, value in wanted.items()))
+        parts.append(wanted)
     return " · ".join(parts)
 
 
 def _words(choice: Mapping[str, Any]) -> str:
-    keys = [f"{key} {value}" for key, value in choice.items() if key != "method"]
-    return f"{choice['method']} ({', '.join(keys)})" if keys else str(choice["method"])
+    called = choice.get("method") or choice.get("model")
+    keys = [f"{key} {value}" for key, value in choice.items() if key not in _NAMES]
+    return f"{called} ({', '.join(keys)})" if keys else str(called)

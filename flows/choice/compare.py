@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import environ
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,11 @@ from sfumato.tasks.private.failure import sanitised
 from sfumato.tasks.private.line import fingerprint
 from sfumato.tasks.private.scratch import comparison_directory, scratch_directory
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.report.steward.comparison import ComparisonContent, write_comparison_page
+from sfumato.tasks.report.steward.comparison import (
+    ComparisonContent,
+    names_by_reason,
+    write_comparison_page,
+)
 from sfumato.tasks.stages.deidentify import write_deidentified
 from sfumato.tasks.stages.ingest import write_ingested, write_source
 
@@ -41,12 +45,16 @@ class Compared:
         ranked: the alternatives that keep their promises, the best first.
         chosen: the one that is recommended, None where none keeps them.
         spec: the recommended spec, None where none is.
+        others: the names of those that promise something else, which are never recommended.
+        refused: why the spec does not admit others, by their names.
     """
 
     page: Path
     ranked: list[Ranked]
     chosen: Ranked | None
     spec: Path | None
+    others: frozenset[str] = frozenset()
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """The comparison for JSON: shares and counts of each alternative, and the best one."""
@@ -57,11 +65,13 @@ class Compared:
                 "guessed": one.guessed,
                 "groups": one.outcome.groups,
                 "suppressed": one.outcome.suppressed,
+                **({"promise": "another"} if one.outcome.name in self.others else {}),
             }
             for one in self.ranked
         ]
         return {
             "alternatives": ranked,
+            "not-admitted": names_by_reason(self.refused),
             "recommended": None if self.chosen is None else self.chosen.outcome.name,
             "spec": None if self.spec is None else str(self.spec),
             "page": str(self.page),
@@ -121,17 +131,21 @@ def compare_alternatives(
             comparison = KeptComparison(place, table, scratch, asked.sql)
             outcomes = compare(comparison, tried, workloads, processes, progress)
             ranked = rank(outcomes)
-            chosen = None if asked.sweep else recommend(ranked)
+            others = frozenset(one.name for one in tried if one.other_promise)
+            same = [one for one in ranked if one.outcome.name not in others]
+            chosen = None if asked.sweep else recommend(same)
             name = None if chosen is None else chosen.outcome.name
             spec = None if name is None else write_recommended(path, changes[name], overrides)
             if asked.sweep:
                 ranked = _as_asked(ranked, outcomes)
             broken = {one.name: one.refused for one in outcomes if one.refused}
             queries = comparison.queries(workloads)
-            content = ComparisonContent(ranked, chosen, broken, refused, queries, spec, asked.sweep)
+            content = ComparisonContent(
+                ranked, chosen, broken, refused, queries, spec, asked.sweep, others
+            )
             report = private_directory(place / "report")
             page = write_comparison_page(report, resolved.spec.title, content)
-            return Compared(page, ranked, chosen, spec)
+            return Compared(page, ranked, chosen, spec, others, refused)
 
 
 def _require_tried_alone(resolved: ResolvedRun) -> None:

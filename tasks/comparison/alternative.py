@@ -35,10 +35,17 @@ Cells = Mapping[tuple[Any, ...], tuple[Bounds, ...]]
 
 @dataclass(frozen=True)
 class Alternative:
-    """What is tried: a name, and the terms that a candidate would declare."""
+    """What is tried.
+
+    Attributes:
+        name: of it.
+        terms: that a candidate would declare.
+        other_promise: whether they promise something else than the spec does.
+    """
 
     name: str
     terms: Terms
+    other_promise: bool = False
 
 
 @dataclass(frozen=True)

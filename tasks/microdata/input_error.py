@@ -25,6 +25,22 @@ def input_error(
     return InputError(f"{file}:{place}{named} {rule}")
 
 
+class OtherDialect(InputError):
+    """A file whose rows are not as its declared dialect has them.
+
+    Attributes:
+        names: of its columns, as far as they can be told.
+        delimiter: the one by which all rows have the same number of fields, None where none does.
+    """
+
+    def __init__(
+        self, message: str, names: Sequence[str] = (), delimiter: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
+        self.delimiter = delimiter
+
+
 _MOST = 20  # faults that are told at once
 
 
@@ -64,18 +80,26 @@ not an integer; column 'town': is missing
         try:
             yield
         except InputError as error:
-            several = error.faults if isinstance(error, InputFaults) else ()
-            self._met += several or [str(error)]
+            self.note(error)
+
+    def note(self, error: InputError) -> None:
+        """Note a fault, or the several that an error has."""
+        several = error.faults if isinstance(error, InputFaults) else ()
+        self._met += several or [str(error)]
 
     def refuse(self) -> None:
         """Raise InputError with all that was met, in one line."""
-        if len(self._met) == 1:
-            raise InputError(self._met[0])
         if self._met:
-            told = [fault.removeprefix(f"{self._file}: ") for fault in self._met[:_MOST]]
-            more = f"; and {len(self._met) - _MOST} more" if len(self._met) > _MOST else ""
-            words = f"{self._file}: {len(self._met)} faults: {'; '.join(told)}{more}"
-            raise InputFaults(words, self._met)
+            raise self.told()
+
+    def told(self) -> InputError:
+        """The error that tells all that was met, in one line."""
+        if len(self._met) == 1:
+            return InputError(self._met[0])
+        told = [fault.removeprefix(f"{self._file}: ") for fault in self._met[:_MOST]]
+        more = f"; and {len(self._met) - _MOST} more" if len(self._met) > _MOST else ""
+        words = f"{self._file}: {len(self._met)} faults: {'; '.join(told)}{more}"
+        return InputFaults(words, self._met)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

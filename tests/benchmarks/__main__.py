@@ -23,6 +23,7 @@ from tests.benchmarks import (
     rewriting,
     stages,
     startup,
+    strangers,
     targets,
     whole,
 )
@@ -30,6 +31,7 @@ from tests.benchmarks import (
 if __name__ == "__main__":
     startup.main()
     peers.main()
+    strangers.main()
     whole.main(["--csv", "build/bench/whole.csv"])
     measure.main()
     ke.main()

@@ -249,7 +249,75 @@ def test_without_a_grid_every_partition_is_tried_in_every_form(small):
     assert methods >= {("ke", "permuted"), ("ke", "split"), ("mondrian", "generalized")}
 
 
-@pytest.mark.parametrize("told", ["[1]", "who: [1]", "{", "partition: [ke]", "form: 3"])
+K_ANONYMOUS = {
+    "version": 2,
+    "columns": {
+        **SPEC["columns"],
+        "age": {**SPEC["columns"]["age"], "hierarchy": {"intervals": [10, 30]}},
+    },
+    "promises": [{"model": "k-anonymity", "k": 3}, {"model": "ke-anonymity", "k": 2, "e": 10}],
+    "partition": {"method": "mondrian"},
+    "form": {"method": "generalized"},
+    "evaluate": {"workloads": SPEC["evaluate"]["workloads"][:1]},
+}
+
+
+def test_what_the_promises_leave_out_is_tried_with_promises_of_its_own(small):
+    spec = small.write(people(), **K_ANONYMOUS).spec
+    tried, refused, changes = alternatives_of(spec, Overrides(), read_grid(None))
+    of = {one.name: one for one in tried}
+    assert {one.terms.form.method for one in tried if not one.other_promise} & EXACT == set()
+    assert {one.terms.form.method for one in tried if one.other_promise} == EXACT
+    name = "ke (objective sum) · permuted · promises instead: ke-anonymity (e 10, k 2)"
+    assert [promise.name for promise in of[name].terms.promises] == ["ke-anonymity"]
+    assert changes[name]["promises"] == [K_ANONYMOUS["promises"][1]]
+    assert any("k-anonymity means nothing in form permuted" in why for why in refused.values())
+    methods = {name for name in of if name.startswith("mondrian")}
+    assert {"mondrian · generalized", "mondrian (leave 0.25) · generalized"} <= methods
+    by_level = "mondrian · generalized · strata {'column': 'age', 'level': 2}"
+    assert str(of[by_level].terms.strata[0]) == "age at level 2"
+
+
+def test_a_column_that_no_promise_is_left_of_gets_one_about_its_values(small):
+    columns = {**SPEC["columns"], "town": {"role": "sensitive", "nulls": "drop-row"}}
+    for column, own in (
+        ("wage", {"model": "ke-anonymity", "k": 4, "e": 0, "sensitive": "wage"}),
+        ("town", {"model": "l-diversity", "variant": "distinct", "l": 4, "sensitive": "town"}),
+    ):
+        other = {"wage": "town", "town": "wage"}[column]
+        told = {"model": "l-diversity", "variant": "distinct", "l": 2, "sensitive": other}
+        promises = [{"model": "alpha-k", "alpha": 0.5, "k": 4, "sensitive": column}, told]
+        spec = small.write(
+            people(), **{**K_ANONYMOUS, "columns": columns, "promises": promises, "evaluate": {}}
+        ).spec
+        _, _, changes = alternatives_of(spec, Overrides(), read_grid(None))
+        wanted = [one["promises"] for one in changes.values() if "promises" in one]
+        assert wanted
+        assert all(one == [told, own] for one in wanted)
+
+
+EXACT = {"permuted", "split"}
+
+
+def test_another_promise_is_never_recommended_and_said_to_be_one(small, call):
+    spec = small.write(people(), **K_ANONYMOUS).spec
+    instead = [[{"model": "ke-anonymity", "k": 2, "e": 10}]]
+    grid = {"form": [{"method": "permuted"}, {"method": "redistributed"}], "promises": instead}
+    code, shown, said = call("compare", spec, "--grid", yaml.safe_dump(grid), "--processes", 1)
+    assert code == 0
+    assert "recommended" not in shown
+    assert "1 promise something else than the spec: never recommended" in said
+    assert "left out, 1: " in said
+    page = Path(shown.splitlines()[-1]).read_text(encoding="utf-8")
+    assert "1 of them promise something else than the spec" in page
+    assert "<td>another</td>" in page
+    assert "no alternative keeps the promises of the spec" in page
+    assert not list(small.folder.glob("*.recommended.yaml"))
+
+
+@pytest.mark.parametrize(
+    "told", ["promises: [{k: 2}]", "[1]", "who: [1]", "{", "partition: [ke]", "form: 3"]
+)
 def test_what_is_no_grid_is_refused(small, told):
     with pytest.raises(SpecError, match=r"--grid"):
         alternatives_of(small.spec, Overrides(), read_grid(told))

@@ -2,8 +2,6 @@
 
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from importlib import import_module
-from inspect import unwrap
 
 import pytest
 
@@ -86,10 +84,3 @@ def test_where_every_seed_fails_nothing_is_decided(name, tmp_path):
     entries = write_files(tmp_path, [experiment], measured, "quick")
     assert {entry.outcome for entry in entries} == {"inconclusive"}
     assert {entry.evidence.numbers for entry in entries} == {"every seed failed: Fault"}
-
-
-@pytest.fixture
-def unguarded():
-    """The flow as a plain function, without Prefect."""
-    flow = import_module("sfumato.flows.experiments")
-    return unwrap(flow.experiments.fn)

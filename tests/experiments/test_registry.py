@@ -1,37 +1,92 @@
-"""What every experiment keeps to: a second's run of each gives all that its page needs."""
+"""What every experiment keeps to: a quick run of all, by the command, gives all that pages need."""
 
 import csv
 import io
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from dataclasses import dataclass
 from math import isfinite
+from pathlib import Path
 
 import pytest
 
 from sfumato.expectations.errors import InputError
+from sfumato.flows.experiments import SEEDS
 from sfumato.tasks.experiments.data.described import DATA
 from sfumato.tasks.experiments.data.papers import PAPERS
-from sfumato.tasks.experiments.pages.files import write_files
 from sfumato.tasks.experiments.protocol.points import COLUMNS, Point, Results
 from sfumato.tasks.experiments.registry import EXPERIMENTS, experiment_named
 from sfumato.tasks.experiments.run import measure_seed
 from tests.experiments.made import inputs
 
 SEED = 0
+MOST_SECONDS = 120  # of processor time, of all processes together
+
+
+@dataclass(frozen=True)
+class QuickRun:
+    """What `sfumato experiment all --quick` left, said and took."""
+
+    out: Path
+    work: Path
+    code: int
+    shown: str
+    seconds: float
+
+    def results(self, name):
+        """What was measured of an experiment, as its table has it."""
+        points = {}
+        with (self.out / f"{name}.csv").open(encoding="utf-8") as lines:
+            for row in csv.DictReader(lines):
+                point = Point(
+                    row["data"],
+                    row["series"],
+                    float(row["level"]),
+                    row["measure"],
+                    float(row["value"]),
+                )
+                points.setdefault(int(row["seed"]), []).append(point)
+        return Results(points)
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """What was measured of an experiment, once."""
-    scratch, known = tmp_path_factory.mktemp("experiments"), {}
+def quick(tmp_path_factory):
+    """The command, run once in a process of its own, on a server of its own."""
+    place = tmp_path_factory.mktemp("quick")
+    kept = {name: of for name, of in os.environ.items() if not name.startswith("PREFECT_")}
+    own = {"SFUMATO_WORK": place / "work", "PREFECT_HOME": place / "prefect"}
+    command = [Path(sys.executable).with_name("sfumato"), "experiment", "all", "--quick"]
+    with (place / "shown").open("w") as shown:
+        process = subprocess.Popen(
+            [*command, "--out", place / "out"],
+            env={**kept, **{name: str(of) for name, of in own.items()}},
+            cwd=place,
+            stdout=shown,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    said = (place / "shown").read_text(encoding="utf-8")
+    seconds = used.ru_utime + used.ru_stime
+    return QuickRun(place / "out", place / "work", process.returncode, said, seconds)
 
-    def measure(name):
-        if name not in known:
-            points = measure_seed(name, "quick", inputs(scratch), SEED)
-            assert list(scratch.iterdir()) == [], "trials are deleted"
-            known[name] = Results({SEED: points})
-        return known[name]
 
-    return measure
+@pytest.fixture
+def measured(quick):
+    """What was measured of an experiment."""
+    return quick.results
+
+
+def test_all_run_within_two_minutes_and_leave_nothing_but_pages(quick):
+    assert quick.code == 0
+    assert quick.shown.splitlines()[-1] == str(quick.out / "index.html")
+    assert quick.seconds <= MOST_SECONDS
+    assert list(quick.work.rglob("*.parquet")) == []
+    claims = sum(len(experiment.claims) for experiment in EXPERIMENTS.values())
+    ledger = (quick.out / "ledger.csv").read_text(encoding="utf-8")
+    assert ledger.count("\n") == 1 + claims
+    assert "failed" not in (quick.out / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -40,13 +95,14 @@ def test_what_is_measured_is_tidy_and_every_claim_is_decided(name, measured):
     assert experiment.name == name
     assert experiment.paper in PAPERS
     results = measured(name)
-    (points,) = results.points.values()
+    assert list(results.points) == list(range(SEEDS["quick"]))
+    points = results.points[SEED]
     assert points
     assert {p.data for p in points} == set(experiment.data) <= set(DATA)
     assert all(isfinite(p.value) and p.value >= 0 for p in points)
     assert len({p[:4] for p in points}) == len(points), "a point is measured once"
     header, *rows = csv.reader(io.StringIO(results.csv(name)))
-    assert (tuple(header), len(rows)) == (COLUMNS, len(points))
+    assert (tuple(header), len(rows)) == (COLUMNS, sum(map(len, results.points.values())))
     assert {figure.measure for figure in experiment.figures} <= {p.measure for p in points}
     for claim in experiment.claims:
         evidence = claim.test.weigh(results, claim.data)
@@ -71,36 +127,31 @@ def test_claims_name_series_that_are_measured(measured):
 
 
 def test_the_same_seed_measures_the_same(measured, tmp_path):
-    points = measure_seed("arbitrary-averages", "quick", inputs(tmp_path), SEED)
-    assert points == measured("arbitrary-averages").points[SEED]
-    other = measure_seed("arbitrary-averages", "quick", inputs(tmp_path), SEED + 1)
-    assert other != points
+    name = "arbitrary-averages"
+    points = measure_seed(name, "quick", inputs(tmp_path), SEED)
+    told = measured(name)
+    assert Results({SEED: points}).csv(name) == Results({SEED: told.points[SEED]}).csv(name)
+    assert told.points[SEED] != told.points[SEED + 1]
 
 
-def test_pages_need_nothing_else_and_say_what_plots_show(measured, tmp_path):
-    chosen = [EXPERIMENTS[name] for name in ("arbitrary-averages", "correlation", "optimum")]
-    entries = write_files(
-        tmp_path, chosen, {one.name: measured(one.name) for one in chosen}, "quick"
-    )
-    assert len(entries) == sum(len(one.claims) for one in chosen)
-    pages = {"index.html", "aggregate-queries.html", "cell-suppression.html"}
-    assert {path.name for path in tmp_path.glob("*.html")} == pages
+def test_pages_need_nothing_else_and_say_what_plots_show(quick):
+    pages = {"index.html", *(f"{paper}.html" for paper in PAPERS)}
+    assert {path.name for path in quick.out.glob("*.html")} == pages
     for page in pages:
-        text = (tmp_path / page).read_text(encoding="utf-8")
+        text = (quick.out / page).read_text(encoding="utf-8")
         assert "http" not in text.replace("http-equiv", "")
         assert "<img" not in text
         assert "<script" not in text
         assert text.count('role="img"') == text.count("<desc")
-    text = (tmp_path / "aggregate-queries.html").read_text(encoding="utf-8")
+    text = (quick.out / "aggregate-queries.html").read_text(encoding="utf-8")
     assert "Generated data." in text
     assert "hardly anything can be decided" in text
-    (drawn,) = tmp_path.glob("arbitrary-averages-*.svg")
+    (drawn,) = quick.out.glob("arbitrary-averages-*.svg")
     title, described = list(ET.parse(drawn).getroot())[1:3] and [
         found.text for found in ET.parse(drawn).getroot() if found.tag.endswith(("title", "desc"))
     ]
     assert "rows selected" in title
     assert "permuted" in described
-    assert (tmp_path / "ledger.csv").read_text(encoding="utf-8").count("\n") == len(entries) + 1
 
 
 def test_an_experiment_that_is_not_there_is_named_with_those_that_are():

@@ -207,6 +207,7 @@ def test_pages_that_list_all_of_a_kind_lack_none(page):
 def test_the_readme_is_one_screen_and_leads_into_the_guide():
     text = README.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= ONE_SCREEN
-    links = re.findall(r"\]\(([^)#]+)\)", text)
+    links = re.findall(r"\]\(([^)#]+)\)|src=\"([^\"]+)\"", text)
+    links = [link or picture for link, picture in links]
     assert [link for link in links if not (ROOT / link).is_file()] == []
     assert {PAGES / "index.md", PAGES / "tutorial" / "index.md"} & {ROOT / link for link in links}

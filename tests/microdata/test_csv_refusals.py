@@ -75,7 +75,67 @@ def test_wrong_columns(tmp_path, content, rule):
 )
 def test_ragged_row(tmp_path, content, header, row, fields):
     message = refusal(lambda: ingest_csv(tmp_path, content, AB, header=header), InputError)
-    assert message == f"{FILE}: row {row}: {fields} fields, 2 columns"
+    hint = "',' in a value" if fields > 2 else "a line break in a value"
+    assert message == f"{FILE}: row {row}: {fields} fields, 2 columns: {hint} that is not quoted?"
+
+
+@pytest.mark.parametrize(
+    ("content", "dialect", "faults"),
+    [
+        (
+            f"a;b\n1,5;2,5\n2,5;{CANARY}\n",
+            {},
+            ["row 1: 3 fields, 1 columns: is it separated by ';' (source.csv.delimiter)?"],
+        ),
+        (
+            f"a;c\n1,5;2,5\n2,5;{CANARY}\n",
+            {},
+            [
+                "row 1: 3 fields, 1 columns: is it separated by ';' (source.csv.delimiter)?",
+                "column 'b': is missing",
+                "column 2 of 2 is not in the spec",
+            ],
+        ),
+        (
+            f"a\tb\n1,5\t{CANARY},5\n",
+            {"delimiter": ";"},
+            ["has one column: is it separated by '\\t' (source.csv.delimiter)?"],
+        ),
+        (
+            f"1,5;{CANARY}\n2,5;3\n",
+            {"header": ("a", "b", "c")},
+            [
+                "row 1: 2 fields, 3 columns: is it separated by ';' (source.csv.delimiter)?",
+                "row 1: 2 fields, 3 columns: a line break in a value that is not quoted?",
+            ],
+        ),
+        (
+            f"a,c\n1,2\n1,2,{CANARY}\n",
+            {},
+            [
+                "row 2: 3 fields, 2 columns: ',' in a value that is not quoted?",
+                "column 'b': is missing",
+                "column 2 of 2 is not in the spec",
+            ],
+        ),
+    ],
+)
+def test_another_delimiter_is_asked_for_with_all_other_faults(tmp_path, content, dialect, faults):
+    message = refusal(lambda: ingest_csv(tmp_path, content, AB, **dialect), InputError)
+    several = f"{len(faults)} faults: " if len(faults) > 1 else ""
+    assert message == f"{FILE}: {several}{'; '.join(faults)}"
+
+
+def test_decimal_commas_are_told_beside_another_delimiter(tmp_path):
+    content = "a;b;day\n1,5;x;01.02.2003\n2,5;y;02.03.2004\n"
+    columns = {"a": column("decimal"), "b": column(), "day": column("date")}
+    message = refusal(lambda: ingest_csv(tmp_path, content, columns), InputError)
+    first, *others = message.removeprefix(f"{FILE}: 3 faults: ").split("; ")
+    assert first == "row 1: 2 fields, 1 columns: is it separated by ';' (source.csv.delimiter)?"
+    assert "column 'a'" in others[0]
+    assert "source.decimal" in others[0]
+    assert "column 'day'" in others[1]
+    assert "date-formats" in others[1]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +149,7 @@ def test_ragged_row(tmp_path, content, header, row, fields):
 def test_ragged_row_that_is_not_text(tmp_path, content, row, fields, capfd):
     """PyArrow would print a traceback that quotes the row."""
     message = refusal(lambda: ingest_csv(tmp_path, content, AB), InputError)
-    assert message == f"{FILE}: row {row}: {fields} fields, 2 columns"
+    assert f" row {row}: {fields} fields, 2 columns: " in message
     assert capfd.readouterr() == ("", "")
 
 
@@ -215,7 +275,8 @@ def test_bad_encoding(tmp_path, encoding, content):
 
 def test_bad_encoding_of_the_header(tmp_path):
     message = refusal(lambda: ingest_csv(tmp_path, b"a,87654321\xff\n1,2\n", AB), InputError)
-    assert message == f"{FILE}: the header cannot be read as utf-8 CSV"
+    hint = "(source.csv.encoding: windows-1252?)"
+    assert message == f"{FILE}: the header cannot be read as utf-8 CSV {hint}"
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "rot13", "undefined", "idna", "a\0b"])

@@ -42,6 +42,13 @@ def test_what_a_file_does_not_tell(tmp_path, content, told):
     assert not (tmp_path / "drafted.yaml").exists()
 
 
+@pytest.mark.parametrize("said", [",", "\t"])
+def test_a_delimiter_that_is_said_is_held_to_the_rows(tmp_path, said):
+    content = b"age;wage\n30;1,5\n31;2,5\n\t;1\n"
+    with pytest.raises(InputError, match=r"different numbers of fields: --delimiter ';'\?"):
+        draft(tmp_path, content, delimiter=said)
+
+
 def test_a_first_row_is_never_taken_for_a_header(tmp_path):
     rows = [["rosa", "bonn", 4711], ["karl", "oslo", 1848], ["rosa", "rome", 1789]]
     made = draft(tmp_path, written(None, rows, header=False))

@@ -5,6 +5,7 @@ import os
 import random
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from unittest.mock import patch
 
 import numpy as np
@@ -60,9 +61,10 @@ def assert_same_answers(found, expected, sql):
     for row, other in zip(found.rows, expected.rows, strict=True):
         assert {n: shown(v) for n, v in row.items()} == {n: shown(v) for n, v in other.items()}, sql
         for name, value in row.items():
-            estimates = (getattr(of, "estimate", None) for of in (value, other[name]))
-            one, two = (None if of is None else float(of) for of in estimates)
-            assert one == (two if two is None else pytest.approx(two, rel=1e-9, abs=1e-9)), sql
+            one, two = (getattr(of, "estimate", None) for of in (value, other[name]))
+            if isinstance(two, int | Fraction | Decimal):
+                one, two = float(one), pytest.approx(float(two), rel=1e-9, abs=1e-9)
+            assert one == two, sql
 
 
 def release(form, sensitive, left):

@@ -22,7 +22,7 @@ _LEDGER = "index.html"
     show_default=True,
     help="the directory for pages, tables and plots",
 )
-@click.option("--seeds", type=click.IntRange(1, 1000), help="how many: 13, or 3 with --quick")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="how many: 13, or 2 with --quick")
 @as_document
 def experiment(
     names: tuple[str, ...], quick: bool, out: Path, seeds: int | None, as_json: bool

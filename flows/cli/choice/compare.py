@@ -11,6 +11,7 @@ from sfumato.flows.cli.options import as_document, overrides, with_settings
 from sfumato.flows.cli.terminal import echo, echo_json
 
 if TYPE_CHECKING:
+    from sfumato.flows.choice.compare import Compared
     from sfumato.tasks.comparison.alternative import TriedOutcome
 
 _SHOWN = 10
@@ -22,7 +23,7 @@ _SHOWN = 10
     "--grid",
     metavar="YAML|FILE",
     help="what is tried: lists under partition, form, strata and promises; without it, every "
-    "partition in every form",
+    "partition in every form, strata, and forms that need other promises",
 )
 @click.option(
     "--queries",
@@ -55,9 +56,23 @@ def compare(
         return
     for number, one in enumerate(found.ranked[:_SHOWN], start=1):
         echo(f"{number:>3}  width {one.width:.1%}  guessed {one.guessed:.1%}  {one.outcome.name}")
+    tell_apart(found)
     if found.chosen is not None:
         echo(f"recommended: {found.chosen.outcome.name}: {found.spec}")
     echo(str(found.page))
+
+
+def tell_apart(found: "Compared") -> None:
+    """Say which alternatives are never recommended, and why others were not tried."""
+    from sfumato.tasks.report.steward.comparison import names_by_reason
+
+    if found.others:
+        show.say(f"{len(found.others)} promise something else than the spec: never recommended")
+    reasons = names_by_reason(found.refused)
+    for why, names in list(reasons.items())[:_SHOWN]:
+        show.say(f"left out, {len(names)}: {why}")
+    if len(reasons) > _SHOWN:
+        show.say(f"left out for {len(reasons) - _SHOWN} more reasons: the page has them")
 
 
 def statements(text: str) -> tuple[str, ...]:

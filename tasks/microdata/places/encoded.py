@@ -1,16 +1,23 @@
 """Columns as readers give them, of one file or of several, typed and encoded as microdata."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.tasks.microdata.input_error import FaultsMet, input_error, near_place
+from sfumato.tasks.microdata.input_error import (
+    FaultsMet,
+    OtherDialect,
+    input_error,
+    near_place,
+)
 from sfumato.tasks.microdata.places.files import SourceFiles
 from sfumato.tasks.microdata.places.folders import folder_column
 from sfumato.tasks.microdata.readers.declared import Source
+from sfumato.tasks.microdata.readers.delimited import delimiter_hint
 from sfumato.tasks.microdata.readers.distinct import Distinct
 from sfumato.tasks.microdata.readers.registry import READERS
 from sfumato.tasks.microdata.table import Column, Microdata, encode
@@ -47,9 +54,10 @@ def encode_files(files: SourceFiles, source: Source, columns: Columns) -> Microd
     typed: dict[str, list[Distinct]] = {}
     for number, path in enumerate(files.paths):
         called = files.called(number, source.uri)
-        found = reader.read(path, called, source)
-        for name, text in files.folders(path).items():
-            found[name] = folder_column(text, _rows(found), name, reader.IS_TEXT, columns, called)
+        try:
+            found = _read(path, called, files, source, columns)
+        except OtherDialect as error:
+            _refuse_with_all_faults(error, path, called, files, source, columns)
         if reader.IS_TEXT and not single:
             texts = dict(found)
             _typed(found, source, columns, called)  # says in which file, and in which of its rows
@@ -64,15 +72,53 @@ def encode_files(files: SourceFiles, source: Source, columns: Columns) -> Microd
     return _encoded(joined, columns)
 
 
+def _read(
+    path: Path, called: str, files: SourceFiles, source: Source, columns: Columns
+) -> dict[str, Any]:
+    """The columns of a file, with what the names of its folders tell.
+
+    Raises:
+        OtherDialect: where its rows are not as they are declared to be written.
+    """
+    reader = READERS[source.format]
+    found = reader.read(path, called, source)
+    if len(found) == 1 and (delimiter := _delimiter_of_names(next(iter(found)), columns)):
+        told = input_error(called, f"has one column: {delimiter_hint(delimiter)}")
+        raise OtherDialect(str(told), tuple(found), delimiter)
+    for name, text in files.folders(path).items():
+        found[name] = folder_column(text, _rows(found), name, reader.IS_TEXT, columns, called)
+    return found
+
+
+def _refuse_with_all_faults(
+    error: OtherDialect,
+    path: Path,
+    called: str,
+    files: SourceFiles,
+    source: Source,
+    columns: Columns,
+) -> NoReturn:
+    """Refuse a file with what else is wrong with it, by the delimiter that it seems to have."""
+    met = FaultsMet(called)
+    met.note(error)
+    if error.delimiter is None:
+        names = [*error.names, *files.folders(path)]
+        _note_faults_of_names(met, names, _read_columns(columns), source, called)
+    else:
+        csv = source.csv.model_copy(update={"delimiter": error.delimiter})
+        otherwise = source.model_copy(update={"csv": csv})
+        with met.noted():
+            found = _read(path, called, files, otherwise, columns)
+            _typed(found, otherwise, columns, called)
+    raise met.told() from None
+
+
 def _typed(
     found: dict[str, Any], source: Source, columns: Columns, file: str, converter: Any = None
 ) -> dict[str, Distinct]:
     convert = (converter or READERS[source.format]).convert
-    read = {name: column for name, column in columns.items() if column.generated is None}
-    met, typed = FaultsMet(file), {}
-    for fault in _faults_of_names(list(found), read, source):
-        with met.noted():
-            raise input_error(file, fault)
+    read, met, typed = _read_columns(columns), FaultsMet(file), {}
+    _note_faults_of_names(met, list(found), read, source, file)
     for name in [name for name in read if name in found]:
         with met.noted():
             typed[name] = convert(found.pop(name), read[name].type, file, name, source)
@@ -92,11 +138,20 @@ def _row_numbers(name: str, role: Role, rows: int) -> Column:
     return encode(name, role, pa.array(range(1, rows + 1), pa.int64()))
 
 
+def _read_columns(columns: Columns) -> Columns:
+    return {name: column for name, column in columns.items() if column.generated is None}
+
+
+def _note_faults_of_names(
+    met: FaultsMet, found: Sequence[str], read: Columns, source: Source, file: str
+) -> None:
+    for fault in _faults_of_names(found, read, source):
+        with met.noted():
+            raise input_error(file, fault)
+
+
 def _faults_of_names(found: Sequence[str], read: Columns, source: Source) -> Iterator[str]:
     """What is wrong with the columns that were found; a name may be a value without a header."""
-    if len(found) == 1 and (delimiter := _other_delimiter(found[0], read)):
-        yield f"has one column: is it separated by {delimiter!r} (source.csv.delimiter)?"
-        return
     for name in (name for name in read if name not in found):
         place = near_place(name, found)
         unlike = place is None or found[place] in read
@@ -108,9 +163,9 @@ def _faults_of_names(found: Sequence[str], read: Columns, source: Source) -> Ite
             yield f"column {number} of {len(found)} is not in the spec{unseen}"
 
 
-def _other_delimiter(header: str, read: Columns) -> str | None:
+def _delimiter_of_names(header: str, columns: Columns) -> str | None:
     """What separates declared names in the only one that was found, None where nothing does."""
-    return next((d for d in ",;\t|" if not read.keys().isdisjoint(header.split(d)[1:])), None)
+    return next((d for d in ",;\t|" if not columns.keys().isdisjoint(header.split(d)[1:])), None)
 
 
 def _joined(parts: Sequence[Distinct]) -> Distinct:

@@ -4,7 +4,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.expectations.errors import SpecError
-from sfumato.tasks.microdata.input_error import input_error, require_distinct_names
+from sfumato.tasks.microdata.input_error import (
+    OtherDialect,
+    input_error,
+    require_distinct_names,
+)
 from sfumato.tasks.microdata.notation.dialect import FileDialect
 from sfumato.tasks.microdata.readers.distinct import Distinct, convert_distinct, distinct, refuse
 from sfumato.tasks.microdata.readers.encoding import PACKED, in_utf8
@@ -24,6 +28,8 @@ from sfumato.tasks.schema.csv_dialect import CsvDialect
 ENDINGS: tuple[str, ...] = (".csv", *(f".csv{ending}" for ending in PACKED))
 IS_TEXT = True
 _QUOTED_LATE = "a quoted value after a blank"
+_DELIMITERS = "\t;|,"  # a comma may stand in numbers, too
+_RECORDS = 500  # by which a delimiter is known
 
 
 def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
@@ -36,7 +42,8 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
 
     Raises:
         SpecError: where the dialect is impossible.
-        InputError: where it is empty, ragged, wrongly encoded or no CSV.
+        InputError: where it is empty, wrongly encoded or no CSV.
+        OtherDialect: where it is ragged.
     """
     dialect = written.csv
     if not dialect.delimiter.isascii() or dialect.delimiter in '"\r\n':
@@ -48,7 +55,7 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
         raise input_error(file, "is empty")
     names, skipped = _header(content, file, dialect)
     require_distinct_names(names, file)
-    fields = [distinct(column) for column in _fields(content, file, dialect, len(names), skipped)]
+    fields = [distinct(column) for column in _fields(content, file, dialect, names, skipped)]
     if any(pc.any(pc.match_substring_regex(f.values, r"[\r\n]")).as_py() for f in fields):
         _require_closed_quotes(content, file, dialect)
     return {
@@ -57,6 +64,23 @@ def read(path: Path, file: str, written: FileDialect) -> dict[str, Distinct]:
 
 
 convert = parse
+
+
+def uniform_delimiter(records: Callable[[str], Iterable[Sequence[str]]]) -> str | None:
+    """The first delimiter by which the first records have the same number of fields, 2 at least.
+
+    Args:
+        records: the records by a delimiter.
+
+    >>> lines = ["age;wage", "30;1,5", "31;2,5"]
+    >>> uniform_delimiter(lambda delimiter: [line.split(delimiter) for line in lines])
+    ';'
+    """
+    for delimiter in _DELIMITERS:
+        widths = {len(record) for record in islice(records(delimiter), _RECORDS)}
+        if len(widths) == 1 and widths.pop() > 1:
+            return delimiter
+    return None
 
 
 def _opened(content: Path | bytes) -> pa.NativeFile:
@@ -80,7 +104,8 @@ def _header(content: Path | bytes, file: str, dialect: CsvDialect) -> tuple[Sequ
                 "".join(record).encode()
                 return [_without_blanks(name, dialect) for name in record], skipped
     except (UnicodeError, csv.Error):
-        raise input_error(file, f"the header cannot be read as {dialect.encoding} CSV") from None
+        rule = f"the header cannot be read as {dialect.encoding} CSV{_encoding_hint(dialect)}"
+        raise input_error(file, rule) from None
     raise input_error(file, "is empty")
 
 
@@ -89,19 +114,51 @@ def _without_blanks(name: str, dialect: CsvDialect) -> str:
 
 
 def _fields(
-    content: Path | bytes, file: str, dialect: CsvDialect, width: int, skipped: int
+    content: Path | bytes, file: str, dialect: CsvDialect, names: Sequence[str], skipped: int
 ) -> list[pa.ChunkedArray]:
     """The fields as binary columns; rows with another number of fields are refused."""
     try:
-        return list(_parse(_opened(content), dialect, width, skipped).columns)
+        return list(_parse(_opened(content), dialect, len(names), skipped).columns)
     except pa.ArrowInvalid:
-        ragged = _first_ragged(content, dialect, width, skipped)
+        ragged = _first_ragged(content, dialect, len(names), skipped)
     if ragged is None:
         raise input_error(file, _unparsable(content, dialect, skipped))
-    rule = f"{ragged.actual_columns} fields, {ragged.expected_columns} columns"
+    other = _other_delimiter(content, dialect)
+    rule = _rule_of(ragged, dialect, other)
+    place = input_error(file, rule, row=ragged.number - 1 - skipped)
+    raise OtherDialect(str(place), names, other)
+
+
+def _rule_of(ragged: pa.csv.InvalidRow, dialect: CsvDialect, other: str | None) -> str:
+    """What is wrong with a row, and what may be meant."""
+    found, wanted = ragged.actual_columns, ragged.expected_columns
     if dialect.skip_initial_space and re.search(rf'{re.escape(dialect.delimiter)} +"', ragged.text):
-        rule = _QUOTED_LATE
-    raise input_error(file, rule, row=ragged.number - 1 - skipped)
+        return _QUOTED_LATE
+    if other is not None:
+        hint = delimiter_hint(other)
+    elif found > wanted:
+        hint = f"{dialect.delimiter!r} in a value that is not quoted?"
+    else:
+        hint = "a line break in a value that is not quoted?"
+    return f"{found} fields, {wanted} columns: {hint}"
+
+
+def delimiter_hint(other: str) -> str:
+    """The question whether another delimiter than the declared one is meant."""
+    return f"is it separated by {other!r} (source.csv.delimiter)?"
+
+
+def _other_delimiter(content: Path | bytes, dialect: CsvDialect) -> str | None:
+    """The delimiter by which the beginning of a file is a table, None where it is the declared."""
+
+    def records(delimiter: str) -> Iterator[list[str]]:
+        otherwise = dialect.model_copy(update={"delimiter": delimiter})
+        return filter(None, _records(content, otherwise, strict=False))
+
+    with suppress(csv.Error):
+        found = uniform_delimiter(records)
+        return None if found == dialect.delimiter else found
+    return None
 
 
 def _first_ragged(
@@ -167,9 +224,12 @@ def _require_closed_quotes(content: Path | bytes, file: str, dialect: CsvDialect
         ) from None
 
 
+def _encoding_hint(dialect: CsvDialect) -> str:
+    return " (source.csv.encoding: windows-1252?)" if dialect.encoding == "utf-8" else ""
+
+
 def _text(field: Distinct, file: str, name: str, dialect: CsvDialect) -> Distinct:
-    hint = " (source.csv.encoding: windows-1252?)" if dialect.encoding == "utf-8" else ""
-    rule = f"not {dialect.encoding}{hint}"
+    rule = f"not {dialect.encoding}{_encoding_hint(dialect)}"
     text = convert_distinct(field, lambda values: pc.cast(values, pa.string()), rule, file, name)
     values = text.values
     if dialect.skip_initial_space:

@@ -16,12 +16,12 @@ from pathlib import Path
 from charset_normalizer import from_bytes
 
 from sfumato.tasks.microdata.input_error import input_error
+from sfumato.tasks.microdata.readers.delimited import uniform_delimiter
 from sfumato.tasks.microdata.readers.encoding import content_of
 from sfumato.tasks.profile.names import is_known
 from sfumato.tasks.profile.options import DraftOptions
 from sfumato.tasks.schema.csv_dialect import CsvDialect
 
-_DELIMITERS = "\t;|,"  # a comma may stand in numbers, too
 _RECORDS = 500  # that are looked at
 _LOOKED_AT = 1 << 22  # characters in which these surely are
 _SAMPLE = 1 << 16  # bytes of words that are not in ASCII
@@ -30,6 +30,7 @@ _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _USUAL = "windows-1252"
 _EVIDENCE = 20  # bytes of another script
 _ASCII = 0x80
+_RAGGED = "rows have different numbers of fields:"
 _TYPED = re.compile(r"\s*([+-]?\d[\d.,:/ T-]*|\S+@\S+)\s*")
 
 
@@ -53,7 +54,7 @@ def sniff_dialect(path: Path, file: str, options: DraftOptions) -> CsvDialect:
     beginning = text.removeprefix("\ufeff")
     if len(beginning) > _LOOKED_AT:
         beginning = beginning[:_LOOKED_AT].rpartition("\n")[0]
-    delimiter = options.delimiter or _delimiter(beginning, file)
+    delimiter = _delimiter(beginning, file, options)
     records = list(islice(_records(beginning, delimiter), _RECORDS))
     if not records:
         raise input_error(file, "is empty")
@@ -98,16 +99,22 @@ def _records(text: str, delimiter: str) -> Iterator[list[str]]:
         return
 
 
-def _delimiter(text: str, file: str) -> str:
-    """The first delimiter by which all records have the same number of fields."""
-    for delimiter in _DELIMITERS:
-        widths = {len(record) for record in islice(_records(text, delimiter), _RECORDS)}
-        if len(widths) == 1 and widths.pop() > 1:
-            return delimiter
-    first = text.split("\n", 1)[0]
-    if any(delimiter in first for delimiter in _DELIMITERS):
-        raise input_error(file, "rows have different numbers of fields: --delimiter ';'?")
-    return ","
+def _delimiter(text: str, file: str, options: DraftOptions) -> str:
+    """The one that is said, or else by which all records have the same number of fields.
+
+    Raises:
+        InputError: where rows have different numbers of fields, with the delimiter by which not.
+    """
+    found = uniform_delimiter(lambda delimiter: _records(text, delimiter))
+    said = options.delimiter
+    if said is not None:
+        widths = {len(record) for record in islice(_records(text, said), _RECORDS)}
+        if len(widths) > 1 and found is not None:
+            raise input_error(file, f"{_RAGGED} --delimiter {found!r}?")
+        return said
+    if found is None and any(delimiter in text.split("\n", 1)[0] for delimiter in "\t;|,"):
+        raise input_error(file, f"{_RAGGED} --delimiter ';'?")
+    return found or ","
 
 
 def _has_header(records: Sequence[Sequence[str]], file: str, options: DraftOptions) -> bool:

@@ -1,7 +1,7 @@
 """Bounds: exact in memory, and as JSON with floats rounded outward, so that they still hold."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -35,9 +35,9 @@ class Likely:
 class Bounds:
     """A lower and an upper limit that surely contain the answer, and what is expected of it.
 
-    All None where there is no answer: an aggregate of no rows. The estimate is None where there is
-    none. Where `may_be_empty`, it may be that no row is meant, and the answer is null. What is
-    `likely` stands beside them in releases whose intervals were calibrated.
+    All None where there is no answer: an aggregate of no rows. The estimate is None where none was
+    asked for, and between texts. Where `may_be_empty`, it may be that no row is meant, and the
+    answer is null. What is `likely` stands beside them in releases whose intervals were calibrated.
 
     Bounds that are not `attained` are calculated of others that may not come to their ends
     together: they hold, and may be wider than need be. Where a calculation is `unbounded`, it has
@@ -68,6 +68,35 @@ class Bounds:
 def within(estimate: Fraction | None, lower: Fraction, upper: Fraction) -> Fraction | None:
     """The estimate, or the bound that it is beyond, for no rows count in it as nothing."""
     return None if estimate is None else min(max(estimate, lower), upper)
+
+
+def with_estimate(bounds: Bounds) -> Bounds:
+    """Bounds with an estimate: the answer where they meet, else their middle if there is none.
+
+    >>> with_estimate(Bounds(2, 5)).estimate, with_estimate(Bounds("a", "a")).estimate
+    (Fraction(7, 2), 'a')
+    >>> with_estimate(Bounds("a", "b")).estimate is None
+    True
+    """
+    if bounds.lower is None:
+        return bounds
+    if bounds.lower == bounds.upper:
+        return replace(bounds, estimate=bounds.lower)
+    if bounds.estimate is not None:
+        return bounds
+    return replace(bounds, estimate=_middle(bounds.lower, bounds.upper))
+
+
+def _middle(lower: Value, upper: Value) -> Value:
+    """What is between two numbers or dates, None where they are neither."""
+    if isinstance(lower, date) and isinstance(upper, date):
+        return lower + (upper - lower) / 2
+    numbers = [
+        Fraction(end)
+        for end in (lower, upper)
+        if isinstance(end, int | Fraction | Decimal) and not isinstance(end, bool)
+    ]
+    return sum(numbers, Fraction(0)) / 2 if len(numbers) == 2 else None
 
 
 def nearest(value: Value) -> Json:

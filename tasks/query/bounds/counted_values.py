@@ -14,6 +14,8 @@ from sfumato.tasks.query.bounds.bounds import Value
 from sfumato.tasks.query.bounds.extremes import Counting, expected_sum
 from sfumato.tasks.query.bounds.values import value_of
 
+_EVEN = np.log(2)  # so many copies are expected among those of which none counts by even chances
+
 
 class Values(Protocol):
     """Values by their positions."""
@@ -65,6 +67,29 @@ class CountedValues:
     def numbers(self) -> Exact:
         """The values as exact numbers."""
         return self.exact()
+
+    def expected_end(self, first: int, last: int, *, greatest: bool) -> Value:
+        """The least or the greatest value that is expected, between two positions.
+
+        It is the one that is passed with even chances, where copies count independently of each
+        other. None without estimates.
+        """
+        if self.expected is None or np.isnan(self.expected).any():
+            return None
+        ordered = self.expected[::-1] if greatest else self.expected
+        passed = int(np.searchsorted(np.cumsum(ordered), _EVEN))
+        place = len(ordered) - 1 - passed if greatest else passed
+        return self.at(min(max(place, first), last))
+
+    @cached_property
+    def expected_squares(self) -> float | None:
+        """The sum of squared deviations from the mean that is expected, None without estimates."""
+        if self.expected is None or not self.expected_rows > 0:
+            return None
+        scale = 10**self.numbers.digits
+        numbers = np.array([int(unit) / scale for unit in self.numbers.units], dtype=np.float64)
+        mean = float((numbers * self.expected).sum()) / self.expected_rows
+        return float(((numbers - mean) ** 2 * self.expected).sum())
 
     @cached_property
     def expected_sum(self) -> float | None:

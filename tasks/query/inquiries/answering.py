@@ -19,7 +19,7 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.arithmetic import NULL, number
-from sfumato.tasks.query.bounds.bounds import Bounds
+from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
 from sfumato.tasks.query.question.aggregate import ROWS
@@ -136,11 +136,17 @@ class _Cells:
     def _of_part(self, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
         question = part.question(self._exact)
         asked = self._published.engine.ask(question, self._estimates)
-        found = {key: dict(bounds) for key, bounds in asked.items()}
+        found: dict[Key, dict[Any, Bounds]] = {
+            key: {one: self._estimated(of) for one, of in bounds.items()}
+            for key, bounds in asked.items()
+        }
         if part.exact:
             for key, bounds in self._exactly(question, part).items():
                 found.setdefault(key, {}).update(bounds)
         return found
+
+    def _estimated(self, bounds: Bounds) -> Bounds:
+        return with_estimate(bounds) if self._estimates else bounds
 
     def _exactly(self, question: Question, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
         """What is asked of columns that are published as they are."""

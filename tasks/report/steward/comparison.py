@@ -75,6 +75,7 @@ class ComparisonContent:
         queries: that all were asked.
         spec: the recommended one, None for none.
         sweep: the parameter of promises that alone differs, where its cost was asked for.
+        others: the names of those that promise something else, which are never recommended.
     """
 
     ranked: Sequence[RankedAlternative]
@@ -84,6 +85,7 @@ class ComparisonContent:
     queries: Sequence[AskedQuery]
     spec: Path | None
     sweep: str = ""
+    others: frozenset[str] = frozenset()
 
 
 def write_comparison_page(place: Path, title: str, content: ComparisonContent) -> Path:
@@ -105,13 +107,18 @@ def write_comparison_page(place: Path, title: str, content: ComparisonContent) -
         widths=_by_workload(content, "relative", "Median relative width by workload"),
         errors=_by_workload(content, "errors", "Median error of the estimate, by the truth"),
         attacks=_attacks(content),
-        broken=_by_reason(content.broken),
-        refused=_by_reason(content.refused),
+        broken=names_by_reason(content.broken),
+        refused=names_by_reason(content.refused),
         queries=len(content.queries),
+        others=len(content.others),
     )
     write_atomically(place / COMPARISON_CSV, _csv(content).encode())
     write_atomically(place / COMPARISON_PAGE, page.encode())
     return place / COMPARISON_PAGE
+
+
+def _promise_of(one: RankedAlternative, content: ComparisonContent) -> str:
+    return "another" if one.outcome.name in content.others else "the spec's"
 
 
 def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
@@ -124,6 +131,7 @@ def _rows(content: ComparisonContent) -> list[dict[str, Any]]:
             "guessed by an attacker": share_in_words(one.guessed),
             "groups": one.outcome.groups,
             "suppressed": one.outcome.suppressed,
+            **({"promise": _promise_of(one, content)} if content.others else {}),
             "CPU seconds": round(one.outcome.seconds, 1),
         }
         for number, one in enumerate(content.ranked, start=1)
@@ -173,7 +181,7 @@ def _guesses(content: ComparisonContent, column: str) -> list[dict[str, Any]]:
     ]
 
 
-def _by_reason(refused: Mapping[str, str]) -> dict[str, list[str]]:
+def names_by_reason(refused: Mapping[str, str]) -> dict[str, list[str]]:
     """Names by the reason that they have in common."""
     found: dict[str, list[str]] = {}
     for name, why in refused.items():

@@ -37,6 +37,7 @@ from sfumato.tasks.query.engines.engine import Files, read_table
 from sfumato.tasks.query.engines.labels.attendance import Attendance, Meant, attendance_in
 from sfumato.tasks.query.engines.labels.rows_with_labels import Rows
 from sfumato.tasks.query.question.aggregate import Aggregate
+from sfumato.tasks.query.question.aggregates.kind import AggregateKind
 from sfumato.tasks.query.question.question import TABLE, Key, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.sql.parse import literal, quote_name
@@ -172,9 +173,23 @@ class _Aggregated:
             return Bounds(None, None, None)
         if kind.of_choices is not None:
             units = self._exact().units[codes]
-            return kind.of_choices(self._attendance.choices(meant, units, self._exact().digits))
+            choices = self._attendance.choices(meant, units, self._exact().digits)
+            return self._with_expected(kind, kind.of_choices(choices), codes, meant)
         counted = self._counted(codes, meant)
         return replace(aggregate.bounds_over(counted), may_be_empty=least < kind.fewest)
+
+    def _with_expected(
+        self, kind: AggregateKind, bounds: Bounds, codes: np.ndarray, meant: Meant
+    ) -> Bounds:
+        """Bounds with what is expected of how far values are from their mean."""
+        counted = self._counted(codes, meant)
+        squares = counted.expected_squares
+        if kind.of_squares is None or squares is None:
+            return bounds
+        if not isinstance(bounds.lower, Fraction) or not isinstance(bounds.upper, Fraction):
+            return bounds
+        expected = estimate_of(kind.of_squares(squares, float(counted.expected_rows)))
+        return replace(bounds, estimate=within(expected, bounds.lower, bounds.upper))
 
     def _counted(self, codes: np.ndarray, meant: Meant) -> CountedValues:
         size, chance = len(self.column.values), self._attendance.chances(meant)

@@ -83,6 +83,8 @@ class AggregateKind:
         of_values: its bounds over values of which copies count one by one; None where it depends
             on which values of a group count together.
         of_choices: its bounds where it does.
+        of_squares: what is expected of it, by the expected sum of squared deviations and number of
+            values, where it is of these.
         of_share: its bounds where it is a quantile, by the share of values that are below it.
         truth: its exact answer over values, by their codes, where workloads may ask it.
         help: where the help table holds its bounds, if it does.
@@ -103,6 +105,7 @@ class AggregateKind:
     of_cells: Callable[[Cells], list[Bounds]] | None = None
     of_values: Callable[[CountedValues], Bounds] | None = None
     of_choices: Callable[[Choices], Bounds] | None = None
+    of_squares: Callable[[float, float], float] | None = None
     of_share: Callable[[CountedValues, Fraction], Bounds] | None = None
     truth: Callable[[Exact, np.ndarray], Fraction | None] | None = None
     help: HelpBounds | None = None

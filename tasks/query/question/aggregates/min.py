@@ -22,7 +22,8 @@ from sfumato.tasks.query.question.aggregates.kind import (
 
 def _of_values(counted: CountedValues) -> Bounds:
     first, last = least(counted.low, counted.high)
-    return Bounds(counted.at(first), counted.at(last))
+    guess = counted.expected_end(first, last, greatest=False)
+    return Bounds(counted.at(first), counted.at(last), guess)
 
 
 def _truth(numbers: Exact, codes: np.ndarray) -> Fraction | None:

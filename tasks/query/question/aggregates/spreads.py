@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from math import nan, sqrt
 
 from sqlglot import exp
 
@@ -38,7 +39,11 @@ def _root_of_population(choices: Choices) -> Bounds:
 
 
 def _spread(
-    name: str, parsed: type[exp.Expr], of: Callable[[Choices], Bounds], fewest: int
+    name: str,
+    parsed: type[exp.Expr],
+    of: Callable[[Choices], Bounds],
+    of_squares: Callable[[float, float], float],
+    fewest: int,
 ) -> AggregateKind:
     """An aggregate that is known where it is known among what the values are chosen."""
     return AggregateKind(
@@ -47,11 +52,26 @@ def _spread(
         takes=NUMBERS,
         returns=lambda _: "float",
         of_choices=of,
+        of_squares=of_squares,
         of_cells=lambda cells: [of(choices) for choices in cells.choices()],
         fewest=fewest,
     )
 
 
-var_samp = _spread("var_samp", exp.Variance, _sample, fewest=2)
-var_pop = _spread("var_pop", exp.VariancePop, _population, fewest=1)
-stddev_pop = _spread("stddev_pop", exp.StddevPop, _root_of_population, fewest=1)
+var_samp = _spread(
+    "var_samp",
+    exp.Variance,
+    _sample,
+    lambda squares, rows: squares / (rows - 1) if rows > 1 else nan,
+    fewest=2,
+)
+var_pop = _spread(
+    "var_pop", exp.VariancePop, _population, lambda squares, rows: squares / rows, fewest=1
+)
+stddev_pop = _spread(
+    "stddev_pop",
+    exp.StddevPop,
+    _root_of_population,
+    lambda squares, rows: sqrt(squares / rows),
+    fewest=1,
+)

@@ -1,5 +1,7 @@
 """STDDEV: the standard deviation of a sample, which is null of fewer than two values."""
 
+from math import nan, sqrt
+
 from sqlglot import exp
 
 from sfumato.tasks.query.bounds.bounds import Bounds
@@ -15,12 +17,17 @@ def _of_choices(choices: Choices) -> Bounds:
     return Bounds(lower, upper, None, may_be_empty=choices.rows[0] < 2)
 
 
+def _of_squares(squares: float, rows: float) -> float:
+    return sqrt(squares / (rows - 1)) if rows > 1 else nan
+
+
 stddev = AggregateKind(
     name="stddev",
     parsed=(exp.Stddev, exp.StddevSamp),
     takes=NUMBERS,
     returns=lambda _: "float",
     of_choices=_of_choices,
+    of_squares=_of_squares,
     of_cells=lambda cells: [_of_choices(choices) for choices in cells.choices()],
     fewest=2,
     adds=True,

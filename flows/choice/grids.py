@@ -1,0 +1,92 @@
+"""What is compared where nobody says what: partitions, forms, strata, and promises of their own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sfumato.flows.spec import ReleaseSpec
+from sfumato.tasks.forms.parameters import FORM_PARAMETERS
+from sfumato.tasks.partitions.parameters import PARTITION_PARAMETERS
+
+Grid = Mapping[str, Any]
+
+_VARIANTS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "ke": [{"objective": ["sum", "weighted", "max"]}],
+    "redistributed": [{"denominator": [16, "exact"]}],
+    "mondrian": [{}, {"mode": "relaxed"}, {"leave": 0.25}],
+    "anatomy": [{}, {"alike": {"epsilon": 1}}],
+}
+_LEFT_OUT = ("auto",)  # what chooses is not chosen among
+_NUMBERS = ("integer", "decimal", "float")
+
+
+def usual_grids(document: Mapping[str, Any], spec: ReleaseSpec) -> Iterator[Grid]:
+    """Every partition in every form, strata, and forms of which the spec's promises mean nothing.
+
+    Strata are tried in the spec's own partition and form: one by the hierarchy of each
+    quasi-identifier, beside those that the owner wishes. Forms that show exact rows admit no
+    k-anonymity: they are tried with what is left of the promises, or with a promise about values.
+
+    Args:
+        document: the spec as it is written.
+        spec: the same, read.
+    """
+    partitions = _each(PARTITION_PARAMETERS)
+    yield {"partition": partitions, "form": _each(FORM_PARAMETERS)}
+    if strata := _strata(document):
+        yield {"strata": strata}
+    if not spec.form.protects_values:
+        return
+    for method, kind in FORM_PARAMETERS.items():
+        kept = [kind.admits(promise) for promise in spec.promises]
+        if kind.shows == "rows" and not all(kept):
+            promises = _promises_of_its_own(document, spec, kept)
+            yield {
+                "partition": partitions,
+                "form": _each({method: kind}),
+                "promises": [promises],
+            }
+
+
+def _each(parameters: Mapping[str, type]) -> list[dict[str, Any]]:
+    named = (name for name in parameters if name not in _LEFT_OUT)
+    return [{"method": name, **more} for name in named for more in _VARIANTS.get(name, [{}])]
+
+
+def _strata(document: Mapping[str, Any]) -> list[list[Any]]:
+    """The spec's own strata, and one more: of a rule its widest nodes, of a file its lowest."""
+    own = list(document.get("strata") or [])
+    taken = {one if isinstance(one, str) else one.get("column") for one in own}
+    return [
+        [*own, {"column": name, "level": _level(keys["hierarchy"])}]
+        for name, keys in document.get("columns", {}).items()
+        if keys.get("role") == "quasi-identifier" and keys.get("hierarchy") and name not in taken
+    ]
+
+
+def _level(hierarchy: Any) -> int:
+    rules = hierarchy.values() if isinstance(hierarchy, Mapping) else ()
+    return next((len(rule) for rule in rules if isinstance(rule, list)), 1)
+
+
+def _promises_of_its_own(
+    document: Mapping[str, Any], spec: ReleaseSpec, kept: Sequence[bool]
+) -> list[dict[str, Any]]:
+    """What is left of the promises, and for a column that none is left of one about its values.
+
+    Of numbers that is (k,e)-anonymity with any range, of other values distinct l-diversity: groups
+    have as many different values as they had to have rows.
+    """
+    written = [dict(one) for one, stays in zip(document["promises"], kept, strict=True) if stays]
+    promised = {one.sensitive for one, stays in zip(spec.promises, kept, strict=True) if stays}
+    sensitive = spec.named("sensitive")
+    if promised & {None}:
+        promised |= set(sensitive)
+    asked = [getattr(one, "k", None) for one in spec.promises]
+    number = max([2, *(k for k in asked if isinstance(k, int))])
+    for name in (one for one in sensitive if one not in promised):
+        if spec.columns[name].type in _NUMBERS:
+            written.append({"model": "ke-anonymity", "k": number, "e": 0, "sensitive": name})
+        else:
+            own = {"model": "l-diversity", "variant": "distinct", "l": number, "sensitive": name}
+            written.append(own)
+    return written

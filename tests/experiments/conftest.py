@@ -1,0 +1,12 @@
+"""The flow of experiments as a function, without Prefect."""
+
+from importlib import import_module
+from inspect import unwrap
+
+import pytest
+
+
+@pytest.fixture
+def unguarded():
+    """The flow as a plain function, without Prefect."""
+    return unwrap(import_module("sfumato.flows.experiments").experiments.fn)
