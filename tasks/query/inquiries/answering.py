@@ -22,7 +22,6 @@ from sfumato.tasks.query.bounds.arithmetic import NULL, number
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
-from sfumato.tasks.query.question.aggregate import ROWS
 from sfumato.tasks.query.question.calculated import extend_terms
 from sfumato.tasks.query.question.conditions import all_of, split_condition
 from sfumato.tasks.query.question.formulas import AskedOfPart
@@ -110,13 +109,13 @@ class _Cells:
     def _row(self, key: Key, found: Mapping[AskedOfPart, Bounds]) -> AnsweredRow | None:
         """A row, None where it is surely not in the answer."""
         inquiry = self._inquiry
-        base = [found.get(AskedOfPart(part, ROWS), _NO_ROWS) for part in range(inquiry.base)]
-        if inquiry.keys and not any(number(rows.upper) for rows in base):
-            return None
         whole = _WithNone(found)
+        rows = inquiry.present.bounds(whole)
+        if inquiry.keys and not number(rows.upper):
+            return None
         known = {formula: formula.bounds(whole) for formula in self._formulas}
         _require_floats(known.values())
-        exists = not inquiry.keys or any(number(rows.lower) for rows in base)
+        exists = not inquiry.keys or bool(number(rows.lower))
         having = inquiry.having
         if having is None:
             return AnsweredRow(key, known, exists)

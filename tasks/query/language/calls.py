@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds import arithmetic
+from sfumato.tasks.query.bounds.pooling import NARROWED
 from sfumato.tasks.query.language.aggregates import Call, Narrowed, without_case
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
@@ -53,6 +54,11 @@ class AggregateCalls:
         return Plain(
             self._asked(over.part, Call(AGGREGATES["avg"], None), over.aggregate.sensitive)
         )
+
+    @property
+    def rows(self) -> Formula:
+        """The number of rows on which WHERE holds."""
+        return self._pooled(Call(AGGREGATES["count"], None), None, None)
 
     def formula(self, call: Call) -> Formula:
         """The formula of a call.
@@ -131,7 +137,11 @@ class AggregateCalls:
         if call.distinct:
             raise QueryError("COUNT(DISTINCT …) is not answered where OR joins such conditions")
         counts = tuple(self._parts.ask(part, ROWS) for part in parts)
-        return pool(call.kind.name, values, counts)
+        around = self._parts.around(parts)
+        if around is None or call.kind.name not in NARROWED:
+            return pool(call.kind.name, values, counts)
+        rest = None if around.rest is None else self._asked(around.rest, call, name)
+        return pool(call.kind.name, values, counts, self._asked(around.whole, call, name), rest)
 
     def _asked(self, part: int, call: Call, name: str | None) -> AskedOfPart:
         """The aggregate over a part: bounds, or exact values where those stand in rows."""

@@ -45,9 +45,10 @@ class Measures:
     """Reads what is calculated of aggregates, and asks parts for these."""
 
     def __init__(self, parts: PartList, calculations: Calculations) -> None:
-        """Ask nothing yet."""
+        """Ask how many rows are `present`, and nothing more yet."""
         self._calculations = calculations
         self._calls = AggregateCalls(parts, calculations)
+        self.present = self._calls.rows
 
     def formula(self, node: exp.Expr) -> Formula:
         """The formula of an expression with aggregates in it.

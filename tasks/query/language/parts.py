@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.language.conditions import checked_condition, disjoint_conditions
+from sfumato.tasks.query.language.conditions import (
+    checked_condition,
+    disjoint_conditions,
+    surroundings,
+)
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.conditions import all_of, split_where
@@ -25,6 +29,17 @@ class _Part:
     exact: list[Aggregate] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Around:
+    """The rows that a disjunction is among, and those of them on which it is not true.
+
+    The numbers of parts; `rest` is None where those are no one part.
+    """
+
+    whole: int
+    rest: int | None
+
+
 class PartList:
     """The parts of an inquiry; each condition is taken apart once."""
 
@@ -33,9 +48,8 @@ class PartList:
         self._where, self._calculations = list(where), calculations
         self._parts: list[_Part] = []
         self._known: dict[str, tuple[int, ...]] = {}
-        self.base = self.over(None)
-        for number in self.base:
-            self.ask(number, ROWS)
+        self._around: dict[tuple[int, ...], Around] = {}
+        self.over(None)
 
     def over(self, extra: exp.Expr | None) -> tuple[int, ...]:
         """The parts that make up the rows on which a further condition holds, no row by two.
@@ -48,13 +62,23 @@ class PartList:
             self._known[known] = tuple(self._added(extra))
         return self._known[known]
 
+    def around(self, parts: tuple[int, ...]) -> "Around | None":
+        """What the rows of parts are within; None where that tells nothing of them."""
+        return self._around.get(parts)
+
     def _added(self, extra: exp.Expr | None) -> list[int]:
         conditions = [*self._where, *([] if extra is None else [extra])]
         whole = all_of(conditions)
         if whole is None:
             return [self._add(None)]
         checked = checked_condition(whole, self._calculations)
-        return list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
+        found = list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
+        outer = surroundings(checked, self._calculations.terms)
+        if outer is not None and len(self._parts) + 2 <= _MOST:
+            whole, rest = outer
+            inside = self._add(whole), None if rest is None else self._add(rest)
+            self._around[tuple(found)] = Around(*inside)
+        return found
 
     def _add(self, condition: exp.Expr | None) -> int:
         if len(self._parts) == _MOST:

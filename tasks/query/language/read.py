@@ -72,7 +72,7 @@ class _InquiryReader:
             shown,
             self._keys,
             self._parts.finished(),
-            len(self._parts.base),
+            self._measures.present,
             self._calculations.columns,
             having,
             order,

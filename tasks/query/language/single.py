@@ -69,7 +69,7 @@ def inquiry_of(question: Question) -> Inquiry:
     aggregates = tuple(dict.fromkeys([*question.aggregates, ROWS]))
     part = InquiredPart(question.condition, question.matching, aggregates)
     having = None if question.having is None else _of_formulas(question.having)
-    return Inquiry(shown, keys, (part,), 1, (), having, ())
+    return Inquiry(shown, keys, (part,), Plain(AskedOfPart(0, ROWS)), (), having, ())
 
 
 def _of_formulas(having: Having) -> Having:

@@ -71,9 +71,8 @@ class Inquiry:
     Attributes:
         shown: what is selected, in order.
         keys: the columns of GROUP BY.
-        parts: rows that are meant; no row by two of the first `base` ones, which make up those on
-            which WHERE holds.
-        base: how many parts these are.
+        parts: rows that are meant.
+        present: the number of rows on which WHERE holds.
         calculated: columns that the questions name beside published ones.
         having: which rows of the answer are wanted, about formulas.
         order: how they are ordered.
@@ -85,7 +84,7 @@ class Inquiry:
     shown: tuple[GroupColumn | Measure, ...]
     keys: tuple[KeyColumn, ...]
     parts: tuple[InquiredPart, ...]
-    base: int
+    present: Formula
     calculated: tuple[Calculated, ...]
     having: Having | None
     order: tuple[OrderKey, ...]
