@@ -15,12 +15,12 @@ from sfumato.tasks.query.language.sources import RowSource, read_source, replace
 from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import Schema
-from sfumato.tasks.sql.parse import construct, parse
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import parse
 
 _ROWS = ("with_", "from_", "joins", "where")
 _ANSWER = ("expressions", "group", "having", "order", "limit", "offset")
 _CLAUSES = frozenset((*_ROWS, *_ANSWER, "distinct"))
-_CALLED = {"locks": "FOR UPDATE"}
 _MOST_ROWS = 10**9
 
 
@@ -68,10 +68,10 @@ def read_clauses(sql: str, schema: Schema, own: OwnTables) -> Clauses:
     """
     select = parse(sql, exp.Select, commented=True)
     if not isinstance(select, exp.Select):
-        raise QueryError(f"not allowed: {construct(select)}")
+        raise refusal(select)
     for key, value in select.args.items():
         if value and key not in _CLAUSES:
-            raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}")
+            raise refusal(key)
     try:
         source = read_source(select, list(schema))
         joins = select.args.get("joins") or ()
@@ -123,13 +123,15 @@ class _ClauseReader:
             return tuple(_distinct([i.expression for i in self._items if not _aggregates(i)]))
         for key, value in group.args.items():
             if value and key != "expressions":
-                raise QueryError(f"not allowed: GROUP BY {key.strip('_').upper()}")
+                raise refusal(key, " in GROUP BY")
         return tuple(_distinct([self._named(node, "GROUP BY") for node in group.expressions]))
 
     def _each_once(self, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
         """What is selected, each combination once: GROUP BY of all of it says the same."""
         if self._select.args["distinct"].args.get("on") is not None:
-            raise QueryError("not allowed: DISTINCT ON")
+            raise QueryError(
+                "not allowed: DISTINCT ON: which row has which value is not published; use GROUP BY"
+            )
         if group is not None or any(map(_aggregates, self._items)):
             raise QueryError(
                 "not allowed: DISTINCT beside GROUP BY or an aggregate: GROUP BY shows each value "
@@ -169,7 +171,7 @@ class _ClauseReader:
         for node in order.expressions:
             for key, value in node.args.items():
                 if value and key not in ("this", "desc", "nulls_first"):
-                    raise QueryError(f"not allowed: ORDER BY with {key.strip('_').upper()}")
+                    raise refusal(key, " in ORDER BY")
             by = self._named(node.this, "ORDER BY")
             nulls_first = bool(node.args.get("nulls_first"))
             found.append(OrderItem(by, bool(node.args.get("desc")), nulls_first))

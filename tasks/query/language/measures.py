@@ -17,7 +17,9 @@ from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.formulas import Calculation, Constant, Formula, Plain, is_whole
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.parse import construct, number_of
+from sfumato.tasks.sql.constructs.names import construct
+from sfumato.tasks.sql.constructs.refusals import refusal_of_aggregates
+from sfumato.tasks.sql.parse import number_of
 
 _NUMBERS = ("integer", "decimal", "float")
 _OF_NUMBERS: Mapping[type[exp.Expr], Callable[..., Bounds]] = {
@@ -91,7 +93,7 @@ class Measures:
             return Calculation(self._of_whole(function, value), (value, constant))
         if isinstance(node, exp.Cast) and node.to.this in exp.DataType.FLOAT_TYPES:
             return self._number(node.this)
-        raise QueryError(f"not allowed: {construct(node)} of aggregates")
+        raise refusal_of_aggregates(node)
 
     def _of_whole(self, function: Callable[..., Bounds], formula: Formula) -> Callable[..., Bounds]:
         """A function, or what stands for it where a formula surely comes to whole numbers."""

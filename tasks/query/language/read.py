@@ -21,7 +21,9 @@ from sfumato.tasks.query.question.inquiry import Inquiry, KeyColumn, Measure, Or
 from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.question.ways.registry import WAYS
-from sfumato.tasks.sql.parse import construct, quote_name
+from sfumato.tasks.sql.constructs.names import construct
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import quote_name
 
 _MOST_KEYS = 20
 
@@ -111,8 +113,9 @@ class _InquiryReader:
 
     def _shown(self, item: SelectItem) -> GroupColumn | Measure:
         node = item.expression
-        if node.find(exp.Window) is not None:
-            raise QueryError("not allowed: WINDOW")
+        window = node.find(exp.Window)
+        if window is not None:
+            raise refusal(window)
         place = self._place_of_key(node)
         if place is not None:
             bare = node.unnest()
@@ -127,7 +130,7 @@ class _InquiryReader:
         require_calculation(node)
         column = node.find(exp.Column)
         if column is None:
-            return QueryError(f"not allowed: {construct(node)}")
+            return refusal(node)
         name = quote_name(column.name)
         if self._declared.columns[column.name].role == "sensitive":
             return QueryError(
