@@ -108,7 +108,7 @@ def _is_exact_less(all_: Bounds, rest: Bounds) -> bool:
 
 
 def _narrowed(pooled: Bounds, low: Fraction, high: Fraction, *, attained: bool = False) -> Bounds:
-    guess = None if pooled.estimate is None else within(Fraction(pooled.estimate), low, high)
+    guess = None if pooled.estimate is None else within(number(pooled.estimate), low, high)
     known = attained or pooled.attained or low == high
     return replace(pooled, lower=whole(low), upper=whole(high), estimate=guess, attained=known)
 

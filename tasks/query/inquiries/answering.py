@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from math import prod
 from sys import float_info
@@ -127,13 +128,28 @@ class _Cells:
         """By the values of the exact columns all that was asked of the parts."""
         cells: dict[Key, dict[AskedOfPart, Bounds]] = {}
         for place, part in enumerate(self._inquiry.parts):
+            if not part.grouped:
+                continue
             for key, bounds in self._of_part(self._narrowed(part, bands)).items():
                 cell = cells.setdefault(key, {})
                 cell.update({AskedOfPart(place, one): of for one, of in bounds.items()})
+        for cell in cells.values():
+            cell.update(self._totals)
         return cells
 
+    @cached_property
+    def _totals(self) -> dict[AskedOfPart, Bounds]:
+        """All that was asked of rows of the answer together."""
+        return {
+            AskedOfPart(place, one): of
+            for place, part in enumerate(self._inquiry.parts)
+            if not part.grouped
+            for bounds in self._of_part(part).values()
+            for one, of in bounds.items()
+        }
+
     def _of_part(self, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
-        question = part.question(self._exact)
+        question = part.question(self._exact if part.grouped else ())
         asked = self._published.engine.ask(question, self._estimates)
         found = {key: dict(bounds) for key, bounds in asked.items()}
         if part.exact:

@@ -22,6 +22,7 @@ from sfumato.tasks.query.question.formulas import (
     Plain,
     pool,
 )
+from sfumato.tasks.query.question.sums import split_sum
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.parse import quote_name
@@ -77,6 +78,9 @@ class AggregateCalls:
         if call.descending:
             opposite = replace(call, of=exp.Neg(this=exp.paren(call.of)), descending=False)
             return Calculation(arithmetic.negate, (self.formula(opposite),))
+        added = self._added(call)
+        if added is not None:
+            return added
         name = self._calculations.column(call.of).name
         column = self._calculations.terms.columns[name]
         where = call.where
@@ -113,6 +117,25 @@ class AggregateCalls:
         if len(parts) == 1:
             return Plain(values[0])
         return pool("sum", values, tuple(self._parts.ask(part, ROWS) for part in parts))
+
+    def _added(self, call: Call) -> Formula | None:
+        """The sum of several sums, of columns that are published apart; None of no such.
+
+        A row counts where all of them are there: columns that can be null are not taken apart.
+        """
+        if call.kind.name not in ("sum", "avg") or call.of is None:
+            return None
+        terms = self._calculations.terms
+        parts = split_sum(call.of, WAYS[terms.form.shows].bundles(terms))
+        if len(parts) == 1:
+            return None
+        names = dict.fromkeys(column.name for column in call.of.find_all(exp.Column))
+        if any(terms.columns[name].nulls for name in names):
+            return None
+        first, *others = (self.formula(replace(call, of=part)) for part in parts)
+        for other in others:
+            first = Calculation(arithmetic.add, (first, other))
+        return first
 
     def _is_sensitive(self, node: exp.Expr) -> bool:
         columns = self._calculations.terms.columns

@@ -3,15 +3,21 @@
 GROUP BY, HAVING and ORDER BY may name what is selected, by its alias or by its position.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.language.grouped import merge_groups
 from sfumato.tasks.query.language.joins import join_tables
 from sfumato.tasks.query.language.names import name_among
-from sfumato.tasks.query.language.sources import RowSource, read_source, replace_columns
+from sfumato.tasks.query.language.sources import (
+    RowSource,
+    named_queries,
+    read_source,
+    replace_columns,
+)
 from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import Schema
@@ -73,11 +79,43 @@ def read_clauses(sql: str, schema: Schema, own: OwnTables) -> Clauses:
         if value and key not in _CLAUSES:
             raise refusal(key)
     try:
+        select = merge_groups(select, list(schema))
+        _resolve_subqueries(select, list(schema))
         source = read_source(select, list(schema))
         joins = select.args.get("joins") or ()
         return _ClauseReader(select, join_tables(source, joins, schema, own)).clauses()
     except RecursionError:
         raise QueryError("nested too deep") from None
+
+
+def _resolve_subqueries(select: exp.Select, columns: Sequence[str]) -> None:
+    """Look up the columns of queries among values, each in what it reads itself."""
+    nodes = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    for node in filter(None, nodes):
+        for query in list(node.find_all(exp.Subquery)):
+            if query.find_ancestor(exp.Subquery) is None:
+                query.set("this", _resolved(query, columns, named_queries(select)))
+
+
+def _resolved(
+    query: exp.Subquery, columns: Sequence[str], named: Mapping[str, exp.Select]
+) -> exp.Select:
+    """What a query among values asks of the microdata: one aggregate, and its conditions."""
+    select = query.this
+    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+        raise refusal(query)
+    for key, value in select.args.items():
+        if value and key not in ("expressions", "from_", "where"):
+            raise refusal(key, " in a SUBQUERY among values")
+    source = read_source(select, columns, named)
+    where = select.args.get("where")
+    conditions = [*source.where, *([] if where is None else [source.put(where.this)])]
+    found = source.put(select.expressions[0].unalias())
+    if found.find(exp.AggFunc) is None:
+        raise refusal(query)
+    whole = all_of(conditions)
+    clause = None if whole is None else exp.Where(this=whole)
+    return exp.Select(expressions=[found], where=clause)
 
 
 class _ClauseReader:

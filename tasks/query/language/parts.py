@@ -25,6 +25,7 @@ class _Part:
     """Rows that are meant, and what was asked of them so far."""
 
     condition: exp.Expr | None
+    grouped: bool
     aggregates: list[Aggregate] = field(default_factory=list)
     exact: list[Aggregate] = field(default_factory=list)
 
@@ -43,13 +44,30 @@ class Around:
 class PartList:
     """The parts of an inquiry; each condition is taken apart once."""
 
-    def __init__(self, where: Sequence[exp.Expr], calculations: Calculations) -> None:
-        """Begin with the rows on which all conditions of `where` hold."""
+    def __init__(
+        self,
+        where: Sequence[exp.Expr],
+        calculations: Calculations,
+        among: "PartList | None" = None,
+    ) -> None:
+        """Begin with the rows on which all conditions of `where` hold.
+
+        Args:
+            where: conditions.
+            calculations: the columns that are calculated.
+            among: those of the rows of an answer, beside which all rows are asked about together.
+        """
         self._where, self._calculations = list(where), calculations
-        self._parts: list[_Part] = []
+        self._parts: list[_Part] = [] if among is None else among._parts
+        self._grouped = among is None
         self._known: dict[str, tuple[int, ...]] = {}
         self._around: dict[tuple[int, ...], Around] = {}
-        self.over(None)
+        if self._grouped:
+            self.over(None)
+
+    def together(self, where: Sequence[exp.Expr] | None = None) -> "PartList":
+        """Parts of all rows, whichever row of the answer they are in, on the same conditions."""
+        return PartList(self._where if where is None else where, self._calculations, self)
 
     def over(self, extra: exp.Expr | None) -> tuple[int, ...]:
         """The parts that make up the rows on which a further condition holds, no row by two.
@@ -83,7 +101,7 @@ class PartList:
     def _add(self, condition: exp.Expr | None) -> int:
         if len(self._parts) == _MOST:
             raise QueryError(f"a query asks about at most {_MOST} sets of rows")
-        self._parts.append(_Part(condition))
+        self._parts.append(_Part(condition, self._grouped))
         return len(self._parts) - 1
 
     def ask(self, number: int, aggregate: Aggregate, *, exact: bool = False) -> AskedOfPart:
@@ -101,4 +119,4 @@ class PartList:
     def _finished(self, part: _Part) -> InquiredPart:
         condition, matching = split_where(part.condition, self._calculations.terms)
         aggregates = tuple(part.aggregates or [ROWS])
-        return InquiredPart(condition, matching, aggregates, tuple(part.exact))
+        return InquiredPart(condition, matching, aggregates, tuple(part.exact), part.grouped)

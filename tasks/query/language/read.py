@@ -113,9 +113,6 @@ class _InquiryReader:
 
     def _shown(self, item: SelectItem) -> GroupColumn | Measure:
         node = item.expression
-        window = node.find(exp.Window)
-        if window is not None:
-            raise refusal(window)
         place = self._place_of_key(node)
         if place is not None:
             bare = node.unnest()
@@ -139,9 +136,20 @@ class _InquiryReader:
         return QueryError(f"column {name} is selected but not grouped by")
 
     def _read_having(self, condition: exp.Expr) -> Having:
+        self._require_no_windows(condition)
         having = read_having(condition, self._measures.formula)
         self._measures.require_comparable(having)
         return on_groups(having) if self._keys else having
+
+    def _require_no_windows(self, condition: exp.Expr) -> None:
+        """Refuse totals beside HAVING: they are of the rows that it keeps, which may be open."""
+        shown = [item.expression for item in self._clauses.items]
+        ordered = [one.expression for one in self._clauses.order]
+        if any(node.find(exp.Window) for node in (condition, *shown, *ordered)):
+            raise QueryError(
+                "not allowed: OVER () beside HAVING: it is a total of the rows that HAVING keeps, "
+                "which may be open; ask for the total by itself"
+            )
 
     def _ordered(self, node: exp.Expr) -> int | Formula:
         place = self._place_of_key(node)

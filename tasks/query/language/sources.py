@@ -18,6 +18,7 @@ from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import quote_name
 
 _INNER = frozenset({"expressions", "from_", "where", "with_"})
+_CLAUSES = {"group": "GROUP BY", "order": "ORDER BY"}
 _NESTED = 20
 
 
@@ -85,6 +86,8 @@ def replace_columns(node: exp.Expr, meant: Callable[[exp.Column], exp.Expr]) -> 
     """An expression with something else in the place of each of its columns."""
     root = exp.Paren(this=node.copy())
     for column in list(root.find_all(exp.Column)):
+        if column.find_ancestor(exp.Subquery) is not None:
+            continue  # looked up where that reads
         column.replace(meant(column))
     found: exp.Expr = root.this
     found.pop()
@@ -104,7 +107,7 @@ def read_source(
     Raises:
         QueryError: where it reads anything else.
     """
-    named = {**(within or {}), **_named_queries(select)}
+    named = {**(within or {}), **named_queries(select)}
     if len(named) > _NESTED:
         raise QueryError(f"WITH takes at most {_NESTED} queries")
     from_ = select.args.get("from_")
@@ -130,7 +133,12 @@ def read_source(
     return RowSource({name: exp.column(name, quoted=True) for name in columns}, (), called)
 
 
-def _named_queries(select: exp.Select) -> dict[str, exp.Select]:
+def named_queries(select: exp.Select) -> dict[str, exp.Select]:
+    """The queries that WITH names, in their order.
+
+    Raises:
+        QueryError: where it says more than that.
+    """
     with_ = select.args.get("with_")
     if with_ is None:
         return {}
@@ -153,7 +161,12 @@ def _of_query(
     """What a query in FROM makes of the microdata."""
     if not isinstance(select, exp.Select):
         raise refusal(select, " in FROM")
-    _require_plain(select, _INNER, "a query in FROM", "ask one question of the microdata")
+    _require_plain(
+        select,
+        _INNER,
+        "a query in FROM",
+        "nothing is calculated of its bounds; ask one question of the microdata",
+    )
     if any(item.find(exp.AggFunc) for item in select.expressions):
         raise QueryError(
             "a query in FROM cannot aggregate: its answer has bounds, and what is calculated of "
@@ -184,4 +197,5 @@ def _require_plain(node: exp.Expr, allowed: frozenset[str], within: str, hint: s
         if value and key not in allowed:
             if not hint:
                 raise refusal(key, f" in {within}")
-            raise QueryError(f"not allowed: {within} with {key.strip('_').upper()}: {hint}")
+            clause = _CLAUSES.get(key, key.strip("_").upper())
+            raise QueryError(f"not allowed: {within} with {clause}: {hint}")

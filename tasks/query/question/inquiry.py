@@ -42,12 +42,14 @@ class InquiredPart:
         matching: which values are meant, where they stand apart from their rows.
         aggregates: with bounds.
         exact: aggregates of columns that are published as they are.
+        grouped: whether each row of the answer has its own; else it is the same in all of them.
     """
 
     condition: exp.Expr | None
     matching: tuple[Matching, ...]
     aggregates: tuple[Aggregate, ...]
     exact: tuple[Aggregate, ...] = ()
+    grouped: bool = True
 
     def question(self, group_by: tuple[str, ...]) -> Question:
         """The question of these aggregates by the values of some columns."""

@@ -18,7 +18,7 @@ def construct(node: exp.Expr) -> str:
     return type(node).__name__.upper()
 
 
-def function_name(node: exp.Expr) -> str:
+def function_name(node: exp.Func) -> str:
     """The name by which DuckDB calls a function."""
     if isinstance(node, exp.Anonymous):
         return str(node.name).upper()

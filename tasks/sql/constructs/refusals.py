@@ -49,6 +49,7 @@ _OTHERS = Refusal("a query reads the microdata and writes nothing", "keep the an
 
 REFUSED: Mapping[type[exp.Expr] | str, Refusal] = {
     exp.Window: Refusal(_WINDOWS.why, _WINDOWS.instead, "a WINDOW function"),
+    exp.Column: Refusal("each row has its own", "group by it, or aggregate it", "a column"),
     exp.Literal: Refusal(
         "it is the same without the microdata",
         "select columns of GROUP BY, and aggregates",
@@ -158,9 +159,9 @@ def _named(refused: exp.Expr | str) -> tuple[Refusal, str]:
     if isinstance(refused, exp.IgnoreNulls | exp.RespectNulls) and type(refused.this) in REFUSED:
         return _named(refused.this)
     known = REFUSED.get(type(refused)) or _by_name(refused)
-    named = isinstance(refused, exp.Anonymous) and known is not _FUNCTION
-    called = f"the function {function_name(refused)}" if named else construct(refused)
-    return known, known.called or called
+    if isinstance(refused, exp.Anonymous) and known is not _FUNCTION:
+        return known, f"the function {function_name(refused)}"
+    return known, known.called or construct(refused)
 
 
 def _by_name(node: exp.Expr) -> Refusal:
