@@ -96,15 +96,13 @@ NOT_WRITTEN = [
     ("SELECT COUNT(*) FROM microdata WHERE loss > 5 OR age > 2", "OR of conditions"),
     ("SELECT COUNT(*) FROM microdata HAVING COUNT(*) > SUM(loss)", "a calculation with aggregates"),
     ("SELECT COUNT(*) FROM microdata WHERE age = 1 OR NOT (loss = 5)", "OR of conditions"),
-    ("SELECT SUM(age) FROM microdata", "an aggregate of a column published as it is"),
-    ("SELECT MAX(sex) FROM microdata", "FILTER"),
-    ("SELECT COUNT(sex) FROM microdata", "FILTER"),
-    ("SELECT COUNT(*) FROM microdata ORDER BY 1", "ORDER BY or LIMIT"),
-    ("SELECT COUNT(*) FROM microdata LIMIT 1", "ORDER BY or LIMIT"),
-    ("SELECT COUNT(*) FROM microdata OFFSET 1", "ORDER BY or LIMIT"),
+    ("SELECT SUM(age) FROM microdata WHERE loss > 1", "an exact aggregate beside conditions"),
+    ("SELECT MEDIAN(age) FROM microdata", "PERCENTILE_CONT of a column published as it is"),
+    ("SELECT COUNT(*) FROM microdata ORDER BY 1", "ORDER BY of what has bounds"),
+    ("SELECT COUNT(*) FROM microdata OFFSET 1", "OFFSET without LIMIT"),
     ("SELECT SUM(loss) FILTER (WHERE age > 1) FROM microdata", "FILTER"),
-    ("SELECT SUM(loss + 1) FROM microdata", "a calculation with columns"),
-    ("SELECT COUNT(*) FROM microdata GROUP BY age + 1", "a calculation with columns"),
+    ("SELECT SUM(loss + 1) FROM microdata", "a calculation with sensitive values"),
+    ("SELECT COUNT(*) FROM microdata GROUP BY UPPER(sex)", "a calculation with the function UPPER"),
 ]
 
 

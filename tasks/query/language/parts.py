@@ -26,6 +26,7 @@ class _Part:
 
     condition: exp.Expr | None
     grouped: bool
+    extra: exp.Expr | None = None
     aggregates: list[Aggregate] = field(default_factory=list)
     exact: list[Aggregate] = field(default_factory=list)
 
@@ -91,6 +92,8 @@ class PartList:
             return [self._add(None)]
         checked = checked_condition(whole, self._calculations)
         found = list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
+        if extra is not None and len(found) == 1:
+            self._parts[found[0]].extra = checked_condition(extra, self._calculations)
         outer = surroundings(checked, self._calculations.terms)
         if outer is not None and len(self._parts) + 2 <= _MOST:
             whole, rest = outer
@@ -119,4 +122,6 @@ class PartList:
     def _finished(self, part: _Part) -> InquiredPart:
         condition, matching = split_where(part.condition, self._calculations.terms)
         aggregates = tuple(part.aggregates or [ROWS])
-        return InquiredPart(condition, matching, aggregates, tuple(part.exact), part.grouped)
+        return InquiredPart(
+            condition, matching, aggregates, tuple(part.exact), part.grouped, part.extra
+        )

@@ -43,6 +43,7 @@ class InquiredPart:
         aggregates: with bounds.
         exact: aggregates of columns that are published as they are.
         grouped: whether each row of the answer has its own; else it is the same in all of them.
+        extra: what its condition says besides WHERE, as FILTER does, if that is one condition.
     """
 
     condition: exp.Expr | None
@@ -50,6 +51,7 @@ class InquiredPart:
     aggregates: tuple[Aggregate, ...]
     exact: tuple[Aggregate, ...] = ()
     grouped: bool = True
+    extra: exp.Expr | None = None
 
     def question(self, group_by: tuple[str, ...]) -> Question:
         """The question of these aggregates by the values of some columns."""
