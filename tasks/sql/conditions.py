@@ -15,7 +15,7 @@ from sqlglot import exp
 from sfumato.tasks.sql.dialects.dialect import Dialect, Kind, Spelling, Types, double
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
-_TESTS = (*_COMPARED, exp.Is, exp.Like, exp.ILike)
+TESTS = (*_COMPARED, exp.Is, exp.Like, exp.ILike)
 _CALCULATED = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _MIDNIGHT = " 00:00:00.000000"
 _GREATEST = "1.7976931348623157e308"  # stands for what is infinite or no number
@@ -37,7 +37,7 @@ class Conditions:
         Raises:
             QueryError: naming what the database cannot say.
         """
-        for test in list(clause.find_all(*_TESTS)):
+        for test in list(clause.find_all(*TESTS)):
             test.replace(self._test(test))
 
     def _test(self, test: exp.Expr) -> exp.Expr:

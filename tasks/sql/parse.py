@@ -80,15 +80,6 @@ def quote_name(name: str) -> str:
     return repr(name if len(name) <= 63 else f"{name[:60]}…")
 
 
-def construct(node: exp.Expr) -> str:
-    """SQL's name of a node that is not allowed; names that a query made up are not repeated."""
-    if isinstance(node, exp.Anonymous):
-        return "an unknown function"
-    if isinstance(node, exp.Func):
-        return f"the function {node.sql_name()}"
-    return type(node).__name__.upper()
-
-
 def _place(error: SqlglotError) -> str:
     found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
     if "line" not in found or "col" not in found:

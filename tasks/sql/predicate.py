@@ -14,7 +14,9 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.parse import construct, parse, quote_name
+from sfumato.tasks.sql.constructs.names import construct
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import parse, quote_name
 
 MAX_LIST = 1_000
 _MAX_DEPTH = 100
@@ -220,9 +222,9 @@ def _known_arguments(node: exp.Expr) -> None:
     """Refuse a node of an unknown class, or one that says more than its class may say here."""
     allowed = _ARGUMENTS.get(type(node))
     if allowed is None:
-        raise QueryError(f"not allowed: {construct(node)}")
+        raise refusal(node)
     for key, value in node.args.items():
         if value and key not in allowed:
             if isinstance(node, exp.Column):
                 raise QueryError("a column is named without its table")
-            raise QueryError(f"not allowed: {construct(node)} with {key.upper()}")
+            raise refusal(key, f" in {construct(node)}")

@@ -129,8 +129,8 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("SELECT age, AVG(loss) FROM microdata GROUP BY age ORDER BY 2 LIMIT 1", "LIMIT"),
     ("SELECT COUNT(DISTINCT loss) FROM microdata WHERE age = 1", "how many different values"),
     ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "one question"),
-    ("SELECT SUM(age + loss) FROM microdata", "association is not published"),
+    ("SELECT MAX(age + loss) FROM microdata", "association is not published"),
     ("SELECT SUM(age * loss) FROM microdata WHERE loss > 0", "no condition is on sensitive values"),
-    ("SELECT SUM(loss) OVER (PARTITION BY age) FROM microdata", "not allowed: WINDOW"),
+    ("SELECT SUM(loss) OVER (PARTITION BY age) FROM microdata", "not allowed: a WINDOW function"),
 )
 """Queries, and words of the reason why they have no answer."""

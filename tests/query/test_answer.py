@@ -16,6 +16,7 @@ from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer, answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, order_rows
+from sfumato.tasks.query.question.formulas import Constant
 from sfumato.tasks.query.question.inquiry import Inquiry
 from tests.query.releases import write
 from tests.query.worlds import CENSUS, aggregate, column, declare, with_help
@@ -296,5 +297,5 @@ def test_asking_starts_neither_prefect_nor_great_expectations_nor_pandas(tmp_pat
 
 def test_what_is_no_number_comes_after_all_numbers():
     rows = [AnsweredRow((key,), {}, True) for key in (float("nan"), None, 1.0, -1.0)]
-    ordered = order_rows(Inquiry((), (), (), 0, (), None, ()), rows)
+    ordered = order_rows(Inquiry((), (), (), Constant(Fraction(0)), (), None, ()), rows)
     assert [str(row.key[0]) for row in ordered.rows] == ["-1.0", "1.0", "nan", "None"]

@@ -98,7 +98,7 @@ def test_columns_get_their_exact_names():
         ("born = DATE 'today'", "an invalid DATE"),
         ("seen = TIMESTAMPTZ '2020-01-01'", "a CAST"),
         ("CASE WHEN vip THEN vip END", "the function CASE"),
-        ("age IN (SELECT 1)", "IN with QUERY"),
+        ("age IN (SELECT 1)", "SUBQUERY in IN"),
         ("age IN ()", "IN takes"),
         ("age IN (age)", "IN takes literals"),
         (f"age IN ({', '.join('1' * (MAX_LIST + 1))})", "IN takes 1 to 1,000 literals"),

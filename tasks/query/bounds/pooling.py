@@ -5,8 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sfumato.tasks.query.bounds.arithmetic import NULL, coalesce, number, whole
-from sfumato.tasks.query.bounds.bounds import Bounds, Value
+from sfumato.tasks.query.bounds.arithmetic import NULL, coalesce, number, subtract, whole
+from sfumato.tasks.query.bounds.bounds import Bounds, Value, within
 
 Pair = tuple[Bounds, Bounds]
 """The bounds of an aggregate, and of how many values it is of, in one part."""
@@ -80,6 +80,44 @@ def _weighted(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fracti
 def _ends(parts: Sequence[Bounds]) -> tuple[list[Value], list[Value]]:
     return [one.lower for one in parts], [one.upper for one in parts]
 
+
+def _count_within(pooled: Bounds, all_: Bounds, rest: Bounds | None) -> Bounds:
+    """A count, of rows among others: no more than these, and those that the rest leaves."""
+    low, high = number(pooled.lower), min(number(pooled.upper), number(all_.upper))
+    if rest is None:
+        return _narrowed(pooled, low, high)
+    left = subtract(all_, rest)
+    low, high = max(low, number(left.lower)), min(high, number(left.upper))
+    return _narrowed(pooled, low, high, attained=_is_exact_less(all_, rest))
+
+
+def _sum_within(pooled: Bounds, all_: Bounds, rest: Bounds | None) -> Bounds:
+    """A sum of rows among others: what is left of theirs without the rest."""
+    if rest is None or pooled.lower is None:
+        return pooled
+    left = subtract(_or_zero(all_), _or_zero(rest))
+    low = max(number(pooled.lower), number(left.lower))
+    high = min(number(pooled.upper), number(left.upper))
+    exact = not pooled.may_be_empty and _is_exact_less(all_, rest)
+    return _narrowed(pooled, low, high, attained=exact)
+
+
+def _is_exact_less(all_: Bounds, rest: Bounds) -> bool:
+    """Whether what is left has its ends where the rest has: the whole is known exactly."""
+    return all_.lower == all_.upper and all_.attained and rest.attained
+
+
+def _narrowed(pooled: Bounds, low: Fraction, high: Fraction, *, attained: bool = False) -> Bounds:
+    guess = None if pooled.estimate is None else within(number(pooled.estimate), low, high)
+    known = attained or pooled.attained or low == high
+    return replace(pooled, lower=whole(low), upper=whole(high), estimate=guess, attained=known)
+
+
+NARROWED: Mapping[str, Callable[[Bounds, Bounds, Bounds | None], Bounds]] = {
+    "count": _count_within,
+    "sum": _sum_within,
+}
+"""Aggregates of parts that are among other rows, from those of all of these, and of the rest."""
 
 POOLED: Mapping[str, Callable[[Sequence[Pair]], Bounds]] = {
     "count": _count,

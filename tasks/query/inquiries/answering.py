@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from math import prod
 from sys import float_info
@@ -22,7 +23,6 @@ from sfumato.tasks.query.bounds.arithmetic import NULL, number
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
-from sfumato.tasks.query.question.aggregate import ROWS
 from sfumato.tasks.query.question.calculated import extend_terms
 from sfumato.tasks.query.question.conditions import all_of, split_condition
 from sfumato.tasks.query.question.formulas import AskedOfPart
@@ -110,13 +110,13 @@ class _Cells:
     def _row(self, key: Key, found: Mapping[AskedOfPart, Bounds]) -> AnsweredRow | None:
         """A row, None where it is surely not in the answer."""
         inquiry = self._inquiry
-        base = [found.get(AskedOfPart(part, ROWS), _NO_ROWS) for part in range(inquiry.base)]
-        if inquiry.keys and not any(number(rows.upper) for rows in base):
-            return None
         whole = _WithNone(found)
+        rows = inquiry.present.bounds(whole)
+        if inquiry.keys and not number(rows.upper):
+            return None
         known = {formula: formula.bounds(whole) for formula in self._formulas}
         _require_floats(known.values())
-        exists = not inquiry.keys or any(number(rows.lower) for rows in base)
+        exists = not inquiry.keys or bool(number(rows.lower))
         having = inquiry.having
         if having is None:
             return AnsweredRow(key, known, exists)
@@ -128,13 +128,28 @@ class _Cells:
         """By the values of the exact columns all that was asked of the parts."""
         cells: dict[Key, dict[AskedOfPart, Bounds]] = {}
         for place, part in enumerate(self._inquiry.parts):
+            if not part.grouped:
+                continue
             for key, bounds in self._of_part(self._narrowed(part, bands)).items():
                 cell = cells.setdefault(key, {})
                 cell.update({AskedOfPart(place, one): of for one, of in bounds.items()})
+        for cell in cells.values():
+            cell.update(self._totals)
         return cells
 
+    @cached_property
+    def _totals(self) -> dict[AskedOfPart, Bounds]:
+        """All that was asked of rows of the answer together."""
+        return {
+            AskedOfPart(place, one): of
+            for place, part in enumerate(self._inquiry.parts)
+            if not part.grouped
+            for bounds in self._of_part(part).values()
+            for one, of in bounds.items()
+        }
+
     def _of_part(self, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
-        question = part.question(self._exact)
+        question = part.question(self._exact if part.grouped else ())
         asked = self._published.engine.ask(question, self._estimates)
         found: dict[Key, dict[Any, Bounds]] = {
             key: {one: self._estimated(of) for one, of in bounds.items()}

@@ -13,7 +13,8 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.question.aggregates.kind import AggregateKind
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
-from sfumato.tasks.sql.parse import construct, number_of
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import number_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def read_call(node: exp.Expr) -> Call | None:
     if isinstance(node, exp.Filter):
         inner = read_call(node.this)
         if inner is None:
-            raise QueryError(f"not allowed: {construct(node.this)} with FILTER")
+            raise refusal(node.this, " with FILTER")
         return _where(inner, node.expression.this)
     if isinstance(node, exp.CountIf):
         return Call(AGGREGATES["count"], None, node.this)
@@ -58,7 +59,7 @@ def read_call(node: exp.Expr) -> Call | None:
     allowed = {"this", "big_int", *(("expression", "quantile") if kind.of_share else ())}
     for key, value in node.args.items():
         if value and key not in allowed:
-            raise QueryError(f"not allowed: {kind.called} with {key.upper()}")
+            raise refusal(key, f" in {kind.called}")
     share = _share(node, kind) if kind.of_share is not None else None
     return _of(kind, node.this, share)
 
@@ -84,7 +85,7 @@ def _within_group(node: exp.WithinGroup) -> Call:
     )
     ordered = order.expressions if isinstance(order, exp.Order) else []
     if kind is None or len(ordered) != 1:
-        raise QueryError(f"not allowed: {construct(inner)} with WITHIN GROUP")
+        raise refusal(inner, " with WITHIN GROUP")
     share = _share_of(inner.this, kind)
     call = _of(kind, ordered[0].this, share)
     if not ordered[0].args.get("desc"):
@@ -96,7 +97,9 @@ def _within_group(node: exp.WithinGroup) -> Call:
 def _of(kind: AggregateKind, of: exp.Expr | None, share: Fraction | None) -> Call:
     if kind.counts_rows and isinstance(of, exp.Star):
         if any(of.args.values()):
-            raise QueryError("not allowed: * EXCEPT or REPLACE")
+            raise QueryError(
+                "not allowed: * EXCEPT or REPLACE: rows are counted whole; use COUNT(*)"
+            )
         return Call(kind, None)
     if isinstance(of, exp.Distinct):
         return _distinct(kind, of)
@@ -110,7 +113,10 @@ def _of(kind: AggregateKind, of: exp.Expr | None, share: Fraction | None) -> Cal
 
 def _distinct(kind: AggregateKind, of: exp.Distinct) -> Call:
     if not kind.counts_rows or len(of.expressions) != 1:
-        raise QueryError(f"not allowed: {kind.called}(DISTINCT …): COUNT(DISTINCT column) is")
+        raise QueryError(
+            f"not allowed: {kind.called}(DISTINCT …): which values differ is not bounded; "
+            "COUNT(DISTINCT column) of one that is published as it is"
+        )
     return Call(kind, of.expressions[0].unnest(), distinct=True)
 
 

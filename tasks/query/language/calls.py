@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.bounds import arithmetic
+from sfumato.tasks.query.bounds.pooling import NARROWED
 from sfumato.tasks.query.language.aggregates import Call, Narrowed, without_case
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
@@ -21,6 +22,7 @@ from sfumato.tasks.query.question.formulas import (
     Plain,
     pool,
 )
+from sfumato.tasks.query.question.sums import split_sum
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.schema.columns import ColumnType
 from sfumato.tasks.sql.parse import quote_name
@@ -54,6 +56,11 @@ class AggregateCalls:
             self._asked(over.part, Call(AGGREGATES["avg"], None), over.aggregate.sensitive)
         )
 
+    @property
+    def rows(self) -> Formula:
+        """The number of rows on which WHERE holds."""
+        return self._pooled(Call(AGGREGATES["count"], None), None, None)
+
     def formula(self, call: Call) -> Formula:
         """The formula of a call.
 
@@ -71,6 +78,9 @@ class AggregateCalls:
         if call.descending:
             opposite = replace(call, of=exp.Neg(this=exp.paren(call.of)), descending=False)
             return Calculation(arithmetic.negate, (self.formula(opposite),))
+        added = self._added(call)
+        if added is not None:
+            return added
         name = self._calculations.column(call.of).name
         column = self._calculations.terms.columns[name]
         where = call.where
@@ -108,6 +118,25 @@ class AggregateCalls:
             return Plain(values[0])
         return pool("sum", values, tuple(self._parts.ask(part, ROWS) for part in parts))
 
+    def _added(self, call: Call) -> Formula | None:
+        """The sum of several sums, of columns that are published apart; None of no such.
+
+        A row counts where all of them are there: columns that can be null are not taken apart.
+        """
+        if call.kind.name not in ("sum", "avg") or call.of is None:
+            return None
+        terms = self._calculations.terms
+        parts = split_sum(call.of, WAYS[terms.form.shows].bundles(terms))
+        if len(parts) == 1:
+            return None
+        names = dict.fromkeys(column.name for column in call.of.find_all(exp.Column))
+        if any(terms.columns[name].nulls for name in names):
+            return None
+        first, *others = (self.formula(replace(call, of=part)) for part in parts)
+        for other in others:
+            first = Calculation(arithmetic.add, (first, other))
+        return first
+
     def _is_sensitive(self, node: exp.Expr) -> bool:
         columns = self._calculations.terms.columns
         return any(columns[c.name].role == "sensitive" for c in node.find_all(exp.Column))
@@ -131,7 +160,11 @@ class AggregateCalls:
         if call.distinct:
             raise QueryError("COUNT(DISTINCT …) is not answered where OR joins such conditions")
         counts = tuple(self._parts.ask(part, ROWS) for part in parts)
-        return pool(call.kind.name, values, counts)
+        around = self._parts.around(parts)
+        if around is None or call.kind.name not in NARROWED:
+            return pool(call.kind.name, values, counts)
+        rest = None if around.rest is None else self._asked(around.rest, call, name)
+        return pool(call.kind.name, values, counts, self._asked(around.whole, call, name), rest)
 
     def _asked(self, part: int, call: Call, name: str | None) -> AskedOfPart:
         """The aggregate over a part: bounds, or exact values where those stand in rows."""

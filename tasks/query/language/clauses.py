@@ -3,24 +3,30 @@
 GROUP BY, HAVING and ORDER BY may name what is selected, by its alias or by its position.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.query.language.grouped import merge_groups
 from sfumato.tasks.query.language.joins import join_tables
 from sfumato.tasks.query.language.names import name_among
-from sfumato.tasks.query.language.sources import RowSource, read_source, replace_columns
+from sfumato.tasks.query.language.sources import (
+    RowSource,
+    named_queries,
+    read_source,
+    replace_columns,
+)
 from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import Schema
-from sfumato.tasks.sql.parse import construct, parse
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import parse
 
 _ROWS = ("with_", "from_", "joins", "where")
 _ANSWER = ("expressions", "group", "having", "order", "limit", "offset")
 _CLAUSES = frozenset((*_ROWS, *_ANSWER, "distinct"))
-_CALLED = {"locks": "FOR UPDATE"}
 _MOST_ROWS = 10**9
 
 
@@ -68,16 +74,48 @@ def read_clauses(sql: str, schema: Schema, own: OwnTables) -> Clauses:
     """
     select = parse(sql, exp.Select, commented=True)
     if not isinstance(select, exp.Select):
-        raise QueryError(f"not allowed: {construct(select)}")
+        raise refusal(select)
     for key, value in select.args.items():
         if value and key not in _CLAUSES:
-            raise QueryError(f"not allowed: {_CALLED.get(key, key.strip('_').upper())}")
+            raise refusal(key)
     try:
+        select = merge_groups(select, list(schema))
+        _resolve_subqueries(select, list(schema))
         source = read_source(select, list(schema))
         joins = select.args.get("joins") or ()
         return _ClauseReader(select, join_tables(source, joins, schema, own)).clauses()
     except RecursionError:
         raise QueryError("nested too deep") from None
+
+
+def _resolve_subqueries(select: exp.Select, columns: Sequence[str]) -> None:
+    """Look up the columns of queries among values, each in what it reads itself."""
+    nodes = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    for node in filter(None, nodes):
+        for query in list(node.find_all(exp.Subquery)):
+            if query.find_ancestor(exp.Subquery) is None:
+                query.set("this", _resolved(query, columns, named_queries(select)))
+
+
+def _resolved(
+    query: exp.Subquery, columns: Sequence[str], named: Mapping[str, exp.Select]
+) -> exp.Select:
+    """What a query among values asks of the microdata: one aggregate, and its conditions."""
+    select = query.this
+    if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+        raise refusal(query)
+    for key, value in select.args.items():
+        if value and key not in ("expressions", "from_", "where"):
+            raise refusal(key, " in a SUBQUERY among values")
+    source = read_source(select, columns, named)
+    where = select.args.get("where")
+    conditions = [*source.where, *([] if where is None else [source.put(where.this)])]
+    found = source.put(select.expressions[0].unalias())
+    if found.find(exp.AggFunc) is None:
+        raise refusal(query)
+    whole = all_of(conditions)
+    clause = None if whole is None else exp.Where(this=whole)
+    return exp.Select(expressions=[found], where=clause)
 
 
 class _ClauseReader:
@@ -123,13 +161,15 @@ class _ClauseReader:
             return tuple(_distinct([i.expression for i in self._items if not _aggregates(i)]))
         for key, value in group.args.items():
             if value and key != "expressions":
-                raise QueryError(f"not allowed: GROUP BY {key.strip('_').upper()}")
+                raise refusal(key, " in GROUP BY")
         return tuple(_distinct([self._named(node, "GROUP BY") for node in group.expressions]))
 
     def _each_once(self, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
         """What is selected, each combination once: GROUP BY of all of it says the same."""
         if self._select.args["distinct"].args.get("on") is not None:
-            raise QueryError("not allowed: DISTINCT ON")
+            raise QueryError(
+                "not allowed: DISTINCT ON: which row has which value is not published; use GROUP BY"
+            )
         if group is not None or any(map(_aggregates, self._items)):
             raise QueryError(
                 "not allowed: DISTINCT beside GROUP BY or an aggregate: GROUP BY shows each value "
@@ -169,7 +209,7 @@ class _ClauseReader:
         for node in order.expressions:
             for key, value in node.args.items():
                 if value and key not in ("this", "desc", "nulls_first"):
-                    raise QueryError(f"not allowed: ORDER BY with {key.strip('_').upper()}")
+                    raise refusal(key, " in ORDER BY")
             by = self._named(node.this, "ORDER BY")
             nulls_first = bool(node.args.get("nulls_first"))
             found.append(OrderItem(by, bool(node.args.get("desc")), nulls_first))

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.question.calculations import Calculations
-from sfumato.tasks.query.question.conditions import bundles, conjuncts
+from sfumato.tasks.query.question.conditions import all_of, bundles, conjuncts
 from sfumato.tasks.sql.predicate import check_predicate
 
 _MOST = 16
@@ -96,6 +96,24 @@ def disjoint_conditions(condition: exp.Expr, declared: Terms) -> list[exp.Expr]:
         waiting.append(exp.and_(*rest, _untrue(first), second))
         waiting.append(exp.and_(*rest, first))
     return found
+
+
+def surroundings(
+    condition: exp.Expr, declared: Terms
+) -> tuple[exp.Expr | None, exp.Expr | None] | None:
+    """The condition without what OR joins in it, and the one that holds where only that is untrue.
+
+    None where it joins nothing that is published apart. The second one is None where it is no one
+    conjunction: engines count on both sides of a disjunction what only one side can be asked for.
+    """
+    parts = conjuncts(_pushed_down(condition, declared, negated=False))
+    mixed = [part for part in parts if _is_mixed(part, declared)]
+    if not mixed:
+        return None
+    pure = [part for part in parts if not _is_mixed(part, declared)]
+    outside = exp.and_(*pure, *map(_untrue, mixed))
+    alone = len(mixed) == 1 and len(disjoint_conditions(outside, declared)) == 1
+    return all_of(pure), outside if alone else None
 
 
 def _is_mixed(part: exp.Expr, declared: Terms) -> bool:

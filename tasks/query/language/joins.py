@@ -14,6 +14,7 @@ from sfumato.tasks.query.question.calculations import column_type
 from sfumato.tasks.query.question.conditions import conjuncts
 from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import DerivedColumn, Schema
+from sfumato.tasks.sql.constructs.refusals import refusal
 from sfumato.tasks.sql.parse import quote_name
 
 _ALLOWED = frozenset({"this", "kind", "side", "on", "using"})
@@ -43,10 +44,13 @@ def join_tables(
 def _joined(source: RowSource, join: exp.Join, schema: Schema, own: OwnTables) -> RowSource:
     for key, value in join.args.items():
         if value and key not in _ALLOWED:
-            raise QueryError(f"not allowed: a join with {key.strip('_').upper()}")
+            raise refusal(key, " in a join")
     kind, side = join.kind.upper(), join.side.upper()
     if (side, kind) not in _KINDS:
-        raise QueryError(f"not allowed: {side or kind} JOIN; JOIN and LEFT JOIN are")
+        raise QueryError(
+            f"not allowed: {side or kind} JOIN: rows of the microdata count once each; use JOIN or "
+            "LEFT JOIN"
+        )
     called, table = _own_table(join.this, own)
     keys = _keys(source, join, called, table)
     number = len(source.joins)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.bounds import arithmetic
+from sfumato.tasks.query.bounds import arithmetic, monotone
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.language.aggregates import read_call
 from sfumato.tasks.query.language.calls import AggregateCalls
@@ -17,7 +17,9 @@ from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.formulas import Calculation, Constant, Formula, Plain, is_whole
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.schema.columns import ColumnType
-from sfumato.tasks.sql.parse import construct, number_of
+from sfumato.tasks.sql.constructs.names import construct
+from sfumato.tasks.sql.constructs.refusals import refusal, refusal_of_aggregates
+from sfumato.tasks.sql.parse import number_of
 
 _NUMBERS = ("integer", "decimal", "float")
 _OF_NUMBERS: Mapping[type[exp.Expr], Callable[..., Bounds]] = {
@@ -26,6 +28,11 @@ _OF_NUMBERS: Mapping[type[exp.Expr], Callable[..., Bounds]] = {
     exp.Mul: arithmetic.multiply,
     exp.Neg: arithmetic.negate,
     exp.Abs: arithmetic.absolute,
+    exp.Floor: monotone.round_down,
+    exp.Ceil: monotone.round_up,
+    exp.Sqrt: monotone.root,
+    exp.Greatest: monotone.greatest,
+    exp.Least: monotone.least,
 }
 _WITH_CONSTANT: Mapping[type[exp.Expr], tuple[Callable[..., Bounds], str]] = {
     exp.Coalesce: (arithmetic.coalesce, "expressions"),
@@ -38,6 +45,13 @@ _OF_WHOLE = {
     arithmetic.divide: arithmetic.divide_by_whole,
 }
 """What more is known where the number that is null, or divides, is whole."""
+_TOTALS: Mapping[type[exp.Expr], frozenset[str]] = {
+    exp.Sum: frozenset({"count", "sum"}),
+    exp.Min: frozenset({"min"}),
+    exp.Max: frozenset({"max"}),
+}
+"""Aggregates over the rows of an answer, and of what they are what they are over all rows."""
+_CASTS = exp.DataType.INTEGER_TYPES
 _COMPARED: Mapping[str, type] = {"date": date, "timestamp": datetime, "string": str}
 
 
@@ -45,9 +59,11 @@ class Measures:
     """Reads what is calculated of aggregates, and asks parts for these."""
 
     def __init__(self, parts: PartList, calculations: Calculations) -> None:
-        """Ask nothing yet."""
-        self._calculations = calculations
+        """Ask how many rows are `present`, and nothing more yet."""
+        self._parts, self._calculations = parts, calculations
         self._calls = AggregateCalls(parts, calculations)
+        self._among: dict[Formula, Formula | None] = {}
+        self.present = self._calls.rows
 
     def formula(self, node: exp.Expr) -> Formula:
         """The formula of an expression with aggregates in it.
@@ -62,7 +78,32 @@ class Measures:
         constant = number_of(bare)
         if constant is not None:
             return Constant(constant)
+        if isinstance(bare, exp.Window):
+            return self._total(bare)
+        if isinstance(bare, exp.Subquery):
+            return self._apart(bare.this)
         return self._calculation(bare)
+
+    def _total(self, window: exp.Window) -> Formula:
+        """The total over all rows of the answer: SUM(SUM(x)) OVER ()."""
+        outer = window.this
+        inner = read_call(outer.this.unnest()) if type(outer) in _TOTALS else None
+        said = {key for key, value in window.args.items() if value} - {"this", "over"}
+        if inner is None or said or inner.distinct or inner.kind.name not in _TOTALS[type(outer)]:
+            raise refusal(window)
+        found = AggregateCalls(self._parts.together(), self._calculations).formula(inner)
+        self._among[found] = self._calls.formula(inner)
+        return found
+
+    def _apart(self, select: exp.Select) -> Formula:
+        """The answer of a query among values, which reads all rows of the microdata."""
+        where = select.args.get("where")
+        conditions = [] if where is None else [where.this]
+        measures = Measures(self._parts.together(conditions), self._calculations)
+        found = measures.formula(select.expressions[0])
+        if where is None and found == measures.present:
+            self._among[found] = None
+        return found
 
     def require_comparable(self, having: Having) -> None:
         """Make sure that every comparison is of a value with a constant of its own kind.
@@ -82,15 +123,24 @@ class Measures:
         if isinstance(node, exp.Div):
             return self._quotient(self._number(node.this), self._number(node.expression))
         if type(node) in _OF_NUMBERS:
+            self._require_plain(node)
             operands = tuple(map(self._number, node.iter_expressions()))
             return Calculation(_OF_NUMBERS[type(node)], operands)
         if type(node) in _WITH_CONSTANT:
             function, place = _WITH_CONSTANT[type(node)]
             value, constant = self._number(node.this), _constant(node, node.args.get(place))
             return Calculation(self._of_whole(function, value), (value, constant))
+        if isinstance(node, exp.Cast) and node.to.this in _CASTS:
+            return Calculation(monotone.to_whole, (self._number(node.this),))
         if isinstance(node, exp.Cast) and node.to.this in exp.DataType.FLOAT_TYPES:
             return self._number(node.this)
-        raise QueryError(f"not allowed: {construct(node)} of aggregates")
+        raise refusal_of_aggregates(node)
+
+    def _require_plain(self, node: exp.Expr) -> None:
+        """Refuse what a function is told besides its operands, as decimals of FLOOR."""
+        for key in ("decimals", "to"):
+            if node.args.get(key):
+                raise refusal(key, f" in {construct(node)}")
 
     def _of_whole(self, function: Callable[..., Bounds], formula: Formula) -> Callable[..., Bounds]:
         """A function, or what stands for it where a formula surely comes to whole numbers."""
@@ -109,16 +159,24 @@ class Measures:
 
     def _quotient(self, left: Formula, right: Formula) -> Formula:
         """A quotient; that of a sum by the number of its values is their mean."""
-        mean = self._calls.mean(left, right)
+        mean = self._known_quotient(left, right)
         if mean is not None:
             return mean
         if isinstance(left, Calculation) and left.function is arithmetic.multiply:
             first, second = left.operands
             for times, rest in ((first, second), (second, first)):
-                inner = self._calls.mean(rest, right) if isinstance(times, Constant) else None
+                inner = self._known_quotient(rest, right) if isinstance(times, Constant) else None
                 if inner is not None:
                     return Calculation(arithmetic.multiply, (times, inner))
         return Calculation(self._of_whole(arithmetic.divide, right), (left, right))
+
+    def _known_quotient(self, left: Formula, right: Formula) -> Formula | None:
+        """The mean, or the share, that a quotient is; None where it is neither."""
+        of = self._among.get(right, right)
+        shared = of is None or of == left
+        if right in self._among and shared and _is_count(left):
+            return Calculation(monotone.share, (left, right))
+        return self._calls.mean(left, right)
 
     def _type(self, formula: Formula) -> ColumnType:
         """The type of what a formula comes to."""
@@ -127,6 +185,12 @@ class Measures:
         of = formula.of.aggregate
         column = self._calculations.terms.columns.get(str(of.sensitive))
         return of.kind.returns("integer" if column is None else column.type)
+
+
+def _is_count(formula: Formula) -> bool:
+    return all(one.aggregate.kind.counts_rows for one in formula.asked) and not isinstance(
+        formula, Calculation | Constant
+    )
 
 
 def _constant(node: exp.Expr, given: Any) -> Constant:

@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.query.language.conditions import checked_condition, disjoint_conditions
+from sfumato.tasks.query.language.conditions import (
+    checked_condition,
+    disjoint_conditions,
+    surroundings,
+)
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.calculations import Calculations
 from sfumato.tasks.query.question.conditions import all_of, split_where
@@ -21,21 +25,50 @@ class _Part:
     """Rows that are meant, and what was asked of them so far."""
 
     condition: exp.Expr | None
+    grouped: bool
+    extra: exp.Expr | None = None
     aggregates: list[Aggregate] = field(default_factory=list)
     exact: list[Aggregate] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Around:
+    """The rows that a disjunction is among, and those of them on which it is not true.
+
+    The numbers of parts; `rest` is None where those are no one part.
+    """
+
+    whole: int
+    rest: int | None
 
 
 class PartList:
     """The parts of an inquiry; each condition is taken apart once."""
 
-    def __init__(self, where: Sequence[exp.Expr], calculations: Calculations) -> None:
-        """Begin with the rows on which all conditions of `where` hold."""
+    def __init__(
+        self,
+        where: Sequence[exp.Expr],
+        calculations: Calculations,
+        among: "PartList | None" = None,
+    ) -> None:
+        """Begin with the rows on which all conditions of `where` hold.
+
+        Args:
+            where: conditions.
+            calculations: the columns that are calculated.
+            among: those of the rows of an answer, beside which all rows are asked about together.
+        """
         self._where, self._calculations = list(where), calculations
-        self._parts: list[_Part] = []
+        self._parts: list[_Part] = [] if among is None else among._parts
+        self._grouped = among is None
         self._known: dict[str, tuple[int, ...]] = {}
-        self.base = self.over(None)
-        for number in self.base:
-            self.ask(number, ROWS)
+        self._around: dict[tuple[int, ...], Around] = {}
+        if self._grouped:
+            self.over(None)
+
+    def together(self, where: Sequence[exp.Expr] | None = None) -> "PartList":
+        """Parts of all rows, whichever row of the answer they are in, on the same conditions."""
+        return PartList(self._where if where is None else where, self._calculations, self)
 
     def over(self, extra: exp.Expr | None) -> tuple[int, ...]:
         """The parts that make up the rows on which a further condition holds, no row by two.
@@ -48,18 +81,30 @@ class PartList:
             self._known[known] = tuple(self._added(extra))
         return self._known[known]
 
+    def around(self, parts: tuple[int, ...]) -> "Around | None":
+        """What the rows of parts are within; None where that tells nothing of them."""
+        return self._around.get(parts)
+
     def _added(self, extra: exp.Expr | None) -> list[int]:
         conditions = [*self._where, *([] if extra is None else [extra])]
         whole = all_of(conditions)
         if whole is None:
             return [self._add(None)]
         checked = checked_condition(whole, self._calculations)
-        return list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
+        found = list(map(self._add, disjoint_conditions(checked, self._calculations.terms)))
+        if extra is not None and len(found) == 1:
+            self._parts[found[0]].extra = checked_condition(extra, self._calculations)
+        outer = surroundings(checked, self._calculations.terms)
+        if outer is not None and len(self._parts) + 2 <= _MOST:
+            whole, rest = outer
+            inside = self._add(whole), None if rest is None else self._add(rest)
+            self._around[tuple(found)] = Around(*inside)
+        return found
 
     def _add(self, condition: exp.Expr | None) -> int:
         if len(self._parts) == _MOST:
             raise QueryError(f"a query asks about at most {_MOST} sets of rows")
-        self._parts.append(_Part(condition))
+        self._parts.append(_Part(condition, self._grouped))
         return len(self._parts) - 1
 
     def ask(self, number: int, aggregate: Aggregate, *, exact: bool = False) -> AskedOfPart:
@@ -77,4 +122,6 @@ class PartList:
     def _finished(self, part: _Part) -> InquiredPart:
         condition, matching = split_where(part.condition, self._calculations.terms)
         aggregates = tuple(part.aggregates or [ROWS])
-        return InquiredPart(condition, matching, aggregates, tuple(part.exact))
+        return InquiredPart(
+            condition, matching, aggregates, tuple(part.exact), part.grouped, part.extra
+        )

@@ -21,7 +21,9 @@ from sfumato.tasks.query.question.inquiry import Inquiry, KeyColumn, Measure, Or
 from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.question.ways.registry import WAYS
-from sfumato.tasks.sql.parse import construct, quote_name
+from sfumato.tasks.sql.constructs.names import construct
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import quote_name
 
 _MOST_KEYS = 20
 
@@ -72,7 +74,7 @@ class _InquiryReader:
             shown,
             self._keys,
             self._parts.finished(),
-            len(self._parts.base),
+            self._measures.present,
             self._calculations.columns,
             having,
             order,
@@ -111,8 +113,6 @@ class _InquiryReader:
 
     def _shown(self, item: SelectItem) -> GroupColumn | Measure:
         node = item.expression
-        if node.find(exp.Window) is not None:
-            raise QueryError("not allowed: WINDOW")
         place = self._place_of_key(node)
         if place is not None:
             bare = node.unnest()
@@ -127,7 +127,7 @@ class _InquiryReader:
         require_calculation(node)
         column = node.find(exp.Column)
         if column is None:
-            return QueryError(f"not allowed: {construct(node)}")
+            return refusal(node)
         name = quote_name(column.name)
         if self._declared.columns[column.name].role == "sensitive":
             return QueryError(
@@ -136,9 +136,20 @@ class _InquiryReader:
         return QueryError(f"column {name} is selected but not grouped by")
 
     def _read_having(self, condition: exp.Expr) -> Having:
+        self._require_no_windows(condition)
         having = read_having(condition, self._measures.formula)
         self._measures.require_comparable(having)
         return on_groups(having) if self._keys else having
+
+    def _require_no_windows(self, condition: exp.Expr) -> None:
+        """Refuse totals beside HAVING: they are of the rows that it keeps, which may be open."""
+        shown = [item.expression for item in self._clauses.items]
+        ordered = [one.expression for one in self._clauses.order]
+        if any(node.find(exp.Window) for node in (condition, *shown, *ordered)):
+            raise QueryError(
+                "not allowed: OVER () beside HAVING: it is a total of the rows that HAVING keeps, "
+                "which may be open; ask for the total by itself"
+            )
 
     def _ordered(self, node: exp.Expr) -> int | Formula:
         place = self._place_of_key(node)

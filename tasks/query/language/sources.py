@@ -13,9 +13,12 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.language.names import name_among, unknown_column
 from sfumato.tasks.query.question.joined import JoinedTable
 from sfumato.tasks.query.question.question import TABLE
-from sfumato.tasks.sql.parse import construct, quote_name
+from sfumato.tasks.sql.constructs.names import construct
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import quote_name
 
 _INNER = frozenset({"expressions", "from_", "where", "with_"})
+_CLAUSES = {"group": "GROUP BY", "order": "ORDER BY"}
 _NESTED = 20
 
 
@@ -83,6 +86,8 @@ def replace_columns(node: exp.Expr, meant: Callable[[exp.Column], exp.Expr]) -> 
     """An expression with something else in the place of each of its columns."""
     root = exp.Paren(this=node.copy())
     for column in list(root.find_all(exp.Column)):
+        if column.find_ancestor(exp.Subquery) is not None:
+            continue  # looked up where that reads
         column.replace(meant(column))
     found: exp.Expr = root.this
     found.pop()
@@ -102,20 +107,20 @@ def read_source(
     Raises:
         QueryError: where it reads anything else.
     """
-    named = {**(within or {}), **_named_queries(select)}
+    named = {**(within or {}), **named_queries(select)}
     if len(named) > _NESTED:
         raise QueryError(f"WITH takes at most {_NESTED} queries")
     from_ = select.args.get("from_")
     table = from_.this if from_ else None
     if isinstance(table, exp.Subquery):
-        _require_plain(table, frozenset({"this", "alias"}), "a query in FROM with ")
+        _require_plain(table, frozenset({"this", "alias"}), "a query in FROM")
         return _of_query(table.this, columns, named, table.alias or None)
     if isinstance(table, exp.Table) and not isinstance(table.this, exp.Identifier):
         raise QueryError(f"the table is {TABLE}, and no other")
     if not isinstance(table, exp.Table):
         what = f", not {construct(table)}" if table is not None else ": FROM is missing"
         raise QueryError(f"the table is {TABLE}{what}")
-    _require_plain(table, frozenset({"this", "alias"}), f"{table.name} with ")
+    _require_plain(table, frozenset({"this", "alias"}), table.name)
     if table.args.get("alias") and table.args["alias"].args.get("columns"):
         raise QueryError("not allowed: names of columns beside an alias")
     called = table.alias or table.name
@@ -128,14 +133,19 @@ def read_source(
     return RowSource({name: exp.column(name, quoted=True) for name in columns}, (), called)
 
 
-def _named_queries(select: exp.Select) -> dict[str, exp.Select]:
+def named_queries(select: exp.Select) -> dict[str, exp.Select]:
+    """The queries that WITH names, in their order.
+
+    Raises:
+        QueryError: where it says more than that.
+    """
     with_ = select.args.get("with_")
     if with_ is None:
         return {}
-    _require_plain(with_, frozenset({"expressions"}), "WITH ")
+    _require_plain(with_, frozenset({"expressions"}), "WITH")
     found: dict[str, exp.Select] = {}
     for query in with_.expressions:
-        _require_plain(query, frozenset({"this", "alias"}), "WITH … ")
+        _require_plain(query, frozenset({"this", "alias"}), "WITH")
         if query.args["alias"].args.get("columns"):
             raise QueryError("not allowed: WITH that names columns")
         found[query.alias] = query.this
@@ -150,8 +160,13 @@ def _of_query(
 ) -> RowSource:
     """What a query in FROM makes of the microdata."""
     if not isinstance(select, exp.Select):
-        raise QueryError(f"not allowed in FROM: {construct(select)}")
-    _require_plain(select, _INNER, "a query in FROM with ", "ask one question of the microdata")
+        raise refusal(select, " in FROM")
+    _require_plain(
+        select,
+        _INNER,
+        "a query in FROM",
+        "nothing is calculated of its bounds; ask one question of the microdata",
+    )
     if any(item.find(exp.AggFunc) for item in select.expressions):
         raise QueryError(
             "a query in FROM cannot aggregate: its answer has bounds, and what is calculated of "
@@ -169,7 +184,7 @@ def _of_query(
 def _shown(item: exp.Expr, inner: RowSource) -> dict[str, exp.Expr]:
     star = item.this if isinstance(item, exp.Column) else item
     if isinstance(star, exp.Star):
-        _require_plain(star, frozenset(), "* ")
+        _require_plain(star, frozenset(), "*")
         return dict(inner.columns)
     name = item.alias_or_name
     if not name:
@@ -180,5 +195,7 @@ def _shown(item: exp.Expr, inner: RowSource) -> dict[str, exp.Expr]:
 def _require_plain(node: exp.Expr, allowed: frozenset[str], within: str, hint: str = "") -> None:
     for key, value in node.args.items():
         if value and key not in allowed:
-            more = f": {hint}" if hint else ""
-            raise QueryError(f"not allowed: {within}{key.strip('_').upper()}{more}")
+            if not hint:
+                raise refusal(key, f" in {within}")
+            clause = _CLAUSES.get(key, key.strip("_").upper())
+            raise QueryError(f"not allowed: {within} with {clause}: {hint}")

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sqlglot import exp
+
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.counted_values import CountedValues
 from sfumato.tasks.query.bounds.spread import Choices
@@ -21,6 +23,8 @@ class Aggregate:
         distinct: whether it is of the different values.
         share: of the values that are below it, where it is a quantile.
         weight: a column that is published as it is, which each value is multiplied by.
+        exact: whether a database finds it in published rows, of a column that they have.
+        where: the condition on rows that it is of, besides that of the question, where it is exact.
     """
 
     function: str
@@ -29,6 +33,8 @@ class Aggregate:
     distinct: bool = False
     share: Fraction | None = None
     weight: str | None = None
+    exact: bool = False
+    where: exp.Expr | None = None
 
     @property
     def kind(self) -> AggregateKind:

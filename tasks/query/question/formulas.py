@@ -24,7 +24,7 @@ from sfumato.tasks.query.bounds.arithmetic import (
     subtract,
 )
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.pooling import POOLED
+from sfumato.tasks.query.bounds.pooling import NARROWED, POOLED
 from sfumato.tasks.query.question.aggregate import Aggregate
 
 _OF_WHOLE = frozenset({"sum", "min", "max", "percentile_disc"})  # whole of whole numbers
@@ -105,16 +105,21 @@ class Pooled:
         name: of the aggregate, one of those of `pool`.
         values: the aggregate in each part.
         counts: how many values it is of in each part.
+        whole: the aggregate over rows that all these are among, if it tells more of them.
+        rest: the aggregate over what else is among those, if that is one part.
     """
 
     name: str
     values: tuple[AskedOfPart, ...]
     counts: tuple[AskedOfPart, ...]
+    whole: AskedOfPart | None = None
+    rest: AskedOfPart | None = None
 
     @property
     def asked(self) -> tuple[AskedOfPart, ...]:
         """The aggregates, and the counts."""
-        return (*self.values, *self.counts)
+        around = [one for one in (self.whole, self.rest) if one is not None]
+        return (*self.values, *self.counts, *around)
 
     def bounds(self, found: Found) -> Bounds:
         """Its bounds over all parts."""
@@ -122,7 +127,11 @@ class Pooled:
             (found[value], found[count])
             for value, count in zip(self.values, self.counts, strict=True)
         ]
-        return POOLED[self.name](pairs)
+        pooled = POOLED[self.name](pairs)
+        if self.whole is None:
+            return pooled
+        rest = None if self.rest is None else found[self.rest]
+        return NARROWED[self.name](pooled, found[self.whole], rest)
 
 
 @dataclass(frozen=True)
@@ -168,8 +177,14 @@ class Existing:
         return replace(value, may_be_empty=value.may_be_empty or not number(rows.lower))
 
 
-def pool(name: str, values: tuple[AskedOfPart, ...], counts: tuple[AskedOfPart, ...]) -> Formula:
-    """An aggregate over the rows of several questions.
+def pool(
+    name: str,
+    values: tuple[AskedOfPart, ...],
+    counts: tuple[AskedOfPart, ...],
+    whole: AskedOfPart | None = None,
+    rest: AskedOfPart | None = None,
+) -> Formula:
+    """An aggregate over the rows of several questions, as `Pooled` has them.
 
     Raises:
         QueryError: where it is not known of parts what it is of all.
@@ -179,7 +194,7 @@ def pool(name: str, values: tuple[AskedOfPart, ...], counts: tuple[AskedOfPart, 
             f"{name.upper()} is not answered where OR joins conditions on columns that are "
             "published apart"
         )
-    return Pooled(name, values, counts)
+    return Pooled(name, values, counts, whole, rest)
 
 
 def is_whole(formula: Formula, is_integer: Callable[[str], bool]) -> bool:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
-from sfumato.tasks.sql.parse import construct
+from sfumato.tasks.sql.constructs.names import construct
+from sfumato.tasks.sql.constructs.refusals import refusal
 
 _BINARY = frozenset({"this", "expression"})
 _MANY = frozenset({"this", "expressions"})
@@ -73,11 +74,14 @@ def require_calculation(node: exp.Expr) -> None:
     for part in node.walk():
         allowed = _ALLOWED.get(type(part))
         if allowed is None:
-            raise QueryError(f"not allowed: {construct(part)}")
+            raise refusal(part)
         for key, value in part.args.items():
             if value and key not in allowed:
-                raise QueryError(f"not allowed: {construct(part)} with {key.upper()}")
+                raise refusal(key, f" in {construct(part)}")
         if isinstance(part, exp.DataType) and part.this.value not in _KINDS:
-            raise QueryError("not allowed: a CAST to such a type")
+            raise QueryError(
+                "not allowed: a CAST to such a type: a value is a number, a text, a moment or a "
+                "truth value; CAST to INTEGER, DECIMAL, DOUBLE, VARCHAR, DATE or TIMESTAMP"
+            )
         if isinstance(part, exp.In) and len(part.expressions) > _LISTED:
             raise QueryError(f"IN takes 1 to {_LISTED:,} literals")

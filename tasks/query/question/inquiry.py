@@ -42,12 +42,16 @@ class InquiredPart:
         matching: which values are meant, where they stand apart from their rows.
         aggregates: with bounds.
         exact: aggregates of columns that are published as they are.
+        grouped: whether each row of the answer has its own; else it is the same in all of them.
+        extra: what its condition says besides WHERE, as FILTER does, if that is one condition.
     """
 
     condition: exp.Expr | None
     matching: tuple[Matching, ...]
     aggregates: tuple[Aggregate, ...]
     exact: tuple[Aggregate, ...] = ()
+    grouped: bool = True
+    extra: exp.Expr | None = None
 
     def question(self, group_by: tuple[str, ...]) -> Question:
         """The question of these aggregates by the values of some columns."""
@@ -71,9 +75,8 @@ class Inquiry:
     Attributes:
         shown: what is selected, in order.
         keys: the columns of GROUP BY.
-        parts: rows that are meant; no row by two of the first `base` ones, which make up those on
-            which WHERE holds.
-        base: how many parts these are.
+        parts: rows that are meant.
+        present: the number of rows on which WHERE holds.
         calculated: columns that the questions name beside published ones.
         having: which rows of the answer are wanted, about formulas.
         order: how they are ordered.
@@ -85,7 +88,7 @@ class Inquiry:
     shown: tuple[GroupColumn | Measure, ...]
     keys: tuple[KeyColumn, ...]
     parts: tuple[InquiredPart, ...]
-    base: int
+    present: Formula
     calculated: tuple[Calculated, ...]
     having: Having | None
     order: tuple[OrderKey, ...]

@@ -1,7 +1,7 @@
 """A question: what is asked of the published microdata, as rows and aggregates."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -36,6 +36,15 @@ class Matching:
 
 
 @dataclass(frozen=True)
+class KeyOrder:
+    """A group column that rows are ordered by."""
+
+    name: str
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
 class Question:
     """A query that bounds answer.
 
@@ -45,6 +54,10 @@ class Question:
         group_by: the columns whose values make a row of the answer each.
         matching: which values are meant, where they stand apart from their rows.
         having: which rows of the answer are wanted.
+        calculated: by their names, what columns are calculated by that are not published.
+        order: the group columns that rows are ordered by, where that is asked for.
+        limit: how many rows are wanted, of those that come first; None for all.
+        offset: how many are left out before.
     """
 
     shown: tuple[GroupColumn | Aggregate, ...]
@@ -52,6 +65,10 @@ class Question:
     group_by: tuple[str, ...]
     matching: tuple[Matching, ...] = ()
     having: Having | None = None
+    calculated: Mapping[str, exp.Expr] = field(default_factory=dict)
+    order: tuple[KeyOrder, ...] = ()
+    limit: int | None = None
+    offset: int = 0
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -63,7 +80,7 @@ class Question:
     @property
     def helped_by(self) -> tuple[str, ...]:
         """The sensitive columns whose help tables are needed; counts need none."""
-        names = (a.sensitive for a in self.aggregates if a.kind.help is not None)
+        names = (a.sensitive for a in self.aggregates if a.kind.help is not None and not a.exact)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
     def with_aggregates(self, aggregates: Iterable[Aggregate]) -> "Question":

@@ -4,6 +4,16 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.help_tables.rows import help_name
+from sfumato.tasks.query.in_databases.aggregates import (
+    counted_if,
+    distinct_name,
+    distinct_of,
+    exact_of,
+    names_of_groups,
+    of_all,
+    of_group,
+)
+from sfumato.tasks.query.in_databases.calculated import put_calculated
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.question import TABLE, GroupColumn, Question, sides
 from sfumato.tasks.query.question.relations import Relations
@@ -30,12 +40,13 @@ def bounds_query(question: Question, rows: str = TABLE, *, divided: bool = True)
             columns.append(alias(keys[item.name], item.label, quoted=True))
         else:
             lower, upper = sides(item.label)
-            low, high = _bounds(item, bool(keys), divided)
+            low, high = _bounds(item, question, divided)
             columns += [alias(low, lower, quoted=True), alias(high, upper, quoted=True)]
     query = exp.select(*columns).from_(_SELECTED)
     for name in question.helped_by:
         query = query.join(help_name(name), using=[_GROUP_ID, _HITS])
-    return query.group_by(*keys.values()).with_(_SELECTED, as_=_selected(question, rows))
+    query = query.group_by(*keys.values()).with_(_SELECTED, as_=_selected(question, rows))
+    return _with_distinct(query, question, rows)
 
 
 def totals_query(question: Question, sensitive: str, known: Relations) -> exp.Select:
@@ -73,35 +84,91 @@ def _whole_groups(helping: str, size: str) -> exp.Select:
 
 def _selected(question: Question, rows: str) -> exp.Select:
     """The query that counts each group's selected rows by the values of the group columns."""
-    keys = [_published(name, rows) for name in (*question.group_by, _GROUP_ID)]
+    by, renamed = _by(question, rows)
+    group = _published(_GROUP_ID, rows)
+    count = alias(exp.Count(this=exp.Star()), _HITS)
+    exact = [
+        column
+        for number, aggregate in enumerate(exact_of(question))
+        for column in of_group(question, number, _meant(question, aggregate, rows))
+    ]
+    query = exp.select(*renamed, group, count, *exact).from_(rows).group_by(*by, group.copy())
+    return _of_meant_rows(query, question)
+
+
+def _by(question: Question, rows: str) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """The group columns over the rows, and the same under their names among selected rows."""
+    by: list[exp.Expr] = [
+        put_calculated(_published(name, rows), question.calculated) for name in question.group_by
+    ]
     renamed = [
         key if key.name == inner.name else alias(key, inner.name, quoted=True)
-        for key, inner in zip(keys[:-1], _keys(question).values(), strict=True)
+        for key, inner in zip(by, _keys(question).values(), strict=True)
     ]
-    count = alias(exp.Count(this=exp.Star()), _HITS)
-    query = exp.select(*renamed, keys[-1], count).from_(rows).group_by(*keys)
-    return query.where(question.condition) if question.condition is not None else query
+    return by, renamed
+
+
+def _meant(question: Question, aggregate: Aggregate, rows: str) -> exp.Expr:
+    """What an exact aggregate is of, null in rows that FILTER leaves out."""
+    name = aggregate.sensitive
+    of = exp.Literal.number(1) if name is None else _published(name, rows)
+    return put_calculated(counted_if(of, aggregate.where), question.calculated)
+
+
+def _of_meant_rows(query: exp.Select, question: Question) -> exp.Select:
+    if question.condition is None:
+        return query
+    return query.where(put_calculated(question.condition, question.calculated))
+
+
+def _with_distinct(query: exp.Select, question: Question, rows: str) -> exp.Select:
+    """A query with the numbers of different values that it asks for, beside its groups."""
+    for number, aggregate in enumerate(exact_of(question)):
+        if not aggregate.distinct:
+            continue
+        by, renamed = _by(question, rows)
+        name, column = distinct_name(number), _meant(question, aggregate, rows)
+        counted = _of_meant_rows(distinct_of(renamed, by, column, rows), question)
+        same = [
+            exp.NullSafeEQ(this=key.copy(), expression=_published(key.name, name))
+            for key in _keys(question).values()
+        ]
+        on = exp.and_(*same) if same else exp.true()
+        query = query.join(name, on=on, join_type="LEFT").with_(name, as_=counted)
+    return query
 
 
 def _keys(question: Question) -> dict[str, exp.Column]:
-    """The group columns among the selected rows, where no other column may be called hits."""
-    taken = {name.casefold() for name in question.group_by}
-    other = _HITS
-    while other in taken:
-        other += "_"
-    inner = {name: other if name.casefold() == _HITS else name for name in question.group_by}
+    """The group columns among the selected rows, where no other may be called as ours are."""
+    reserved = {_HITS, *names_of_groups(question)}
+    taken = {name.casefold() for name in question.group_by} | reserved
+    inner = {}
+    for number, name in enumerate(question.group_by):
+        own = f"calculated_{number}" if name in question.calculated else name
+        inner[name] = _free(own, taken) if own != name or name.casefold() in reserved else name
+        taken.add(inner[name].casefold())
     return {name: _published(called, _SELECTED) for name, called in inner.items()}
 
 
-def _bounds(aggregate: Aggregate, grouped: bool, divided: bool) -> tuple[exp.Expr, exp.Expr]:
+def _free(name: str, taken: set[str]) -> str:
+    """A name that no group column has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _bounds(aggregate: Aggregate, question: Question, divided: bool) -> tuple[exp.Expr, exp.Expr]:
     """Bounds of the help table, combined over groups; the number of rows is known exactly.
 
     Without selected rows all bounds but those of COUNT are null, as in SQL.
     """
     hits, of = exp.Sum(this=_column(_HITS, _SELECTED)), aggregate.kind.help
+    if aggregate.exact:
+        known = of_all(question, aggregate, _SELECTED)
+        return known, known.copy()
     if aggregate.kind.counts_rows:
         rows = exp.Coalesce(this=hits, expressions=[exp.Literal.number(0)])
-        return (hits, hits.copy()) if grouped else (rows, rows.copy())
+        return (hits, hits.copy()) if question.group_by else (rows, rows.copy())
     if of is None:
         raise QueryError(f"{aggregate.kind.called} is not written in SQL: ask with `sfumato query`")
     table = help_name(str(aggregate.sensitive))

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.in_databases.ordered import in_order
 from sfumato.tasks.query.language.single import read_question
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
@@ -61,6 +62,6 @@ def rewrite(
     types = {name: column.type for name, column in declared.columns.items()}
     return Rewritten(
         question,
-        way.rewritten(question, declared, reading, estimator),
+        in_order(way.rewritten(question, declared, reading, estimator), question),
         {**types, **way.types(declared)},
     )

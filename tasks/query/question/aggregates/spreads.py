@@ -1,4 +1,7 @@
-"""The variance of a sample and of a population, and the standard deviation of a population."""
+"""The variance of a sample and of a population, and the standard deviation of a population.
+
+Their bounds are close, and need not be attained (`bounds/spread.py`).
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +21,7 @@ def _sample(choices: Choices) -> Bounds:
     found = variance(choices)
     if found is None:
         return _NONE
-    return Bounds(*found, None, may_be_empty=choices.rows[0] < 2)
+    return _close(*found, may_be_empty=choices.rows[0] < 2)
 
 
 def _population(choices: Choices) -> Bounds:
@@ -28,7 +31,7 @@ def _population(choices: Choices) -> Bounds:
         return _NONE
     low, high = variance(choices) or (Fraction(0), Fraction(0))
     low = low * (least - 1) / least if least > 1 else Fraction(0)
-    return Bounds(low, high * (most - 1) / most, None, may_be_empty=not least)
+    return _close(low, high * (most - 1) / most, may_be_empty=not least)
 
 
 def _root_of_population(choices: Choices) -> Bounds:
@@ -36,6 +39,11 @@ def _root_of_population(choices: Choices) -> Bounds:
     if not isinstance(found.lower, Fraction) or not isinstance(found.upper, Fraction):
         return found
     return replace(found, lower=root_below(found.lower), upper=root_above(found.upper))
+
+
+def _close(lower: Fraction, upper: Fraction, *, may_be_empty: bool) -> Bounds:
+    """Bounds that hold and are close: that two choices come to them is not known."""
+    return Bounds(lower, upper, None, may_be_empty=may_be_empty, attained=lower == upper)
 
 
 def _spread(

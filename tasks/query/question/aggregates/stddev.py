@@ -1,4 +1,7 @@
-"""STDDEV: the standard deviation of a sample, which is null of fewer than two values."""
+"""STDDEV: the standard deviation of a sample, which is null of fewer than two values.
+
+Its bounds are close, and need not be attained (`bounds/spread.py`).
+"""
 
 from math import nan, sqrt
 
@@ -14,7 +17,8 @@ def _of_choices(choices: Choices) -> Bounds:
     if found is None:
         return Bounds(None, None, None)
     lower, upper = root_below(found[0]), root_above(found[1])
-    return Bounds(lower, upper, None, may_be_empty=choices.rows[0] < 2)
+    empty, known = choices.rows[0] < 2, found[0] == found[1]
+    return Bounds(lower, upper, None, may_be_empty=empty, attained=known)
 
 
 def _of_squares(squares: float, rows: float) -> float:

@@ -1,0 +1,1 @@
+"""What databases know exactly of published rows: columns calculated of them, aggregates, order."""

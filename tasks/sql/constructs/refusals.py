@@ -1,0 +1,172 @@
+"""The refusal of a construct: its name, why it is not answered, and what to write instead."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.sql.constructs.names import construct, function_name
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What is said of a construct that is not answered.
+
+    Attributes:
+        why: it is not.
+        instead: what to write.
+        called: its name, where its class in the tree has another one.
+    """
+
+    why: str
+    instead: str
+    called: str | None = None
+
+
+_ROWS = Refusal("which row has which value is not published", "use MIN, MAX or GROUP BY")
+_LISTS = Refusal("values of single rows are not told", "use GROUP BY of the column, with COUNT(*)")
+_PAIRS = Refusal("who has which value is not published", "compare AVG by groups of the other")
+_SHAPES = Refusal("its bounds are not known", "use STDDEV, VARIANCE or quantiles")
+_TRUTHS = Refusal("it is not bounded", "compare COUNT_IF(condition) with 0, or with COUNT(*)")
+_GROUPINGS = Refusal("it asks for several groupings at once", "ask each GROUP BY by itself")
+_NESTED = Refusal(
+    "a query asks one thing of the microdata",
+    "ask first, and write the answer as a constant; (SELECT COUNT(*) FROM microdata) is answered",
+)
+_TOGETHER = Refusal("an answer is that of one SELECT", "ask each by itself: --file takes several")
+_WINDOWS = Refusal(
+    "rows of an answer have bounds, and their ranks and running totals have none",
+    "only totals are answered: SUM(x) / SUM(SUM(x)) OVER ()",
+)
+_MOMENTS = Refusal("moments are compared with constants", "write the DATE or TIMESTAMP it comes to")
+_TEXTS = Refusal("texts of moments are not calculated", "use YEAR, MONTH, DAY or DATE_TRUNC")
+_PATTERNS = Refusal("regular expressions are not evaluated", "use LIKE or ILIKE")
+_NOW = Refusal("an answer is the same whenever it is asked for", "write the constant")
+_LISTED = Refusal("a value is one number, text, moment or truth value", "name columns one by one")
+_SAMPLES = Refusal("the release is asked as a whole", "leave rows out with WHERE")
+_OTHERS = Refusal("a query reads the microdata and writes nothing", "keep the answer yourself")
+
+REFUSED: Mapping[type[exp.Expr] | str, Refusal] = {
+    exp.Window: Refusal(_WINDOWS.why, _WINDOWS.instead, "a WINDOW function"),
+    exp.Column: Refusal("each row has its own", "group by it, or aggregate it", "a column"),
+    exp.Literal: Refusal(
+        "it is the same without the microdata",
+        "select columns of GROUP BY, and aggregates",
+        "a constant (LITERAL)",
+    ),
+    exp.Order: Refusal("the order of rows is not published", "leave it out", "ORDER BY"),
+    "order": Refusal("the order of rows is not published", "leave it out", "ORDER BY"),
+    exp.IgnoreNulls: Refusal("aggregates leave nulls out", "leave it out", "IGNORE NULLS"),
+    exp.RespectNulls: Refusal("aggregates leave nulls out", "leave it out", "RESPECT NULLS"),
+    "query": Refusal(_NESTED.why, _NESTED.instead, "a SUBQUERY"),
+    "symmetric": Refusal("the ends of BETWEEN are in order", "write the smaller one first"),
+    "windows": Refusal(_WINDOWS.why, _WINDOWS.instead, "WINDOW"),
+    "qualify": Refusal("it compares window functions, which have no bounds", "use HAVING"),
+    exp.Subquery: Refusal(_NESTED.why, _NESTED.instead, "a SUBQUERY among values"),
+    **dict.fromkeys((exp.Exists, exp.Any, exp.All), _NESTED),
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _TOGETHER),
+    **dict.fromkeys((exp.Rollup, exp.Cube), _GROUPINGS),
+    exp.GroupingSets: Refusal(_GROUPINGS.why, _GROUPINGS.instead, "GROUPING SETS"),
+    exp.Grouping: _GROUPINGS,
+    "pivots": Refusal("it makes columns of values", "use GROUP BY or FILTER", "PIVOT"),
+    exp.Pivot: Refusal("it makes columns of values", "use GROUP BY or FILTER"),
+    **dict.fromkeys(
+        (exp.Describe, exp.Summarize),
+        Refusal(
+            "the codebook stands on the release's page", "ask for MIN, MAX, AVG, COUNT(DISTINCT …)"
+        ),
+    ),
+    exp.Values: Refusal("a query asks the microdata", "use --table for a table of your own"),
+    "sample": _SAMPLES,
+    "into": _OTHERS,
+    "db": Refusal("the microdata has no schema", "write its name alone", "a schema (DB)"),
+    "recursive": Refusal("a query reads the microdata once", "leave RECURSIVE out"),
+    "except_": Refusal("it picks columns", "name the columns", "EXCEPT"),
+    "replace": Refusal("it calculates columns", "name the columns, and calculate them"),
+    "locks": Refusal(_OTHERS.why, "leave it out", "FOR UPDATE"),
+    **dict.fromkeys((exp.First, exp.Last, exp.ArgMax, exp.ArgMin, "ARBITRARY"), _ROWS),
+    exp.AnyValue: _ROWS,
+    **dict.fromkeys((exp.ArrayAgg, exp.Mode, exp.ApproxTopK, "HISTOGRAM", "ENTROPY"), _LISTS),
+    exp.GroupConcat: Refusal(_LISTS.why, _LISTS.instead, "the function STRING_AGG"),
+    **dict.fromkeys((exp.Corr, exp.CovarPop, exp.CovarSamp, exp.RegrSlope), _PAIRS),
+    **dict.fromkeys((exp.RegrIntercept, exp.RegrR2, exp.RegrCount), _PAIRS),
+    **dict.fromkeys((exp.Kurtosis, exp.Skewness, "MAD", "SEM"), _SHAPES),
+    **dict.fromkeys((exp.LogicalOr, exp.LogicalAnd), _TRUTHS),
+    "PRODUCT": Refusal("its bounds are not known", "use SUM, or AVG of LN(column)"),
+    exp.ApproxDistinct: Refusal(
+        "how many different values a selection has is not bounded",
+        "COUNT(DISTINCT column) of one that is published as it is",
+    ),
+    exp.ApproxQuantile: Refusal("bounds are of exact answers", "use QUANTILE_CONT"),
+    exp.Interval: _MOMENTS,
+    **dict.fromkeys((exp.DateAdd, exp.DateSub, exp.DateDiff, "AGE"), _MOMENTS),
+    **dict.fromkeys((exp.TimeToStr, exp.StrToTime, exp.StrToDate), _TEXTS),
+    **dict.fromkeys((exp.Dayname, exp.Monthname), _TEXTS),
+    "DATE_PART": Refusal("a part of a moment has a name", "use EXTRACT(YEAR FROM d), YEAR(d)"),
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.SimilarTo, exp.Glob), _PATTERNS),
+    **dict.fromkeys((exp.Rand, exp.CurrentDate, exp.CurrentTimestamp, "NOW", "TODAY"), _NOW),
+    exp.TryCast: Refusal("what cannot be cast would be left out unseen", "use CAST"),
+    exp.Trunc: Refusal("it is not among the functions of a row", "use FLOOR or CEIL"),
+    **dict.fromkeys((exp.Array, exp.Struct, exp.Bracket, exp.Tuple, exp.Explode), _LISTED),
+    exp.Columns: _LISTED,
+    exp.Placeholder: Refusal("a parameter has no value here", "write the constant"),
+}
+"""By the class of a node, the clause of a SELECT, or the name of a function."""
+
+_AGGREGATE = Refusal(
+    "its bounds are not known",
+    "aggregates are COUNT, SUM, AVG, MIN, MAX, STDDEV, VARIANCE, MEDIAN and quantiles",
+)
+_FUNCTION = Refusal(
+    "it is not among the functions of a row",
+    "the guide lists what a query may say",
+)
+_ANYTHING = Refusal("queries do not say it", "the guide lists what a query may say")
+_OF_AGGREGATES = Refusal(
+    "its bounds do not follow from theirs",
+    "ask for the aggregate, and calculate with both bounds",
+)
+
+
+def refusal(refused: exp.Expr | str, within: str = "") -> QueryError:
+    """The refusal of a construct.
+
+    Args:
+        refused: a node, or the key of a clause.
+        within: where it stands, as ` in FROM`.
+    """
+    known, called = _named(refused)
+    return _error(known, called, within)
+
+
+def refusal_of_aggregates(node: exp.Expr) -> QueryError:
+    """The refusal of what is calculated of aggregates, or is an aggregate that is none here."""
+    known, called = _named(node)
+    if known is _FUNCTION or known is _ANYTHING:
+        return _error(_OF_AGGREGATES, called, " of aggregates")
+    return _error(known, called, "")
+
+
+def _error(known: Refusal, called: str, within: str) -> QueryError:
+    return QueryError(f"not allowed: {called}{within}: {known.why}; {known.instead}")
+
+
+def _named(refused: exp.Expr | str) -> tuple[Refusal, str]:
+    if isinstance(refused, str):
+        known = REFUSED.get(refused, _ANYTHING)
+        return known, known.called or refused.strip("_").upper()
+    if isinstance(refused, exp.IgnoreNulls | exp.RespectNulls) and type(refused.this) in REFUSED:
+        return _named(refused.this)
+    known = REFUSED.get(type(refused)) or _by_name(refused)
+    if isinstance(refused, exp.Anonymous) and known is not _FUNCTION:
+        return known, f"the function {function_name(refused)}"
+    return known, known.called or construct(refused)
+
+
+def _by_name(node: exp.Expr) -> Refusal:
+    if isinstance(node, exp.AggFunc):
+        return _AGGREGATE
+    if not isinstance(node, exp.Func):
+        return _ANYTHING
+    return REFUSED.get(function_name(node), _FUNCTION)
