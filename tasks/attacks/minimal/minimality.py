@@ -19,7 +19,7 @@ from sfumato.tasks.attacks.minimal.worlds import MOST, Worlds, worlds_of
 
 _ROWS = 2_000_000  # of all worlds of the groups that are looked at
 _ROWS_JUDGED = 100_000_000  # where a bar is judged, of everybody
-_ALONE = "from the group alone"
+_NAME, _ALONE = "minimality", "from the group alone"
 
 
 def attack(target: AttackedRelease) -> tuple[Score, ...]:
@@ -36,7 +36,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     if known.together and rows * MOST > _ROWS:
         return ()
     alone = np.array([groups.hits(), groups.believed(SURE)])
-    learned = alone + _gain(known) * rows / len(known.codes)
+    learned = alone + _gain(known, target.drawing(_NAME)) * rows / len(known.codes)
     return tuple(
         Score(f"own value {words} by who knows what else was tried", knowing, {_ALONE: without})
         for words, knowing, without in zip(
@@ -56,40 +56,44 @@ def beliefs(target: AttackedRelease) -> OwnValueBeliefs | None:
     rows = int(known.sizes[known.told].sum()) * MOST
     if rows > (_ROWS if known.together else _ROWS_JUDGED):
         return None
-    told = (one for part in _in_parts(known) for one in _by_kinds(known, part.tolist()))
+    draw = target.drawing(_NAME)
+    told = (one for part in _in_parts(known) for one in _by_kinds(known, part.tolist(), draw))
     return join_beliefs([_without_tries(known), *told])
 
 
-def _gain(known: KnownTries) -> np.ndarray:
+def _gain(known: KnownTries, draw: np.random.Generator) -> np.ndarray:
     """How many more are guessed, and as good as known, than by groups alone; as shares (float64).
 
     Of the people in groups of which the tries tell something.
     """
     if not len(known.told):
         return np.zeros(2)
-    groups = _some(known)
+    groups = _some(known, draw)
     some = known.rows(groups)
-    more = _learned(known, groups) - np.sum([_alone(known.codes[rows]) for rows in some], axis=0)
+    more = _learned(known, groups, draw) - np.sum(
+        [_alone(known.codes[rows]) for rows in some], axis=0
+    )
     return np.asarray(more / sum(map(len, some)))
 
 
-def _some(known: KnownTries) -> list[int]:
-    """As many of the groups, in a random order that is always the same, as can be looked at."""
-    order = np.random.default_rng(len(known.codes)).permutation(known.told)
+def _some(known: KnownTries, draw: np.random.Generator) -> list[int]:
+    """As many of the groups, in a random order, as can be looked at."""
+    order = draw.permutation(known.told)
     rows = np.cumsum(known.sizes[order]) * MOST
     enough = int(np.searchsorted(rows, _ROWS, side="right"))
     return [int(group) for group in order[: max(enough, 1)]]
 
 
-def _learned(known: KnownTries, groups: Sequence[int]) -> np.ndarray:
+def _learned(known: KnownTries, groups: Sequence[int], draw: np.random.Generator) -> np.ndarray:
     """How many people of some groups are guessed, and how many as good as known (float64)."""
-    return np.asarray(np.sum([_hit(one) for one in _by_kinds(known, groups)], axis=0))
+    return np.asarray(np.sum([_hit(one) for one in _by_kinds(known, groups, draw)], axis=0))
 
 
-def _by_kinds(known: KnownTries, groups: Sequence[int]) -> list[OwnValueBeliefs]:
+def _by_kinds(
+    known: KnownTries, groups: Sequence[int], draw: np.random.Generator
+) -> list[OwnValueBeliefs]:
     """What is believed in the groups, each by itself."""
     rows = known.rows(groups)
-    draw = np.random.default_rng(len(known.codes))
     kinds = [known.kinds(of) for of in rows]
     worlds = [worlds_of(kind, known.codes[of], draw) for kind, of in zip(kinds, rows, strict=True)]
     kept = known.kept(rows, worlds)
