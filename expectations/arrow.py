@@ -14,6 +14,33 @@ def as_numpy(array: pa.Array) -> np.ndarray:
     return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
 
 
+def as_integers(column: pa.ChunkedArray) -> np.ndarray:
+    """A column of whole numbers without nulls (int64), whatever type they have.
+
+    >>> as_integers(pa.chunked_array([[1], [2]])).tolist()
+    [1, 2]
+    """
+    return as_numpy(pc.cast(column.combine_chunks(), pa.int64()))
+
+
+def as_truths(values: pa.Array) -> np.ndarray:
+    """Truth values without nulls (bool, one per value).
+
+    >>> as_truths(pa.array([True, False])).tolist()
+    [True, False]
+    """
+    return as_numpy(pc.cast(values, pa.uint8())).astype(bool)
+
+
+def as_places(chosen: np.ndarray) -> pa.Array:
+    """The places at which an array (bool) is true, for Arrow to take.
+
+    >>> as_places(np.array([True, False, True])).to_pylist()
+    [0, 2]
+    """
+    return as_array(np.flatnonzero(chosen).astype(np.int64), pa.int64())
+
+
 def as_codes(indices: pa.Array) -> np.ndarray:
     """Positions in a dictionary as codes (int32, one per position), nulls as -1.
 

@@ -7,6 +7,7 @@ microseconds as decimals), both since 1970.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -65,6 +66,19 @@ def exact(values: pa.Array, name: str) -> Exact:
             than 38 digits at the column's scale.
     """
     units, digits = _units(values, name)
+    return Exact(_narrowed(units, name), digits)
+
+
+def exact_numbers(values: Sequence[int | Decimal | float], name: str) -> Exact:
+    """Numbers of one type as exact integers, one per number.
+
+    Raises:
+        InputError: as `exact` does.
+    """
+    if all(isinstance(value, int) for value in values):
+        units = np.array(values, dtype=np.int64 if not values else None)
+        return Exact(_narrowed(units, name), 0)
+    units, digits = _scaled([Decimal(str(value)) for value in values], name)
     return Exact(_narrowed(units, name), digits)
 
 

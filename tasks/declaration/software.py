@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 LAYOUT = "sfumato-page"
 """The name under which a release says how its page is laid out."""
-_LAYOUT = "3"
+_LAYOUT = "4"
 _FIRST = "1"  # that of releases which say none
 
 
@@ -38,3 +38,8 @@ def has_codebook(stated: Mapping[str, str]) -> bool:
 def tells_guesses(stated: Mapping[str, str]) -> bool:
     """True where the page of a release that names such versions tells what can be guessed of it."""
     return stated.get(LAYOUT, _FIRST) not in (_FIRST, "2")
+
+
+def tells_tool(stated: Mapping[str, str]) -> bool:
+    """True where the page of a release that names such versions tells how to get the software."""
+    return stated.get(LAYOUT, _FIRST) not in (_FIRST, "2", "3")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.tasks.declaration.shown_form import form_of
 from sfumato.tasks.declaration.terms import Declared
@@ -129,8 +130,10 @@ class _PeopleShown:
         table = tables[TABLE]
         if not declared.composed:
             return cls(table, np.ones(table.num_rows, dtype=np.int64))
-        _, first = np.unique(table[GROUP_ID].to_numpy(), return_index=True)
-        return cls(table.take(pa.array(first)), rows_of(tables[LINEAGE]))
+        _, first = np.unique(as_integers(table[GROUP_ID]), return_index=True)
+        return cls(
+            table.take(as_array(first.astype(np.int64), pa.int64())), rows_of(tables[LINEAGE])
+        )
 
     @property
     def rows(self) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.groups.counting import count, dense
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
@@ -94,7 +95,7 @@ def _groups(
     by += [encode(name, "sensitive", table[name]) for name in known]
     keys, bound = dense(key(by, table.num_rows)[0])
     coded = {name: sensitive_column(table, schema, name).coded() for name in sensitive}
-    return count(keys, bound, coded, table[COUNT].to_numpy())
+    return count(keys, bound, coded, as_integers(table[COUNT]))
 
 
 def _table_with(tables: Tables, columns: Sequence[str]) -> pa.Table:
@@ -104,7 +105,7 @@ def _table_with(tables: Tables, columns: Sequence[str]) -> pa.Table:
 
 def totals(table: pa.Table, groups: int) -> np.ndarray | None:
     """Rows of each of the groups 0, 1, … by the counts (int64), None where these are unsound."""
-    of, times = table[GROUP_ID].to_numpy(), table[COUNT].to_numpy()
+    of, times = as_integers(table[GROUP_ID]), as_integers(table[COUNT])
     rows = np.zeros(groups, dtype=np.int64)
     if not len(of) or of.min() < 0 or of.max() >= groups or times.min() < 1:
         return None

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.sorting import distinct, stable_order
 from sfumato.tasks.arrays.ranks import dense_ranks, places_in
 from sfumato.tasks.microdata.table import encode, key
@@ -33,7 +34,7 @@ def canonical_with(tables: Mapping[str, pa.Table], first: str) -> dict[str, pa.T
     and value. The table `ALONG` is renamed with them and decides nothing.
     """
     others = {name: table for name, table in tables.items() if name != first}
-    known = distinct(tables[first][GROUP_ID].to_numpy())
+    known = distinct(as_integers(tables[first][GROUP_ID]))
     ordered, renamed = _renamed(tables[first], _places(others, known))
     return {first: ordered} | {
         name: _sorted(table, known, renamed) for name, table in others.items()
@@ -47,7 +48,7 @@ def canonical_apart(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     name, then in the next; rows are sorted by group id and value. The table `ALONG` is renamed with
     them and decides nothing.
     """
-    known = distinct(next(iter(tables.values()))[GROUP_ID].to_numpy())
+    known = distinct(as_integers(next(iter(tables.values()))[GROUP_ID]))
     place = _places(dict(sorted(tables.items())), known)
     renamed = places_in(stable_order(place))
     return {name: _sorted(table, known, renamed) for name, table in tables.items()}
@@ -60,13 +61,13 @@ def is_canonical(table: pa.Table) -> bool:
 
 def is_sorted(table: pa.Table) -> bool:
     """Decide whether rows are sorted by group id and value, and group ids are 0, 1, …."""
-    known = distinct(table[GROUP_ID].to_numpy())
+    known = distinct(as_integers(table[GROUP_ID]))
     return np.array_equal(known, np.arange(len(known))) and is_sorted_by_group(table)
 
 
 def is_sorted_by_group(table: pa.Table) -> bool:
     """Decide whether rows are sorted by group id and value; groups may be missing."""
-    known = distinct(table[GROUP_ID].to_numpy())
+    known = distinct(as_integers(table[GROUP_ID]))
     return bool(_sorted(table, known, known).equals(table))
 
 
@@ -80,10 +81,10 @@ def _by_value(table: pa.Table, without: Sequence[str]) -> np.ndarray:
 def _renamed(table: pa.Table, tie: np.ndarray | None) -> tuple[pa.Table, np.ndarray]:
     """The table in canonical order, and what each of its groups is called there."""
     rank = _by_value(table, [GROUP_ID])
-    group = dense_ranks(table[GROUP_ID].to_numpy())
+    group = dense_ranks(as_integers(table[GROUP_ID]))
     renamed = _by_first_appearance(rank, group, tie)
     order = stable_order(rank * len(renamed) + renamed[group])
-    ids = pa.array(renamed[group][order].astype(np.int64))
+    ids = as_array(renamed[group][order].astype(np.int64), pa.int64())
     where = table.column_names.index(GROUP_ID)
     shown = _in_order(table, order).set_column(where, table.schema.field(where), ids)
     return shown, renamed
@@ -94,7 +95,7 @@ def _places(tables: Mapping[str, pa.Table], known: np.ndarray) -> np.ndarray:
     place = np.zeros(len(known), dtype=np.int64)
     for name, table in tables.items():
         if name != ALONG:
-            group = np.searchsorted(known, table[GROUP_ID].to_numpy())
+            group = np.searchsorted(known, as_integers(table[GROUP_ID]))
             of_table = _content_ranks(_by_value(table, [GROUP_ID]), group, len(known))
             place = dense_ranks(place * len(known) + of_table)
     return place
@@ -102,18 +103,18 @@ def _places(tables: Mapping[str, pa.Table], known: np.ndarray) -> np.ndarray:
 
 def _sorted(table: pa.Table, known: np.ndarray, renamed: np.ndarray) -> pa.Table:
     """The table with the `known` groups (ascending) renamed, sorted by group id and value."""
-    ids = renamed[np.searchsorted(known, table[GROUP_ID].to_numpy())]
+    ids = renamed[np.searchsorted(known, as_integers(table[GROUP_ID]))]
     rank = _by_value(table, [GROUP_ID])
     order = stable_order(ids * (int(rank.max(initial=0)) + 1) + rank)
     where = table.column_names.index(GROUP_ID)
-    column = pa.array(ids[order].astype(np.int64))
+    column = as_array(ids[order].astype(np.int64), pa.int64())
     return _in_order(table, order).set_column(where, table.schema.field(where), column)
 
 
 def _in_order(table: pa.Table, order: np.ndarray) -> pa.Table:
     """The rows in some order (positions); nothing is copied where they stand in it."""
     stands = bool((order[1:] > order[:-1]).all())
-    return table if stands else table.take(pa.array(order))
+    return table if stands else table.take(as_array(order.astype(np.int64), pa.int64()))
 
 
 def _by_first_appearance(rank: np.ndarray, group: np.ndarray, tie: np.ndarray | None) -> np.ndarray:

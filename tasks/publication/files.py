@@ -7,7 +7,7 @@ from sfumato.tasks.attacks.from_files import guess_from_files
 from sfumato.tasks.declaration.assessment import Assessment
 from sfumato.tasks.declaration.canonical import canonical_json
 from sfumato.tasks.declaration.opened import MANIFEST, PAGE
-from sfumato.tasks.declaration.software import has_codebook, tells_guesses
+from sfumato.tasks.declaration.software import has_codebook, tells_guesses, tells_tool
 from sfumato.tasks.declaration.tables import has_formulas, write_table, write_tables
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.declaration.utility import utility
@@ -88,6 +88,7 @@ def _content(directory: Path, assessment: Assessment) -> PageContent:
         over_people=assessment.over_people,
         tables=tables if has_codebook(declared.software) else None,
         guesses=guess_from_files(declared, tables, assessment.groups) if told else {},
+        tool=declared.software.get("sfumato") if tells_tool(declared.software) else None,
     )
 
 

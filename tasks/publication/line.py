@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.errors import Fault, InputError
+from sfumato.expectations.errors import Fault, InputError, SfumatoError
+from sfumato.tasks.authorship.keys import fingerprint
+from sfumato.tasks.authorship.secret import public_key
 from sfumato.tasks.private.durable import locked, sync_directory
 from sfumato.tasks.private.people.lines import lock_of_lines
 from sfumato.tasks.private.workdir import private_directory, state_lock
@@ -59,8 +61,15 @@ class Line:
 
     @property
     def said(self) -> PublishedWords:
-        """What its versions say of it and of its columns."""
-        return self.words or PublishedWords()
+        """What its versions say of it and of its columns, and the key that they are signed with."""
+        words = self.words or PublishedWords()
+        if self.signing_key is None:
+            return words
+        try:
+            key = fingerprint(public_key(self.signing_key).public)
+        except SfumatoError:  # who builds a version for reviewers need not have it
+            return words
+        return words.model_copy(update={"key": key})
 
     @property
     def work(self) -> Path:

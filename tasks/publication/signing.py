@@ -11,6 +11,7 @@ from sfumato.tasks.declaration.opened import SIGNATURE, open_release
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.private.state import read_state
 from sfumato.tasks.publication.check import check
+from sfumato.tasks.publication.life.pages import refresh_pages
 from sfumato.tasks.publication.line import Line, hold
 from sfumato.tasks.publication.ownership import require_ours
 from sfumato.tasks.publication.publish import recover
@@ -39,6 +40,7 @@ def sign_version(line: Line, number: str, signer: Signer) -> bool:
             return False
         content = signature_of(digest, signer)
         write_atomically(release / SIGNATURE, content, mode=0o444, staged_in=line.public)
+        refresh_pages(line)
         return True
 
 

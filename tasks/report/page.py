@@ -67,6 +67,7 @@ class PageContent:
         tables: as they were published, where the page has a codebook of them.
         guesses: what can be worked out of each sensitive column by who has the files alone.
         over_people: each promise with what its publisher measured over people with several rows.
+        tool: the version of Sfumato that made it, where the page says how to get it.
     """
 
     declared: Declared
@@ -79,6 +80,7 @@ class PageContent:
     tables: Tables | None = None
     over_people: tuple[tuple[PrivacyModel, Verdict], ...] = ()
     guesses: Mapping[str, Sequence[Score]] = field(default_factory=dict)
+    tool: str | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class _Column:
 def page(content: PageContent) -> str:
     """The page as HTML, the same bytes (in UTF-8) wherever and whenever it is rendered."""
     view = _promises(content) | _tables(content) | _asking(content.declared)
+    view["tool"] = content.tool
     view["lost"] = _lost(content)
     view["coded"] = coding_lines(content.declared)
     view["unmoved"] = unmoved_dates(content.declared)

@@ -9,6 +9,7 @@ from importlib import import_module
 import pytest
 
 import sfumato
+from tests.corpus.lines import CORPUS
 from tests.house.test_imports import RELEASE
 
 HEAVY = {"great_expectations", "matplotlib", "numba", "pandas", "prefect", "scipy"}
@@ -18,8 +19,25 @@ import sfumato
 before = set(sys.modules)
 release = sfumato.open({release!r})
 answer = release.query("SELECT sex, COUNT(*), AVG(fnlwgt) FROM microdata GROUP BY sex")
+for query in {queries!r}:
+    release.query(query)
 repr(answer), answer._repr_html_(), repr(release), release._repr_html_(), release.schema
 print(json.dumps([sorted(before), sorted(sys.modules)]))
+"""
+
+
+QUERIES = (
+    "SELECT AVG(age), COUNT(DISTINCT age), MAX(sex) FROM microdata",
+    "SELECT AVG(fnlwgt * 2), SUM(fnlwgt * age), SUM(fnlwgt - age) FROM microdata",
+    "SELECT STDDEV(fnlwgt), MEDIAN(fnlwgt) FROM microdata WHERE age > 30",
+    "SELECT sex, AVG(fnlwgt), STDDEV(fnlwgt) FROM microdata WHERE fnlwgt > 100000 GROUP BY sex",
+    "SELECT sex, COUNT(*) / SUM(COUNT(*)) OVER () AS part FROM microdata GROUP BY sex",
+)
+CHECKED = """
+import json, sys
+import sfumato
+sfumato.open({release!r}).check()
+print(json.dumps(sorted(sys.modules)))
 """
 
 
@@ -83,7 +101,7 @@ def test_what_is_none_of_its_names_is_none():
 @pytest.fixture(scope="module")
 def modules():
     """The modules that are there after the import, and after a question was answered and shown."""
-    code = ASKED.format(release=RELEASE)
+    code = ASKED.format(release=RELEASE, queries=QUERIES)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return [set(one) for one in json.loads(done.stdout)]
 
@@ -99,3 +117,12 @@ def test_the_import_alone_brings_no_dependency(modules):
 def test_questions_need_neither_prefect_nor_great_expectations_nor_pandas(modules):
     _, after = modules
     assert {name.partition(".")[0] for name in after} & HEAVY == set()
+
+
+@pytest.mark.parametrize("form", ["permuted", "split", "generalized", "suppressed", "ambiguous"])
+def test_a_check_needs_neither_prefect_nor_great_expectations_nor_pandas(form):
+    release = str(CORPUS / "format-2" / "public" / f"corpus-{form}" / "0002")
+    code = CHECKED.format(release=release)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    roots = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    assert roots & {"great_expectations", "pandas", "prefect"} == set()

@@ -13,6 +13,7 @@ from sfumato.tasks.authorship.keys import fingerprint
 from sfumato.tasks.authorship.secret import PASSPHRASE, open_signer
 from sfumato.tasks.authorship.signature import sign_release
 from sfumato.tasks.declaration.opened import SIGNATURE, open_release
+from sfumato.tasks.publication.check import check
 from sfumato.tasks.publication.publish import existing_version
 from sfumato.tasks.stages.deidentify import identity
 from tests.release.small import SPEC, people
@@ -66,6 +67,21 @@ def signed(small, call):
 def ask(call, signed):
     code, out, said = call("query", signed.directory, AVERAGE, "--format", "json")
     return code, json.loads(out)["verified"] if code == 0 else None, said
+
+
+def test_the_version_and_the_line_name_the_key_and_the_signature(signed, small):
+    key = fingerprint(signed.public("town"))
+    page = (signed.directory / "index.html").read_text(encoding="utf-8")
+    assert f"<code>{key}</code>" in page
+    assert open_release(signed.directory).declared.words.key == key
+    assert check(signed.directory).derived == "equal"
+    line = next((small.folder / "public").glob("*/releases.json")).parent
+    assert f"0001 by town ({key})" in (line / "index.html").read_text(encoding="utf-8")
+
+
+def test_who_builds_a_version_without_the_key_names_none(signed, small, tmp_path, monkeypatch):
+    monkeypatch.setenv("SFUMATO_WORK", str(tmp_path / "elsewhere"))
+    assert small.plan().line.said.key is None
 
 
 def test_a_key_beside_the_line_is_an_offer(call, signed):

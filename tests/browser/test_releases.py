@@ -4,8 +4,10 @@ import pytest
 
 from sfumato.tasks.declaration.assessment import assess
 from sfumato.tasks.declaration.opened import open_release
+from sfumato.tasks.declaration.references.stated import with_statements
 from sfumato.tasks.declaration.software import software
 from sfumato.tasks.declaration.tables import read_tables
+from sfumato.tasks.private.references.reference import given_references
 from sfumato.tasks.publication.files import page_beside
 from sfumato.tasks.report.lines.pages import catalogue_files, line_files
 from sfumato.tasks.report.lines.tombstone_page import tombstone_page
@@ -22,7 +24,18 @@ RELEASES = {
     "composed": "format-2/public/corpus-permuted",
     "coded": "format-4/public/corpus-permuted",
     "likely": "format-5/public/corpus-permuted",
+    "guesses": "format-6/public/corpus-generalized",
+    "intervals of subdomains": "format-6/public/corpus-redistributed",
+    "bars and publisher": "format-6-people/public/corpus-permuted",
+    "weights": "format-6-people/public/corpus-suppressed",
 }
+TOLD = {
+    "guesses": "What can be guessed",
+    "bars and publisher": "Publisher, contact and licence",
+    "weights": "weight",
+    "signed": "whose fingerprint is",
+}
+"""What some pages are there for."""
 # The names of columns that go on in another line though the line had room for them.
 BROKEN = """names => {
   const broken = [];
@@ -60,10 +73,24 @@ def shown(tmp_path_factory):
         release = open_release(CORPUS / path / "0002")
         tables = read_tables(release.declared, release.directory / "data")
         anew = release.declared.model_copy(update={"software": software()})
-        made[name] = (page_beside(release.directory, assess(anew, tables)), tuple(anew.columns))
+        made[name] = (_page(release, anew, tables), tuple(anew.columns))
+    words = anew.words.model_copy(update={"key": "0123456789abcdef" * 2})
+    signed = anew.model_copy(update={"words": words})
+    made["signed"] = (_page(release, signed, tables), tuple(anew.columns))
+    for name, told in TOLD.items():
+        assert told in made[name][0], name
     for name, (page, _) in made.items():
         (place / f"{name}.html").write_text(page, encoding="utf-8")
     return {place / f"{name}.html": columns for name, (_, columns) in made.items()}
+
+
+def _page(release, declared, tables):
+    """The page of a release as it would be laid out today."""
+    references = given_references(declared.promises, ())
+    assessment, _ = with_statements(
+        assess(declared, tables, references=references), release.manifest, references
+    )
+    return page_beside(release.directory, assessment)
 
 
 ALL_RULES = {"preload": False, "resultTypes": ["violations"]}
@@ -99,7 +126,7 @@ def test_pages_are_accessible_and_fit(browser, shown, width, scheme, media, rule
         violations += [(path.stem, one["id"], one["nodes"][0]["html"]) for one in found]
     context.close()
     assert (wide, broken, violations) == ([], [], [])
-    assert len(shown) == len(RELEASES) + 4
+    assert len(shown) == len(RELEASES) + 5
 
 
 def test_a_broken_name_is_found(browser, shown):

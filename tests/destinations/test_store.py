@@ -95,6 +95,7 @@ def test_types_checksums_and_no_long_life_in_caches(with_versions, store):
         "index.html": "text/html; charset=utf-8",
         "feed.atom": "application/atom+xml",
         "dcat.jsonld": "application/ld+json",
+        "CITATION.cff": "application/yaml",
         "releases.json": "application/json",
     }
     for name, kind in types.items():

@@ -90,7 +90,7 @@ def test_a_run_that_dies_leaves_all_or_nothing(divided, monkeypatch, step):
     monkeypatch.setattr(publication, step, real)
     made = divided.publish("two")
     assert check(made.directory).derived == "equal"
-    about = ["dcat.jsonld", "feed.atom", "index.html", "line.json", "releases.json"]
+    about = ["CITATION.cff", "dcat.jsonld", "feed.atom", "index.html", "line.json", "releases.json"]
     assert sorted(path.name for path in public.glob("[!.]*")) == ["0001", *about]
     assert read_record(public).current == "0001"
 

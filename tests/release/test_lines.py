@@ -163,7 +163,7 @@ def test_what_killed_runs_staged_is_swept(small, line):
     (stale / "microdata.parquet").write_bytes(b"half")
     (stale / "microdata.parquet").chmod(0o444)
     small.publish("one")
-    about = ["dcat.jsonld", "feed.atom", "index.html", "line.json", RECORD]
+    about = ["CITATION.cff", "dcat.jsonld", "feed.atom", "index.html", "line.json", RECORD]
     assert sorted(p.name for p in line.iterdir()) == [".lock", "0001", *about]
 
 

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from datetime import date, datetime
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -165,3 +166,30 @@ def test_any_time_is_told_as_feeds_write_it(text):
 )
 def test_only_addresses_are_linked(text, web, mail):
     assert (web_address(text) is not None, mail_address(text) is not None) == (web, mail)
+
+
+def test_programs_and_people_cite_the_current_version():
+    of = line(words=LineWords(publisher="Town of A", licence="CC-BY-4.0"), title=HOSTILE)
+    files = line_files(of)
+    assert files["CITATION.cff"].startswith("# Sfumato, from public records")
+    document = yaml.safe_load(files["CITATION.cff"])
+    assert (document["title"], document["license"]) == (HOSTILE, "CC-BY-4.0")
+    assert (document["version"], str(document["date-released"])) == ("0003", "2026-01-02")
+    assert document["identifiers"][0]["value"] == DIGESTS[3]
+    assert document["authors"] == [{"name": "Town of A"}]
+    assert "Town of A (2026)" in files["index.html"]
+    none = yaml.safe_load(line_files(gone())["CITATION.cff"])
+    assert "version" not in none
+    assert none["authors"] == [{"name": "anonymous"}]
+
+
+def gone():
+    return LineEntry("wages", "Wages", LineWords(), (version("0001", "withdrawn"),))
+
+
+def test_a_line_says_which_versions_are_signed():
+    assert "No version is signed" in line_files(line())["index.html"]
+    signed = version("0001", "current", signature="by town (ab12)")
+    page = line_files(LineEntry("wages", "Wages", LineWords(), (signed,)))["index.html"]
+    assert "0001 by town (ab12)" in page
+    assert "No version is signed" not in page

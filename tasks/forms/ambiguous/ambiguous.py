@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.groups.groups import Groups
@@ -105,7 +106,7 @@ def groups(
     for name in adversary_columns:
         table = tables[table_of(name)]
         column = encode(name, "quasi-identifier", table[name])
-        of = cover(table[GROUP_ID].to_numpy(), *column.category())
+        of = cover(as_integers(table[GROUP_ID]), *column.category())
         admitted = of.sizes(len(rows))
         if (admitted < 1).any() or (admitted > rows).any():
             raise PromiseError(f"{table_of(name)}: a group admits no value, or more than its rows")
@@ -115,7 +116,7 @@ def groups(
 
 def _rows(tables: Tables, schema: Schema) -> np.ndarray:
     """The rows of each group, by all tables of counts alike; groups are 0, 1, … in all."""
-    number = max(int(table[GROUP_ID].to_numpy().max(initial=-1)) for table in tables.values()) + 1
+    number = max(int(as_integers(table[GROUP_ID]).max(initial=-1)) for table in tables.values()) + 1
     if number > min(table.num_rows for table in tables.values()):
         raise PromiseError("group_id: not every table has every group, 0, 1, …")
     names = [name for name in tables if not name.startswith("at_")]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
@@ -78,7 +79,7 @@ class ComposedForm:
         published = dict(self.canonical(shown))
         along = published.pop(ALONG)
         named = np.full(len(continued.previous), -1, dtype=np.int64)
-        named[along[_NUMBER].to_numpy()] = along[GROUP_ID].to_numpy()
+        named[as_integers(along[_NUMBER])] = as_integers(along[GROUP_ID])
         return published, named
 
     def canonical(self, tables: Tables) -> Tables:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers, as_places
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import TotalCount
@@ -34,7 +35,7 @@ class RowsBesideCounts(Vacancies):
 
     def agree(self, tables: Tables, seen: Groups) -> bool:
         """Decide whether `lineage` counts the people and the values of each group."""
-        rows = np.bincount(tables[self.rows][GROUP_ID].to_numpy())
+        rows = np.bincount(as_integers(tables[self.rows][GROUP_ID]))
         return np.array_equal(rows, rows_of(tables[LINEAGE])) and super().agree(tables, seen)
 
     def groups(
@@ -84,7 +85,7 @@ class ShuffledRows(RowsBesideCounts):
     def apart(self, tables: Tables, sensitive: Sequence[str]) -> Tables:
         """The rows of people, and the values that nobody got."""
         marked = tables[self.rows]
-        nobody = marked.filter(pa.array(marked[MARK].to_numpy() % 4 != LIVE))
+        nobody = marked.take(as_places(as_integers(marked[MARK]) % 4 != LIVE))
         return {self.rows: _people(marked), VACANT: nobody.select([GROUP_ID, *sensitive])}
 
     def lasting(self, tables: Tables, schema: Schema, parameters: Any) -> tuple[pa.Table, ...]:
@@ -118,7 +119,7 @@ class ShuffledRows(RowsBesideCounts):
 
 def _people(marked: pa.Table) -> pa.Table:
     """The rows that are about somebody, unmarked."""
-    return marked.filter(pa.array(marked[MARK].to_numpy() % 4 == LIVE)).drop_columns([MARK])
+    return marked.take(as_places(as_integers(marked[MARK]) % 4 == LIVE)).drop_columns([MARK])
 
 
 def _with_nulls(table: pa.Table, columns: Mapping[str, object]) -> pa.Table:

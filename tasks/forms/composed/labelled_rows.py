@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
@@ -30,13 +31,13 @@ class LabelledRows(Vacancies):
 
     def group_in(self, tables: Tables) -> tuple[np.ndarray, np.ndarray]:
         """The partition's own numbers: labels have no ids."""
-        number = distinct(tables[self.rows][MARK].to_numpy() // 4)
+        number = distinct(as_integers(tables[self.rows][MARK]) // 4)
         return number, number
 
     def apart(self, tables: Tables, _sensitive: Sequence[str]) -> Tables:
         """All rows but witnesses, with their group."""
         marked = tables[self.rows]
-        told = marked[MARK].to_numpy()
+        told = as_integers(marked[MARK])
         shown = marked.append_column(GROUP_ID, pa.array(told // 4)).drop_columns([MARK])
         return {self.rows: shown.filter(pa.array(told % 4 != WITNESS))}
 
@@ -63,7 +64,7 @@ class LabelledRows(Vacancies):
         coded = {name: sensitive_column(table, schema, name).coded() for name in of}
         counted = count(keys, bound, coded)
         _, first = np.unique(keys, return_index=True)
-        vacant = vacant_of(tables[LINEAGE])[table[GROUP_ID].to_numpy()[first]]
+        vacant = vacant_of(tables[LINEAGE])[as_integers(table[GROUP_ID])[first]]
         return replace(counted, live=np.maximum(counted.sizes - vacant, 0))
 
     def rules(self, _people: Rules, everyone: Rules, _of_vacant: tuple[Rule, ...]) -> Rules:

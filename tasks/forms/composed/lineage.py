@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import TotalCount, rules_of_published
 from sfumato.expectations.sorting import distinct
@@ -38,12 +39,12 @@ def lineage_of(
 
 def rows_of(lineage: pa.Table) -> np.ndarray:
     """The people shown in each of the groups 0, 1, … (int64, one per group)."""
-    return np.asarray(lineage[ROWS].to_numpy())
+    return as_integers(lineage[ROWS])
 
 
 def vacant_of(lineage: pa.Table) -> np.ndarray:
     """The vacant values of each of the groups 0, 1, … (int64, one per group)."""
-    return np.asarray(lineage[VACANT_ROWS].to_numpy())
+    return as_integers(lineage[VACANT_ROWS])
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def rules(people: int, withheld: Sequence[str]) -> tuple[Rule, ...]:
 
 def _is_sound(table: pa.Table) -> bool:
     """Decide whether groups are 0, 1, …, continue different groups, and count nothing below 0."""
-    ids, before = table[GROUP_ID].to_numpy(), table[PREVIOUS].drop_null().to_numpy()
+    ids, before = as_integers(table[GROUP_ID]), as_integers(table[PREVIOUS].drop_null())
     return (
         np.array_equal(ids, np.arange(len(ids)))
         and len(distinct(before)) == len(before)

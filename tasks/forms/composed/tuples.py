@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.groups.counting import count
 from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.forms.composed.vacancies import Vacancies
@@ -36,7 +37,7 @@ def tuples_shown(
     lasting = vacancies.lasting(tables, schema, parameters)
     table = next(one for one in lasting if {*names} <= {*one.column_names})
     coded = as_tuples(TUPLE, [table[name] for name in names]).coded()
-    group = table[GROUP_ID].to_numpy().astype(np.int64)
-    times = table[COUNT].to_numpy() if COUNT in table.column_names else None
+    group = as_integers(table[GROUP_ID]).astype(np.int64)
+    times = as_integers(table[COUNT]) if COUNT in table.column_names else None
     counted = count(group, int(group.max()) + 1, {TUPLE: coded}, times)
     return counted.of(TUPLE), table.select(names).schema

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
 from sfumato.expectations.rules.structure import NotEmpty, rules_of_published
@@ -46,8 +47,8 @@ class Vacancies:
     def group_in(self, tables: Tables) -> tuple[np.ndarray, np.ndarray]:
         """Each group's id in marked tables and its number in the partition (int64, by id)."""
         marked = next(table for table in tables.values() if MARK in table.column_names)
-        ids, first = np.unique(marked[GROUP_ID].to_numpy(), return_index=True)
-        return ids, marked[MARK].to_numpy()[first] // 4
+        ids, first = np.unique(as_integers(marked[GROUP_ID]), return_index=True)
+        return ids, as_integers(marked[MARK])[first] // 4
 
     def apart(self, tables: Tables, _sensitive: Sequence[str]) -> Tables:
         """Marked tables as they are published: without marks, and rows of people alone."""

@@ -98,6 +98,9 @@ def _by_leaves(labels: Labels, column: DeclaredColumn) -> Callable[[str], Admitt
 def _known(leaf: str, column: DeclaredColumn) -> Any:
     """The value that a leaf is, None where it is none of the column's type."""
     try:
-        return pa.scalar(value_of(leaf, column.type), column.arrow_type).as_py()
+        value = value_of(leaf, column.type)
+        if column.type == "string":
+            return value
+        return pa.scalar(value, column.arrow_type).as_py()
     except (ValueError, OverflowError):
         return None

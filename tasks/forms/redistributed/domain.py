@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_array
 from sfumato.expectations.exact import Exact, exact, is_ordered
 from sfumato.tasks.arrays.ranks import places_in
 from sfumato.tasks.microdata.table import Column
@@ -42,7 +43,7 @@ def domain_of(column: Column) -> OrderedDomain:
     if column.ancestors is not None and not ordered:
         order = taxonomy_tree(column.ancestors)[1]
     place = places_in(order)
-    values = column.values.take(pa.array(order))
+    values = column.values.take(as_array(order.astype(np.int64), pa.int64()))
     ancestors = None if column.ancestors is None else _as_they_appear(column.ancestors[:, order])
     return OrderedDomain(values, place, exact(values, column.name) if ordered else None, ancestors)
 

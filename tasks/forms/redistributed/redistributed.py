@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.numbers import Number, plain
@@ -101,12 +102,14 @@ def canonical(tables: Tables) -> Tables:
     """
     targets, old, new = renumber(tables[TARGETS])
     aims = tables[AIMS]
-    asked = aims[TARGET].to_numpy()
+    asked = as_integers(aims[TARGET])
     at = np.searchsorted(old, asked)
     if not len(old) or (old[np.minimum(at, len(old) - 1)] != asked).any():
         raise PromiseError(f"{AIMS}: a group aims at a target that {TARGETS} lacks")
     where = aims.column_names.index(TARGET)
-    renamed = aims.set_column(where, aims.schema.field(TARGET), pa.array(new[at]))
+    renamed = aims.set_column(
+        where, aims.schema.field(TARGET), as_array(new[at].astype(np.int64), pa.int64())
+    )
     others = {name: table for name, table in tables.items() if name != TARGETS}
     ordered = canonical_with({**others, AIMS: renamed}, QIT)
     return {**ordered, TARGETS: targets}
@@ -174,7 +177,7 @@ def _once(*names: str) -> Callable[[pa.Table], bool]:
 
 def fakes(tables: Tables) -> int:
     """The number of values made up: subdomains without a row."""
-    return int(tables[st.ST][COUNT].to_numpy().sum()) - int(tables[QIT].num_rows)
+    return int(as_integers(tables[st.ST][COUNT]).sum()) - int(tables[QIT].num_rows)
 
 
 def diagnostics(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Subdomains
 from sfumato.expectations.sorting import stable_order
@@ -53,7 +54,7 @@ def shown_groups(tables: Tables, schema: Schema) -> ShownGroups:
     sizes = _sizes(tables)
     aim = _aim(tables[AIMS], len(sizes), len(told.targets))
     table = tables[st.ST]
-    group, count = table[GROUP_ID].to_numpy(), table[COUNT].to_numpy()
+    group, count = as_integers(table[GROUP_ID]), as_integers(table[COUNT])
     row = locate(told, aim[group], table[LOWER], table[UPPER])
     ordered, ancestors = told.domain.numbers is not None, told.domain.ancestors
     shown = Subdomains(group, told.node[row], count, aim, told.targets, ordered, ancestors)
@@ -62,7 +63,7 @@ def shown_groups(tables: Tables, schema: Schema) -> ShownGroups:
 
 def _sizes(tables: Tables) -> np.ndarray:
     """The rows of each group, none of which has fewer subdomains."""
-    known, sizes = np.unique(tables[QIT][GROUP_ID].to_numpy(), return_counts=True)
+    known, sizes = np.unique(as_integers(tables[QIT][GROUP_ID]), return_counts=True)
     subdomains = st.totals(tables[st.ST], len(known))
     if not np.array_equal(known, np.arange(len(known))) or subdomains is None:
         raise PromiseError(f"{st.ST}: its groups are not those of {QIT}, 0, 1, …, or count nothing")
@@ -73,9 +74,9 @@ def _sizes(tables: Tables) -> np.ndarray:
 
 def _aim(table: pa.Table, groups: int, targets: int) -> np.ndarray:
     """The target of each group, where every target is some group's."""
-    order = stable_order(table[GROUP_ID].to_numpy())
-    target: np.ndarray = table[TARGET].to_numpy()[order]
-    if not np.array_equal(table[GROUP_ID].to_numpy()[order], np.arange(groups)):
+    order = stable_order(as_integers(table[GROUP_ID]))
+    target: np.ndarray = as_integers(table[TARGET])[order]
+    if not np.array_equal(as_integers(table[GROUP_ID])[order], np.arange(groups)):
         raise PromiseError(f"{AIMS}: not every group of {QIT} has one target")
     if not np.array_equal(np.unique(target), np.arange(targets)):
         raise PromiseError(f"{AIMS}: its targets are not those of {TARGETS}")

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import pack
 from sfumato.expectations.groups.groups import Target
@@ -43,8 +44,8 @@ def table_of(domain: OrderedDomain, trees: Sequence[tuple[Tree, Target]]) -> pa.
 def runs(domain: OrderedDomain, first: np.ndarray, last: np.ndarray) -> dict[str, pa.Array]:
     """The values at the ends of runs, by their positions in the domain (int64, one per run)."""
     return {
-        LOWER: domain.values.take(pa.array(first)),
-        UPPER: domain.values.take(pa.array(last)),
+        LOWER: domain.values.take(_integers(first)),
+        UPPER: domain.values.take(_integers(last)),
     }
 
 
@@ -62,19 +63,23 @@ def renumber(table: pa.Table) -> tuple[pa.Table, np.ndarray, np.ndarray]:
     Returns:
         The table, the targets' old numbers (int64, ascending), and the new number of each (int64).
     """
-    number, ends = table[TARGET].to_numpy(), _both(table).codes
+    number, ends = as_integers(table[TARGET]), _both(table).codes
     low, high = ends[: len(number)], ends[len(number) :]
     order = np.lexsort((-high, low, number))
     old, starts = np.unique(number[order], return_index=True)
-    told = np.stack([low, -high, table[WEIGHT].to_numpy()], axis=1)[order]
+    told = np.stack([low, -high, as_integers(table[WEIGHT])], axis=1)[order]
     contents = [tuple(part.ravel().tolist()) for part in np.split(told, starts[1:]) if len(part)]
     rows = dict(zip(contents, np.split(order, starts[1:]), strict=False))
     place = {content: at for at, content in enumerate(sorted(rows))}
     shown = [rows[content] for content in place]
     again = np.repeat(np.arange(len(shown)), [len(part) for part in shown])
-    taken = table.take(pa.array(np.concatenate([order[:0], *shown])))
+    taken = table.take(_integers(np.concatenate([order[:0], *shown])))
     new = np.array([place[content] for content in contents], dtype=np.int64)
-    return taken.set_column(0, table.schema.field(TARGET), pa.array(again)), old, new
+    return taken.set_column(0, table.schema.field(TARGET), _integers(again)), old, new
+
+
+def _integers(numbers: np.ndarray) -> pa.Array:
+    return as_array(numbers.astype(np.int64), pa.int64())
 
 
 def are_numbered(table: pa.Table) -> bool:
@@ -122,7 +127,7 @@ def read(table: pa.Table, name: str, declared: DeclaredColumn) -> Told:
     if ends.has_null or not table.num_rows:
         raise PromiseError(f"{TARGETS}: has no rows of {name!r}, or bounds that are null")
     domain = domain_of(ends)
-    number, weight = table[TARGET].to_numpy(), table[WEIGHT].to_numpy()
+    number, weight = as_integers(table[TARGET]), as_integers(table[WEIGHT])
     place = domain.place[ends.codes]
     first, last = place[: len(number)], place[len(number) :]
     order = np.lexsort((-last, first, number))
@@ -235,5 +240,4 @@ def _places(domain: OrderedDomain, values: pa.ChunkedArray) -> np.ndarray:
     found = pc.index_in(values, value_set=domain.values)
     if found.null_count or values.null_count:
         raise PromiseError("a bound of a group's subdomain is not a value of its target")
-    places: np.ndarray = found.to_numpy().astype(np.int64)
-    return places
+    return as_integers(found)

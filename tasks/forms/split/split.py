@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.groups import Groups
 from sfumato.expectations.rules.rule import Rule
@@ -91,7 +92,7 @@ def _counted(tables: Tables) -> Tables:
 
 def _require_matching(tables: Tables, vacant: np.ndarray | int) -> None:
     """Refuse counts that are not those of the groups' rows, before anything is repeated by them."""
-    ids = tables[QIT][GROUP_ID].to_numpy()
+    ids = as_integers(tables[QIT][GROUP_ID])
     known, place = np.unique(ids, return_inverse=True)
     dense = np.array_equal(known, np.arange(len(known)))
     sizes = np.bincount(place, minlength=len(known))

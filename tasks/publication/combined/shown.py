@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.groups.groups import Groups
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.shown_form import form_of
@@ -61,7 +62,7 @@ class ShownVersion:
     @cached_property
     def previous(self) -> np.ndarray:
         """The group of the version before that each goes on from (int64), -1 for a new one."""
-        return np.asarray(self.lineage[PREVIOUS].fill_null(-1).to_numpy())
+        return as_integers(self.lineage[PREVIOUS].fill_null(-1))
 
     @cached_property
     def groups(self) -> Groups:

@@ -24,6 +24,7 @@ _SHA256 = "sfumato-sha256"
 _TYPES = {
     **MEDIA,
     ".atom": "application/atom+xml",
+    ".cff": "application/yaml",
     ".html": "text/html; charset=utf-8",
     ".jsonld": "application/ld+json",
     ".sig": "application/json",

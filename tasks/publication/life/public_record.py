@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sfumato.expectations.errors import SfumatoError
+from sfumato.tasks.authorship.signature import signer_of
 from sfumato.tasks.declaration.lines.tombstone import Tombstone, read_tombstone
 from sfumato.tasks.declaration.lines.words import read_words
 from sfumato.tasks.publication.versions import RECORD, Record, Version, read_record
@@ -53,8 +54,18 @@ def _version(line: Path, number: str, version: Version) -> VersionEntry:
         tombstone=_tombstone(line / number) if version.status == "withdrawn" else None,
         approvals=tuple((one.by, one.reason) for one in version.approvals or ()),
         accuracy=tuple(accuracy_lines(version.accuracy or ())),
+        signature=_signature(line / number, version.digest),
         warnings=(*version.warnings, *([_BELOW] if version.goal == "below-goal" else [])),
     )
+
+
+def _signature(directory: Path, digest: str) -> str | None:
+    """Who signed a version that stands, and with which key."""
+    try:
+        key = signer_of(directory, digest)
+    except SfumatoError:
+        return "by a signature that is not this version's: do not use it"
+    return None if key is None else f"by {key}"
 
 
 def _tombstone(directory: Path) -> Tombstone | None:

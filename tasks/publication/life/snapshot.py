@@ -12,9 +12,9 @@ from sfumato.tasks.declaration.lines.tombstone import WITHDRAWAL, has_replaced, 
 from sfumato.tasks.declaration.lines.words import WORDS
 from sfumato.tasks.declaration.opened import MANIFEST, SIGNATURE
 from sfumato.tasks.publication.versions import RECORD, Record, parse_record
-from sfumato.tasks.report.lines.pages import FEED, GENERATOR, METADATA, PAGE
+from sfumato.tasks.report.lines.pages import CITATION, FEED, GENERATOR, METADATA, PAGE
 
-_PAGES, _DOCUMENTS = (PAGE, FEED, METADATA), (WORDS, KEYS_FILE)
+_PAGES, _DOCUMENTS = (PAGE, FEED, METADATA, CITATION), (WORDS, KEYS_FILE)
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 from sqlglot import exp
 
-from sfumato.expectations.exact import exact
+from sfumato.expectations.exact import exact_numbers
 from sfumato.tasks.declaration.terms import Declared
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.counted_values import CountedValues
@@ -123,8 +122,7 @@ class RowsEngine:
         width = len(question.group_by)
         query = SensitiveConditions(question, self._relations).choices(name)
         rows = fetch(self.connection, query)
-        values = pa.array([row[width + 1] for row in rows], self.declared.columns[name].arrow_type)
-        numbers = exact(values, name)
+        numbers = exact_numbers([row[width + 1] for row in rows], name)
         cells = defaultdict(list)
         for place, row in enumerate(rows):
             cells[row[:width]].append(place)
@@ -155,7 +153,7 @@ def _counted_values(rows: _Rows, whole: bool, estimates: bool) -> CountedValues:
     chances = np.array(expected, np.float64)
     return CountedValues(
         values,
-        partial(exact, pa.array(values), "aggregated"),
+        partial(exact_numbers, values, "aggregated"),
         Counting(low_sure, low_maybe),
         Counting(high_sure, high_maybe),
         whole,

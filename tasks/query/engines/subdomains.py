@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.arrow import as_integers, as_truths
 from sfumato.expectations.exact import Exact, exact, is_number
 from sfumato.expectations.sorting import stable_order
 from sfumato.tasks.declaration.terms import Declared
@@ -132,7 +133,7 @@ class SubdomainsEngine:
             return np.ones(len(self.nodes.values), dtype=bool)
         found, values = fetch_table(self.connection, asking.wanted(self.name)), self.nodes.values
         meant = found[self.name].cast(values.type).combine_chunks()
-        return np.asarray(pc.is_in(values, meant).to_numpy(zero_copy_only=False), dtype=bool)
+        return as_truths(pc.is_in(values, meant))
 
     def selected(self, asking: SubdomainQueries, cells: int) -> tuple[Selected, "ShownSubdomains"]:
         """The rows that each cell selects of each group, and the subdomains these groups show."""
@@ -185,7 +186,7 @@ class ShownSubdomains:
 
 
 def _arrays(table: pa.Table) -> list[np.ndarray]:
-    return [column.to_numpy().astype(np.int64) for column in table.columns]
+    return [as_integers(column) for column in table.columns]
 
 
 def _floats(numbers: Exact) -> np.ndarray:

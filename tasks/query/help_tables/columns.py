@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import PromiseError
 from sfumato.expectations.groups.counting import cover
 from sfumato.expectations.measures.occurrences import occurrences
@@ -38,7 +39,7 @@ def tables_of_columns(tables: Mapping[str, pa.Table], declared: Terms) -> dict[s
         PromiseError: where the counts are none.
     """
     counts = next(iter(tables_of_counts(declared).values()))
-    number = int(tables[counts][GROUP_ID].to_numpy().max(initial=-1)) + 1
+    number = int(as_integers(tables[counts][GROUP_ID]).max(initial=-1)) + 1
     sizes = totals(tables[counts], number)
     if sizes is None:
         raise PromiseError(f"{counts}: has no counts of the groups")
@@ -49,8 +50,8 @@ def tables_of_columns(tables: Mapping[str, pa.Table], declared: Terms) -> dict[s
 def _table(admitted: pa.Table, name: str, sizes: np.ndarray) -> pa.Table:
     column = encode(name, "quasi-identifier", admitted[name])
     codes, values = column.category()
-    group = admitted[GROUP_ID].to_numpy()
+    group = as_integers(admitted[GROUP_ID])
     order = np.lexsort((codes, group))
     expected = np.empty(len(order))
     expected[order] = occurrences(sizes, cover(group, codes, values))
-    return admitted.append_column(expected_name(name), pa.array(expected))
+    return admitted.append_column(expected_name(name), as_array(expected, pa.float64()))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_array, as_integers
 from sfumato.expectations.errors import InputError
 from sfumato.expectations.exact import INT64_MAX, Exact, exact, is_number
 from sfumato.tasks.declaration.terms import Terms
@@ -89,8 +90,8 @@ def tables_of_rows(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str,
 
 def with_possible_hits(bounds: pa.Table, rows: np.ndarray) -> pa.Table:
     """The bounds of no more hits than a group has rows (int64, one per group)."""
-    possible = bounds["hits"].to_numpy() <= rows[bounds[_GROUP_ID].to_numpy()]
-    return bounds.filter(pa.array(possible))
+    possible = as_integers(bounds["hits"]) <= rows[as_integers(bounds[_GROUP_ID])]
+    return bounds.take(_places(np.flatnonzero(possible)))
 
 
 def _values(tables: Mapping[str, pa.Table], name: str) -> pa.Table:
@@ -99,8 +100,8 @@ def _values(tables: Mapping[str, pa.Table], name: str) -> pa.Table:
     shown = table.select([_GROUP_ID, name])
     if _COUNT not in table.column_names:
         return shown
-    times = table[_COUNT].to_numpy()
-    return shown.take(pa.array(np.repeat(np.arange(table.num_rows), times)))
+    times = as_integers(table[_COUNT])
+    return shown.take(_places(np.repeat(np.arange(table.num_rows), times)))
 
 
 def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
@@ -115,7 +116,7 @@ def help_table(microdata: pa.Table, sensitive: str) -> pa.Table:
     column = encode(sensitive, "sensitive", microdata[sensitive])
     if column.has_null:
         raise InputError(f"column {sensitive!r}: a sensitive value is missing")
-    group = microdata[_GROUP_ID].to_numpy()
+    group = as_integers(microdata[_GROUP_ID])
     if len(group) and not 0 <= group.min() <= group.max() < len(group):
         raise InputError("column 'group_id': not numbered from 0")
     return bounds_of_hits(group, column.codes, column.codes, column.values, sensitive)
@@ -138,7 +139,7 @@ def bounds_of_hits(
     """
     low = _sorted(group, least, len(values))
     high = low if greatest is least else _sorted(group, greatest, len(values))
-    columns = {_GROUP_ID: pa.array(low.group), "hits": pa.array(low.hits)}
+    columns = {_GROUP_ID: _places(low.group), "hits": _places(low.hits)}
     if is_number(values.type):
         whole = pa.types.is_integer(values.type)
         columns |= _sums(exact(values, name), low, high, whole, name)
@@ -162,7 +163,7 @@ def _extremes(values: pa.Array, low: _Sorted, high: _Sorted) -> dict[str, pa.Arr
         "l_max": low.codes,
         "u_max": high.codes[high.end - 1],
     }
-    return {name: values.take(pa.array(of)) for name, of in codes.items()}
+    return {name: values.take(_places(of)) for name, of in codes.items()}
 
 
 def _sums(
@@ -174,7 +175,7 @@ def _sums(
     if largest >= 10**_DIGITS:
         raise InputError(f"column {name!r}: a sum in a group needs more than {_DIGITS} digits")
     if whole and largest <= INT64_MAX:
-        return {"l_sum": pa.array(low.astype(np.int64)), "u_sum": pa.array(high.astype(np.int64))}
+        return {"l_sum": _places(low), "u_sum": _places(high)}
     return {"l_sum": _decimals(low, numbers.digits), "u_sum": _decimals(high, numbers.digits)}
 
 
@@ -195,6 +196,11 @@ def _partial_sums(
 def _running(units: np.ndarray, rows: _Sorted) -> np.ndarray:
     """The sums of the values before each row, and of all."""
     return np.append(0, np.cumsum(units[rows.codes]))
+
+
+def _places(numbers: np.ndarray) -> pa.Array:
+    """Whole numbers as an array of Arrow's (int64)."""
+    return as_array(numbers.astype(np.int64), pa.int64())
 
 
 def _largest(units: np.ndarray) -> int:

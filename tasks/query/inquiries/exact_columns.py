@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sfumato.expectations.arrow import as_integers, as_numpy
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import exact
 from sfumato.tasks.declaration.terms import Declared
@@ -170,8 +171,8 @@ def _rows_by_cell(
     value = table["v"].combine_chunks()
     values = value.unique()
     values = values.take(pc.sort_indices(values))
-    parts = {end: table[end].to_numpy().astype(np.int64) for end in _NUMBERS}
-    parts["code"] = np.asarray(pc.index_in(value, values).to_numpy(zero_copy_only=False), np.int64)
+    parts = {end: as_integers(table[end]) for end in _NUMBERS}
+    parts["code"] = as_numpy(pc.index_in(value, values)).astype(np.int64)
     keys = list(zip(*(column.to_pylist() for column in table.columns[:width]), strict=True))
     places: dict[Key, list[int]] = {}
     for place, key in enumerate(keys or [()] * table.num_rows):

@@ -14,6 +14,7 @@ from fractions import Fraction
 import duckdb
 import numpy as np
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
 from sfumato.tasks.declaration.terms import Declared
@@ -116,7 +117,7 @@ def _values(connection: duckdb.DuckDBPyConnection, known: Relations, name: str) 
     shown = [own(GROUP_ID), alias(published_column(name), "v"), alias(count_of(known), "times")]
     query = select(shown, table, by=[own(GROUP_ID), published_column(name)])
     found = fetch_table(connection, with_parts(group_parts(known), query))
-    group, times = (found[of].to_numpy().astype(np.int64) for of in (GROUP_ID, "times"))
+    group, times = (as_integers(found[of]) for of in (GROUP_ID, "times"))
     return _GroupValues(exact(found["v"].combine_chunks(), name), group, times)
 
 
@@ -133,7 +134,7 @@ def _rows(
     told = list(zip(*(column.to_pylist() for column in table.columns[:width]), strict=True))
     for place, key in enumerate(told or [()] * table.num_rows):
         cells.setdefault(key, []).append(place)
-    group = table[GROUP_ID].to_numpy().astype(np.int64)
+    group = as_integers(table[GROUP_ID])
     numbers = exact(table["x"].combine_chunks(), name) if table.num_rows else Exact(group, 0)
     for key, places in cells.items():
         at = np.array(places)

@@ -94,7 +94,9 @@ class Calculations:
         from sfumato.tasks.sql.session import calculate
 
         schema = pa.schema([(name, self._terms.columns[name].arrow_type) for name in of])
-        return column_type(calculate(schema.empty_table(), [expression]).schema.types[0])
+        return column_type(
+            calculate(pa.Table.from_batches([], schema), [expression]).schema.types[0]
+        )
 
 
 def column_type(type_: pa.DataType) -> tuple[ColumnType, int | None]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.expectations.groups.ranks import rank
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.schema.names import COUNT
@@ -70,7 +71,7 @@ def _ranges(tables: Tables) -> StandingValues:
 
 def _weights(table: pa.Table) -> np.ndarray:
     if COUNT in table.column_names:
-        return np.asarray(table[COUNT].to_numpy(), dtype=np.int64)
+        return np.asarray(as_integers(table[COUNT]), dtype=np.int64)
     return np.ones(table.num_rows, dtype=np.int64)
 
 

@@ -24,6 +24,7 @@ class VersionEntry:
         approvals: whose keys approved it, and why, where somebody was asked.
         warnings: why it may be of no use.
         accuracy: how accurate its answers are, in words.
+        signature: who signed it, and with which key, in words; None where nobody did.
     """
 
     number: str
@@ -35,6 +36,7 @@ class VersionEntry:
     approvals: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     accuracy: tuple[str, ...] = ()
+    signature: str | None = None
 
     @property
     def published(self) -> str:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.tasks.report.lines.citation import citation, citation_file
 from sfumato.tasks.report.lines.entries import LineEntry, urn_of
 from sfumato.tasks.report.lines.metadata import (
     as_script,
@@ -19,7 +20,7 @@ from sfumato.tasks.report.lines.metadata import (
 from sfumato.tasks.report.rendering import environment, stylesheet
 from sfumato.tasks.schema.stated.words import link_of
 
-PAGE, FEED, METADATA = "index.html", "feed.atom", "dcat.jsonld"
+PAGE, FEED, METADATA, CITATION = "index.html", "feed.atom", "dcat.jsonld", "CITATION.cff"
 GENERATOR = "Sfumato, from public records of releases"
 """What all these files name as what made them: a file that does not is somebody else's."""
 CATALOGUE = "Public microdata releases"
@@ -33,11 +34,13 @@ def line_files(line: LineEntry) -> dict[str, str]:
         "contact": _linked(line.words.contact),
         "licence": _linked(line.words.licence),
         "publisher": line.words.publisher,
+        "citation": citation(line),
     }
     return {
         PAGE: _rendered("line.html.j2", view, schema_org(line)),
         FEED: _feed(line.title, line.urn, [line], {line.name: ""}),
         METADATA: _metadata(dcat(line)),
+        CITATION: f"# {GENERATOR}\n{citation_file(line)}",
     }
 
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
+from sfumato.tasks.schema.formats import since
+
 OneLine = Annotated[str, Field(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Text = Annotated[str, Field(min_length=1, max_length=4000, pattern=r"^[^\x00-\x09\x0b-\x1f\x7f]+$")]
 Paragraphs = Annotated[Text, StringConstraints(strip_whitespace=True)]
@@ -62,3 +64,6 @@ class PublishedWords(SaidOfLine):
     """What a version says of its line, and of its columns by their names."""
 
     columns: dict[str, OneLine] = {}
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = since(
+        6, None, "the fingerprint of the key that the line's versions were signed with"
+    )

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.expectations.arrow import as_numpy
 from sfumato.expectations.exact import exact
 from sfumato.tasks.query.bounds.bounds import Bounds
 from sfumato.tasks.query.bounds.counted_values import CountedValues
@@ -81,7 +82,7 @@ def joined_values(parts: Sequence[CountedValues]) -> CountedValues:
     shown = [_array(part) for part in parts]
     every = pc.unique(pa.concat_arrays(shown))
     every = every.take(pc.sort_indices(every))
-    places = [pc.index_in(of, value_set=every).to_numpy() for of in shown]
+    places = [as_numpy(pc.index_in(of, value_set=every)) for of in shown]
 
     def total(numbers: Sequence[np.ndarray]) -> np.ndarray:
         summed = np.zeros(len(every), dtype=numbers[0].dtype)

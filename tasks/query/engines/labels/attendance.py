@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from sfumato.expectations.arrow import as_integers
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.forms.composed.lineage import LINEAGE, rows_of
 from sfumato.tasks.query.bounds.extremes import Counting
@@ -165,7 +166,7 @@ def attendance_in(tables: Files, rows: pa.Table, declared: Terms) -> Attendance:
     if not declared.composed:
         return EveryoneIsHere()
     lineage = read_table(tables[LINEAGE])
-    return SomeHaveLeft(np.asarray(rows[GROUP_ID].to_numpy()), rows_of(lineage))
+    return SomeHaveLeft(as_integers(rows[GROUP_ID]), rows_of(lineage))
 
 
 def _first(
