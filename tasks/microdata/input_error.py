@@ -90,9 +90,9 @@ not an integer; column 'town': is missing
     def refuse(self) -> None:
         """Raise InputError with all that was met, in one line."""
         if self._met:
-            raise self.told()
+            raise self.as_error()
 
-    def told(self) -> InputError:
+    def as_error(self) -> InputError:
         """The error that tells all that was met, in one line."""
         if len(self._met) == 1:
             return InputError(self._met[0])

@@ -30,6 +30,7 @@ FIRST = [
     for path in sorted((CORPUS / "version-1").glob("*/*.yaml"))
     if path.stem in json.loads((CORPUS / "version-1" / "shipped.json").read_text())
 ]
+WITH_INTERVALS = {"adult-capital-loss-aimed", "adult-occupation-anatomy"}
 SEED = 20260101
 WITH_A_LOSS = '"capital-loss" > 0'
 
@@ -59,6 +60,9 @@ def drawn_digests(spec: Path, folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("spec", SPECS, ids=[spec.stem for spec in SPECS])
 def test_a_seeded_draw_has_not_changed(spec, tmp_path):
     assert drawn_digests(spec, tmp_path) == json.loads(DIGESTS.read_text())[spec.stem]
+    declared = json.loads((tmp_path / "run" / "candidate" / "declared.json").read_text())
+    stated = (declared.get("intervals") or {}).get("families", ())
+    assert (len(stated) > 1) == (spec.stem in WITH_INTERVALS)
 
 
 @pytest.mark.parametrize("spec", FIRST, ids=[spec.stem for spec in FIRST])

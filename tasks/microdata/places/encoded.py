@@ -110,7 +110,7 @@ def _refuse_with_all_faults(
         with met.noted():
             found = _read(path, called, files, otherwise, columns)
             _typed(found, otherwise, columns, called)
-    raise met.told() from None
+    raise met.as_error() from None
 
 
 def _typed(
