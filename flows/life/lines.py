@@ -36,7 +36,12 @@ from sfumato.tasks.private.people.forget import (
     rename_units,
     with_forgotten,
 )
-from sfumato.tasks.private.people.keys import name_of, people_key
+from sfumato.tasks.private.people.keys import (
+    PEOPLE,
+    name_of,
+    people_key,
+    rewrap_people_key,
+)
 from sfumato.tasks.private.people.store import erased_names
 from sfumato.tasks.private.state import STATE, LineState, PublishedVersion, read_state
 from sfumato.tasks.private.workdir import private_directory, private_work_directory
@@ -127,8 +132,16 @@ def _present_counter(line: Line) -> int:
 
 
 @passphrases(os.environ)
-def change_passphrase(spec: Path, environ: Mapping[str, str], *, unwrap: bool) -> None:
-    """Wrap the line's key with `$SFUMATO_NEW_KEY_PASSPHRASE`, or leave it unwrapped.
+def change_passphrase(
+    spec: Path, environ: Mapping[str, str], *, unwrap: bool, people: bool
+) -> None:
+    """Wrap a key with `$SFUMATO_NEW_KEY_PASSPHRASE`, or leave it unwrapped.
+
+    Args:
+        spec: the line's spec.
+        environ: has the passphrases.
+        unwrap: whether to leave it unwrapped.
+        people: whether the key is that of people's names, which all lines have in common.
 
     Raises:
         InputError: where a passphrase is missing or wrong.
@@ -136,8 +149,11 @@ def change_passphrase(spec: Path, environ: Mapping[str, str], *, unwrap: bool) -
     new = passphrase_in(environ, NEW_PASSPHRASE)
     if not unwrap and not new:
         raise InputError(f"{NEW_PASSPHRASE}: is not set")
-    line = resolve_run(spec).line.private
-    rewrap(line, passphrase_in(environ, PASSPHRASE), None if unwrap else new)
+    line, wrapped_by = resolve_run(spec).line, None if unwrap else new
+    if people:
+        rewrap_people_key(line.work, wrapped_by, environ)
+    else:
+        rewrap(line.private, passphrase_in(environ, PASSPHRASE), wrapped_by)
 
 
 @passphrases(os.environ)
@@ -200,13 +216,16 @@ def rename(spec: Path, file: Path) -> int:
 
 
 @passphrases(os.environ)
-def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> None:
+def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> Path | None:
     """Draw another key, and make every keyed digest and hash of the line anew with it.
 
     Args:
         spec: the line's spec.
         sources: the address of every version's source, by its number.
         specs: the spec of a version, where it is not `spec`.
+
+    Returns:
+        The key of people's names, which stays as it is; None where there is none.
 
     Raises:
         SpecError: where a version has no source, or a number is no version.
@@ -231,6 +250,8 @@ def rekey(spec: Path, sources: Mapping[str, str], specs: Mapping[str, Path]) -> 
         files[STATE] = state.model_copy(update=changed).model_dump_json(exclude_none=True).encode()
         replace_state(line.private, files)
         take_ownership(line)
+    stays = line.work / PEOPLE / KEY
+    return stays if stays.exists() else None
 
 
 @passphrases(os.environ)

@@ -82,17 +82,23 @@ def _digests(texts: Iterable[bytes], begin: Callable[[], "HMAC"]) -> Iterator[by
         yield hashing.finalize()
 
 
-def rewrap(line: Path, old: str | None, new: str | None) -> None:
-    """Wrap the line's secret with another passphrase, or with none.
+def rewrap(place: Path, old: str | None, new: str | None, variable: str = PASSPHRASE) -> None:
+    """Wrap the secret of a directory with another passphrase, or with none.
+
+    Args:
+        place: a line's private directory, or that of people's names.
+        old: its passphrase now.
+        new: its passphrase from now on.
+        variable: what the environment calls the passphrase, for messages.
 
     Raises:
         InputError: where `old` is not its passphrase, or there is no key.
     """
-    path = line / KEY
-    with locked(line / ".lock"):
+    path = place / KEY
+    with locked(place / ".lock"):
         if not path.exists():
-            raise InputError(f"{path}: the line has no key yet")
-        write_atomically(path, key_file(unwrap_key(path, old), new))
+            raise InputError(f"{path}: there is no key yet")
+        write_atomically(path, key_file(unwrap_key(path, old, variable), new))
 
 
 def unwrap_key(path: Path, passphrase: str | None, variable: str = PASSPHRASE) -> bytes:
@@ -102,11 +108,20 @@ def unwrap_key(path: Path, passphrase: str | None, variable: str = PASSPHRASE) -
         InputError: where it is wrapped, and that is not its passphrase.
         Fault: where the file is no key.
     """
-    content = path.read_bytes()
+    return secret_in(path, path.read_bytes(), passphrase, variable)
+
+
+def secret_in(place: Path, content: bytes, passphrase: str | None, variable: str) -> bytes:
+    """The secret in what `key_file` gave; `place` is for messages.
+
+    Raises:
+        InputError: where it is wrapped, and that is not its passphrase.
+        Fault: where it is no key.
+    """
     if len(content) == _BYTES:
         return content
     try:
         document = parse_json(content)
     except ValueError:
-        raise Fault(f"{path}: cannot be read as a line's key") from None
-    return unwrap(path, document, passphrase, variable)
+        raise Fault(f"{place}: cannot be read as a line's key") from None
+    return unwrap(place, document, passphrase, variable)

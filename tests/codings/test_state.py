@@ -12,7 +12,8 @@ from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.microdata.table import load
 from sfumato.tasks.private.backup import backup, unpack_files
 from sfumato.tasks.private.coded.frozen import CODINGS, read_frozen
-from sfumato.tasks.private.people.keys import PEOPLE
+from sfumato.tasks.private.keys import line_key
+from sfumato.tasks.private.people.keys import PEOPLE, people_key
 from sfumato.tasks.private.state import read_state, write_state
 from tests.codings.stays import COLUMNS, EXACT, jobs_of, stays
 from tests.codings.test_release import expected, shift_key, shown, threshold
@@ -199,6 +200,73 @@ def test_a_passphrase_does_not_change_the_days(line, published, monkeypatch, cal
     assert call("line", "passphrase", line.spec)[0] == 0
     monkeypatch.setenv("SFUMATO_KEY_PASSPHRASE", "secret")
     assert line.publish("again").existed
+
+
+class TestThePeoplesKey:
+    """Its passphrase can be changed; the key cannot, and says so."""
+
+    @pytest.fixture
+    def secret(self, line, published):
+        return people_key(line.plan().line.work)
+
+    @pytest.fixture
+    def changed(self, line, monkeypatch, call):
+        """Wrap it with another passphrase, and have that in the environment."""
+
+        def to(new, *options):
+            monkeypatch.setenv("SFUMATO_NEW_KEY_PASSPHRASE", new)
+            code, _, said = call("line", "passphrase", line.spec, "--people", *options)
+            assert (code, "back up again" in said) == (0, True), said
+            monkeypatch.setenv("SFUMATO_PEOPLE_PASSPHRASE", new)
+
+        return to
+
+    def test_the_passphrase_changes_and_the_secret_stays(
+        self, line, secret, changed, monkeypatch, call
+    ):
+        own = line_key(line.plan().line.private)
+        path = line.plan().line.work / "people" / "key"
+        for new in ("first", "second"):
+            changed(new)
+            assert path.read_bytes() != secret
+            assert people_key(path.parents[1]) == secret
+        assert line_key(line.plan().line.private) == own
+        assert line.publish("again").existed
+        changed("none", "--remove")
+        assert path.read_bytes() == secret
+
+    def test_it_is_refused_without_the_present_one(self, line, secret, changed, monkeypatch, call):
+        changed("first")
+        for present in ("", "wrong"):
+            monkeypatch.setenv("SFUMATO_PEOPLE_PASSPHRASE", present)
+            code, _, said = call("line", "passphrase", line.spec, "--people")
+            assert (code, "SFUMATO_PEOPLE_PASSPHRASE" in said) == (2, True)
+            assert "first" not in said
+
+    @pytest.mark.parametrize("wrapped", [True, False])
+    def test_a_backup_of_before_is_put_back(
+        self, line, secret, changed, wrapped, tmp_path, monkeypatch, call
+    ):
+        if wrapped:
+            changed("first")
+        assert call("line", "backup", line.spec, tmp_path / "copy")[0] == 0
+        changed("second")
+        restored = ("line", "restore", line.spec, tmp_path / "copy")
+        if wrapped:
+            code, _, said = call(*restored)
+            assert (code, "set SFUMATO_FORMER_PEOPLE_PASSPHRASE" in said) == (2, True)
+            monkeypatch.setenv("SFUMATO_FORMER_PEOPLE_PASSPHRASE", "first")
+        assert call(*restored)[0] == 0
+        assert people_key(line.plan().line.work) == secret
+        assert line.publish("again").existed
+
+    def test_a_backup_with_another_one_is_refused(self, line, secret, changed, tmp_path, call):
+        assert call("line", "backup", line.spec, tmp_path / "copy")[0] == 0
+        path = line.plan().line.work / "people" / "key"
+        path.write_bytes(bytes(32))
+        changed("second")
+        code, _, said = call("line", "restore", line.spec, tmp_path / "copy")
+        assert (code, "names people by another key" in said) == (2, True)
 
 
 def test_a_version_that_may_have_appeared_counts_as_one(line, published):

@@ -178,8 +178,14 @@ def _wanted(group: str) -> Iterator[tuple[str, Mutant]]:
     if group == "sample":
         yield from _sample()
     else:
-        for file in FIRST:
+        for file in _files(FIRST):
             yield from _mutants_of(file)
+
+
+def _files(patterns: Sequence[str]) -> list[str]:
+    """The modules that patterns name, in their order; a package says nothing by itself."""
+    found = [str(path) for pattern in patterns for path in sorted(Path().glob(pattern))]
+    return [file for file in dict.fromkeys(found) if not file.endswith("__init__.py")]
 
 
 def _mutants_of(file: str) -> Iterator[tuple[str, Mutant]]:
@@ -189,8 +195,8 @@ def _mutants_of(file: str) -> Iterator[tuple[str, Mutant]]:
 
 def _sample() -> Iterator[tuple[str, Mutant]]:
     """As many mutants of each module as its share of all, always the same ones."""
-    found = sorted({str(path) for pattern in SAMPLED for path in Path().glob(pattern)})
-    files = [file for file in found if file not in FIRST and not file.endswith("__init__.py")]
+    first = set(_files(FIRST))
+    files = sorted(file for file in _files(SAMPLED) if file not in first)
     of_file = {file: list(_mutants_of(file)) for file in files}
     total = sum(map(len, of_file.values()))
     for file, all_ in of_file.items():

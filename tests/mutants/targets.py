@@ -12,8 +12,20 @@ FIRST = (
     "expectations/suites/gate.py",
     "expectations/verdicts.py",
     "tasks/forms/order.py",
+    "tasks/publication/staging.py",
+    "tasks/publication/versions.py",
+    "tasks/publication/line.py",
+    "tasks/publication/manifest.py",
+    "tasks/publication/check.py",
+    "tasks/publication/checked/sealed.py",
+    "tasks/publication/signing.py",
+    "tasks/publication/life/*.py",
+    "tasks/publication/destinations/*.py",
+    "tasks/authorship/*.py",
+    "tasks/verification/**/*.py",
 )
-"""Every mutant of these: randomness, order, durability, the gate and publication."""
+"""Every mutant of these: randomness, order, durability, the gate, publication, what becomes of
+versions and copies, signatures, and the one way in."""
 
 SAMPLED = ("expectations/**/*.py", "tasks/query/bounds/**/*.py")
 """A sample of the mutants of these, as many of each module as its share of all."""
@@ -22,8 +34,11 @@ SAMPLE, SEED = 400, 20260101
 
 TESTS = {
     "first": (
+        "tests/approval",
         "tests/authorship",
+        "tests/corpus/test_backups.py",
         "tests/corpus/test_corpus.py",
+        "tests/destinations",
         "tests/mutants",
         "tests/randomness",
         "tests/faults",
@@ -36,12 +51,19 @@ TESTS = {
         "tests/laws/test_form_laws.py",
         "tests/private",
         "tests/release/test_back_and_forth.py",
+        "tests/release/test_catalogue.py",
         "tests/release/test_check.py",
+        "tests/release/test_following.py",
+        "tests/release/test_forgeries.py",
+        "tests/release/test_formats.py",
         "tests/release/test_line_state.py",
         "tests/release/test_lines.py",
+        "tests/release/test_pending.py",
         "tests/release/test_sealed_candidates.py",
         "tests/release/test_versions.py",
+        "tests/release/test_withdrawal.py",
         "tests/test_doctests.py",
+        "tests/verification",
     ),
     "sample": (
         "tests/composition",

@@ -13,6 +13,7 @@ from sfumato.expectations.rules.structure import NotEmpty
 from sfumato.expectations.suites import gate
 from sfumato.expectations.suites.gate import judge
 from sfumato.expectations.verdicts import Finding
+from sfumato.tasks.declaration.opened import open_release
 from sfumato.tasks.forms.order import (
     canonical_apart,
     canonical_table,
@@ -285,3 +286,12 @@ def test_who_knows_a_sensitive_value_sees_smaller_groups():
 def test_every_permuted_row_has_a_group():
     told = permuted.schemas({}, PermutedParameters(method="permuted"))["microdata"]
     assert not told.field("group_id").nullable
+
+
+def test_a_manifest_says_formats_without_their_dot(small):
+    directory = small.write(people()).publish("one").directory
+    resources = open_release(directory).manifest["resources"]
+    found = {one["path"]: one["format"] for one in resources}
+    assert found["data/microdata.csv"] == "csv"
+    assert found["data/microdata.parquet"] == "parquet"
+    assert found["index.html"] == "html"

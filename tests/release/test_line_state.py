@@ -296,6 +296,16 @@ def two_sources(small, line):
     return {"0001": "first.csv", "0002": "people.csv"}
 
 
+def test_rekeying_says_that_the_key_of_names_stays(small, line, two_sources, capsys):
+    names = line.work / "people" / "key"
+    before = names.read_bytes()
+    assert rekeyed(small, "--source=0001=first.csv", "--source=0002=people.csv") == 0
+    assert (
+        f"{names}: the key of people's names is another one, and stays" in capsys.readouterr().err
+    )
+    assert names.read_bytes() == before
+
+
 def test_a_rekeyed_line_recognises_everybody_by_another_key(small, line, two_sources):
     old, before = line_key(line.private), state_of(line)
     given = [f"--source={number}={uri}" for number, uri in two_sources.items()]

@@ -44,14 +44,19 @@ def restore(spec: Path, file: Path) -> None:
 @line.command()
 @_SPEC
 @click.option("--remove", is_flag=True, help="leave the key unwrapped")
-def passphrase(spec: Path, remove: bool) -> None:
+@click.option(
+    "--people", is_flag=True, help="the key of people's names, which all lines have in common"
+)
+def passphrase(spec: Path, remove: bool, people: bool) -> None:
     """Wrap the line's key with another passphrase.
 
-    The present one is in $SFUMATO_KEY_PASSPHRASE, the new one in $SFUMATO_NEW_KEY_PASSPHRASE.
+    The present one is in $SFUMATO_KEY_PASSPHRASE, the new one in $SFUMATO_NEW_KEY_PASSPHRASE. With
+    --people it is the key of people's names, and the present one is in $SFUMATO_PEOPLE_PASSPHRASE.
     """
     from sfumato.flows.life.lines import change_passphrase
 
-    change_passphrase(spec, os.environ, unwrap=remove)
+    change_passphrase(spec, os.environ, unwrap=remove, people=people)
+    show.say("backups made before have the key under the passphrase of then: back up again")
 
 
 @line.command()
@@ -102,4 +107,9 @@ def rekey(spec: Path, sources: tuple[str, ...], specs: tuple[str, ...], units: P
     from sfumato.flows.life.lines import rekey as draw_another
 
     other = {number: Path(place) for number, place in pairs("--spec", specs).items()}
-    draw_another(spec, pairs("--source", sources), other)
+    stays = draw_another(spec, pairs("--source", sources), other)
+    if stays is not None:
+        show.say(
+            f"{stays}: the key of people's names is another one, and stays: if others may know it, "
+            "they can tell who is in a map that they have, and no command changes that"
+        )

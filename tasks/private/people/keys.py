@@ -7,6 +7,7 @@ line's own would keep lines apart for ever.
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,22 @@ import numpy as np
 from sfumato.expectations.errors import InputError, PromiseError
 from sfumato.tasks.microdata.table import Column
 from sfumato.tasks.private.durable import locked, write_atomically
-from sfumato.tasks.private.keys import KEY, key_file, keyed_hashes, new_secret, texts_of, unwrap_key
+from sfumato.tasks.private.keys import (
+    KEY,
+    key_file,
+    keyed_hashes,
+    new_secret,
+    rewrap,
+    secret_in,
+    texts_of,
+    unwrap_key,
+)
 from sfumato.tasks.private.workdir import private_directory
 from sfumato.tasks.private.wrapping import passphrase_in
 
 PEOPLE = "people"
 PASSPHRASE = "SFUMATO_PEOPLE_PASSPHRASE"  # noqa: S105 - the name of a variable
+FORMER_PASSPHRASE = "SFUMATO_FORMER_PEOPLE_PASSPHRASE"  # noqa: S105 - the name of a variable
 NAME_BYTES = 16
 NAME = np.dtype(f"S{NAME_BYTES}")
 _IN_USE = "in-use"
@@ -54,11 +65,22 @@ def people_key(work: Path, environ: Mapping[str, str] = os.environ) -> bytes:
         return unwrap_key(path, passphrase_in(environ, PASSPHRASE), PASSPHRASE)
 
 
-def restore_people_key(place: Path, work: Path, saved: bytes) -> None:
+def rewrap_people_key(work: Path, new: str | None, environ: Mapping[str, str] = os.environ) -> None:
+    """Wrap the work directory's secret with another passphrase, or with none; it stays the same.
+
+    Raises:
+        InputError: where the environment lacks its passphrase, or there is no key.
+    """
+    rewrap(people_directory(work), passphrase_in(environ, PASSPHRASE), new, PASSPHRASE)
+
+
+def restore_people_key(
+    place: Path, work: Path, saved: bytes, environ: Mapping[str, str] = os.environ
+) -> None:
     """Put the key of a backup back where it is missing; `place` is the backup, for messages.
 
     Raises:
-        InputError: where the work directory knows people under another one.
+        InputError: where the work directory knows people under another one, or it cannot be told.
     """
     directory = people_directory(work)
     with locked(directory / ".lock"):
@@ -66,11 +88,23 @@ def restore_people_key(place: Path, work: Path, saved: bytes) -> None:
         if not path.exists():
             write_atomically(path, saved)
             write_atomically(directory / _IN_USE, b"")
-        elif path.read_bytes() != saved:
+        elif path.read_bytes() != saved and not _are_the_same(path, place, saved, environ):
             raise InputError(
                 f"{place}: names people by another key than {path}: restore it into a work "
                 "directory of its own (SFUMATO_WORK)"
             )
+
+
+def _are_the_same(path: Path, place: Path, saved: bytes, environ: Mapping[str, str]) -> bool:
+    """Whether a backup has the key that is there, which may have another passphrase since."""
+    there = unwrap_key(path, passphrase_in(environ, PASSPHRASE), PASSPHRASE)
+    for variable in (PASSPHRASE, FORMER_PASSPHRASE):
+        with suppress(InputError):  # it is not the passphrase of then
+            return there == secret_in(place, saved, passphrase_in(environ, variable), variable)
+    raise InputError(
+        f"{place}: has the key of people's names under a passphrase of before: set "
+        f"{FORMER_PASSPHRASE} to it, so that it can be told whether it is that of {path}"
+    )
 
 
 def name_of(unit: str, secret: bytes) -> bytes:
