@@ -1,7 +1,7 @@
 """Fifty more ordinary queries, about occupations and hours beside columns that are exact.
 
-They were written before the language was looked at again, and say how much of what analysts write
-is answered. Age, education, marital status and sex are published as they are.
+They were written apart from those of `fifty`, by somebody who had read these, and say how much of
+what analysts write is answered. Age, education, marital status and sex are published as they are.
 """
 
 HELD_OUT: tuple[str, ...] = (

@@ -1,4 +1,4 @@
-"""Ordinary queries that nobody looked at while the language was written, on a frozen release."""
+"""Ordinary queries beside those that the language was built on, on a frozen release."""
 
 from dataclasses import replace
 

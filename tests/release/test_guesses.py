@@ -129,7 +129,7 @@ def test_a_refusal_survives_a_restore(small):
 
 def test_a_page_tells_how_to_get_the_software_and_an_older_one_does_not(small):
     directory = small.write(people(), **DIVERSE).publish("one").directory
-    assert "pip install sfumato==" in page_of(directory).text
+    assert "pip install ./sfumato-" in page_of(directory).text
     assert check(directory, made_with(directory, **{LAYOUT: "3"}))
     page = page_of(directory)
     assert "pip install" not in page.text
