@@ -35,7 +35,7 @@ OTHERS = {  # the other tasks: the function that each calls first, or that does 
     "hold.find_candidate": "identity",
     "hold.hold": "hold_candidate",
     "deidentify.choose": "choose_terms",
-    "validate.attack": "gate_documents",
+    "validate.attack": "identity",
     "publish.publish_approved": "find_approved",
     "evaluate.evaluate_before": "load",
     "evaluate.record_evaluated": "record_measured",
