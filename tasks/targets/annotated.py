@@ -17,8 +17,7 @@ from sfumato.expectations.groups.groups import Target
 from sfumato.expectations.groups.subdomains import probabilities
 from sfumato.expectations.sorting import lengths, stable_order, starts
 from sfumato.tasks.targets.distribution import whole
-from sfumato.tasks.targets.ratios import can_be_compared, nearest_ratios
-from sfumato.tasks.targets.shares import below
+from sfumato.tasks.targets.shares import below, can_be_compared, nearest_ratios
 from sfumato.tasks.targets.tree import Tree
 
 

@@ -46,6 +46,7 @@ OTHERS = {  # the other tasks: the function that each calls first, or that does 
     "deliver.deliver": "remember",
 }
 BEHIND = "deliver.deliver"  # what fails there fails no run
+NOWHERE = "s3://nowhere"
 
 
 class Foreign(Exception):
@@ -90,7 +91,7 @@ def one_task(name: str, place: str) -> State:
 def _arguments(function: Any, place: Path) -> dict[str, Any]:
     """Something for each argument; the task fails before it looks at most of them."""
     known = {
-        "declared": [SimpleNamespace(uri="s3://nowhere")],
+        "declared": [SimpleNamespace(uri=NOWHERE)],
         **dict.fromkeys(("candidate", "divided", "run"), place),
     }
     anything = SimpleNamespace(name="wages", private=place, versions=None, said=None)

@@ -19,7 +19,7 @@ from sfumato.tasks.targets import annotated
 from sfumato.tasks.targets.annotated import annotate
 from sfumato.tasks.targets.distribution import normal, of_counts, uniform, whole, zipf
 from sfumato.tasks.targets.given import from_rows, read_lines
-from sfumato.tasks.targets.ratios import nearest_ratios
+from sfumato.tasks.targets.shares import nearest_ratios
 from sfumato.tasks.targets.tree import balanced_tree, median_tree, taxonomy_tree
 
 WEIGHTS = st.lists(st.integers(0, 9), min_size=1, max_size=14).filter(any)

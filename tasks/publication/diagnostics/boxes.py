@@ -56,10 +56,11 @@ def _cut(
     """The cut that is best in a sample, else the best of all; None where none is worth it."""
     sampled = _sample(some), _sample(boxes)
     likely = min(
-        range(len(points)), key=lambda axis: _Cut.at_median(points, low, high, axis, *sampled).left
+        range(len(points)),
+        key=lambda axis: _Plane.at_median(points, low, high, axis, *sampled).left,
     )
     for axes in ([likely], range(len(points))):
-        cuts = [_Cut.at_median(points, low, high, axis, some, boxes) for axis in axes]
+        cuts = [_Plane.at_median(points, low, high, axis, some, boxes) for axis in axes]
         best = min(cuts, key=lambda cut: cut.left)
         if best.left < _WORTH:
             return best.halves(some, boxes)
@@ -70,7 +71,7 @@ def _sample(places: np.ndarray) -> np.ndarray:
     return places[:: len(places) // _SAMPLE + 1]
 
 
-class _Cut(NamedTuple):
+class _Plane(NamedTuple):
     """A cut at some value of a dimension.
 
     Attributes:
@@ -92,7 +93,7 @@ class _Cut(NamedTuple):
         axis: int,
         some: np.ndarray,
         boxes: np.ndarray,
-    ) -> "_Cut":
+    ) -> "_Plane":
         """The cut at the median of some points, or of a sample of them."""
         values, tried = points[axis][some], points[axis][_sample(some)]
         middle = np.partition(tried, len(tried) // 2)[len(tried) // 2]

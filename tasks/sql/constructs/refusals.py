@@ -156,12 +156,16 @@ def _named(refused: exp.Expr | str) -> tuple[Refusal, str]:
     if isinstance(refused, str):
         known = REFUSED.get(refused, _ANYTHING)
         return known, known.called or refused.strip("_").upper()
-    if isinstance(refused, exp.IgnoreNulls | exp.RespectNulls) and type(refused.this) in REFUSED:
+    if isinstance(refused, exp.IgnoreNulls | exp.RespectNulls) and _is_refused(refused.this):
         return _named(refused.this)
     known = REFUSED.get(type(refused)) or _by_name(refused)
     if isinstance(refused, exp.Anonymous) and known is not _FUNCTION:
         return known, f"the function {function_name(refused)}"
     return known, known.called or construct(refused)
+
+
+def _is_refused(node: exp.Expr) -> bool:
+    return isinstance(node, exp.AggFunc) and type(node) in REFUSED
 
 
 def _by_name(node: exp.Expr) -> Refusal:
