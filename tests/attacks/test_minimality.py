@@ -385,6 +385,25 @@ def test_bars_are_judged_on_what_is_believed_of_each_row(arrays, partition, tmp_
     assert bars.lift() == pytest.approx(bars.hits() - alone.hits())
 
 
+def test_groups_are_looked_at_by_the_digest_of_the_release(tmp_path, monkeypatch):
+    """The same ones whenever it is attacked, and others of another release."""
+    monkeypatch.setattr(minimality, "_ROWS", 40 * MOST)
+    rng = np.random.default_rng(3)
+    values = np.minimum(rng.geometric(0.7, 900), 3)  # uncommon ones keep groups from being cut
+    arrays = {"a": rng.integers(0, 300, 900).tolist(), "s": values.tolist()}
+    release = released(tmp_path, arrays, [diverse(2)], MONDRIAN)
+    looked_at = defaultdict(list)
+    monkeypatch.setattr(minimality, "_learned", lambda _, groups, draw: _remember(groups))
+
+    def _remember(groups):
+        looked_at[digest].append(groups)
+        return np.zeros(2)
+
+    for digest in ("one", "another", "one"):
+        minimality.attack(replace(release, digest=digest))
+    assert looked_at["one"][0] == looked_at["one"][1] != looked_at["another"][0]
+
+
 def test_too_many_worlds_are_not_judged(tmp_path, monkeypatch):
     arrays = {"a": [1, 1, 2, 2, 2, 2, 2], "s": [7, 7, 8, 9, 10, 11, 12]}
     release = released(tmp_path, arrays, [AlphaK(alpha="0.5", k=1, sensitive="s")], MONDRIAN)
