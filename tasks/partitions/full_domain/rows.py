@@ -52,7 +52,7 @@ class LatticeRows:
 
     def collapse(self) -> "LatticeRows":
         """The distinct rows in ascending order."""
-        if prod(self.bounds) > INT64_MAX:
+        if prod(map(int, self.bounds)) > INT64_MAX:
             return self.number()[0]
         keys, counts = tally(*self.key(range(len(self.codes))), self.counts)
         return LatticeRows(_unpack(keys, self.bounds), self.bounds, counts)
