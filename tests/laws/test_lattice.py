@@ -711,3 +711,17 @@ def test_all_nodes_of_adult(five, promise, keeps, metric, price, share):
     if not budget:
         found = {tuple(one["levels"]) for one in best.facts["minimal_nodes"]}
         assert found == minimal(costs)
+
+
+@pytest.mark.parametrize("bound", [4, 2**20, 2**40])  # in a table, sorted, and beyond 64 bits
+def test_collapsed_rows_are_the_different_ones_with_their_counts(bound):
+    rng = np.random.default_rng(bound)
+    codes = tuple(rng.integers(0, 3, 400) * (bound // 4) for _ in range(3))
+    counts = rng.integers(1, 9, 400)
+    found = lattice_rows.LatticeRows(codes, (bound,) * 3, counts).collapse()
+    expected = Counter()
+    for *row, times in zip(*codes, counts, strict=True):
+        expected[tuple(int(code) for code in row)] += int(times)
+    rows = list(zip(*(column.tolist() for column in found.codes), strict=True))
+    assert rows == sorted(expected)
+    assert found.counts.tolist() == [expected[row] for row in rows]
