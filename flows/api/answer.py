@@ -102,11 +102,12 @@ class BoundedAnswer(Sequence[Mapping[str, Any]]):
             yield "certain", pa.array(self.certain)
 
     def _caption(self, shown: int) -> str:
-        from sfumato.flows.cli.answers import assurance
+        from sfumato.flows.cli.answers import assurance, remarks
 
-        more = f"{len(self) - shown:,} more rows; " if len(self) > shown else ""
+        said = [f"{len(self) - shown:,} more rows"] if len(self) > shown else []
+        said += [*remarks(self._found), assurance(self._found)]
         left = ", ".join(f"{n:,} ({why})" for why, n in self.not_represented.items() if n)
-        return f"{more}{assurance(self._found)}{f'; rows not represented: {left}' if left else ''}"
+        return "; ".join([*said, f"rows not represented: {left}"] if left else said)
 
     def __repr__(self) -> str:
         from sfumato.flows.cli.answers import cell

@@ -87,8 +87,16 @@ class VerifiedRelease:
     @property
     def schema(self) -> dict[str, SchemaColumn]:
         """The columns that queries may name, in the order of the release, by their names."""
+        words = self._release.declared.words
         return {
-            name: SchemaColumn(name, column.told_role, column.type, column.nulls)
+            name: SchemaColumn(
+                name,
+                column.told_role,
+                column.type,
+                column.nulls,
+                words.columns.get(name),
+                words.labels[name].codes if name in words.labels else {},
+            )
             for name, column in self._release.declared.columns.items()
         }
 

@@ -1,7 +1,7 @@
 """The tables of a release, and what its columns are."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,12 +19,16 @@ class SchemaColumn:
         role: quasi-identifier, insensitive, sensitive or weight.
         type: integer, decimal, float, date, timestamp, string or boolean.
         nulls: whether a missing value is a category.
+        description: of its values, as its owner says.
+        labels: what its codes mean, by code.
     """
 
     name: str
     role: str
     type: str
     nulls: bool
+    description: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 class PublishedTables(Mapping[str, "pa.Table"]):

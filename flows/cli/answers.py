@@ -98,33 +98,34 @@ def answer(found: "Answer") -> None:
     for row in found.rows:
         table.add_row(*(Text(visible(cell(value))) for value in row.values()))
     Console().print(table)
-    rows = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
-    if any(bounds.estimate is not None and bounds.lower != bounds.upper for bounds in rows):
-        echo("≈ is an estimate, without guarantee")
-    _tell_of_rows(found, rows)
-    _tell_of_likely([bounds.likely for bounds in rows if bounds.likely is not None])
-    if found.coded:
-        echo(one_line(f"about coded values: {_codings(found.coded)}"))
+    for remark in remarks(found):
+        echo(one_line(remark))
     left_out = ", ".join(f"{n} ({why})" for why, n in found.not_represented.items() if n)
     echo(f"{assurance(found)}{f'; rows not represented: {left_out}' if left_out else ''}")
 
 
-def _tell_of_rows(found: "Answer", bounds: Sequence[Any]) -> None:
-    """Say what is not certain of rows, and of how they were found."""
+def remarks(found: "Answer") -> Iterator[str]:
+    """What is to be said of an answer besides what its bounds are worth."""
+    bounds = [v for row in found.rows for v in row.values() if hasattr(v, "estimate")]
+    if any(one.estimate is not None and one.lower != one.upper for one in bounds):
+        yield "≈ is an estimate, without guarantee"
     maybe = len(found.certain) - sum(found.certain)
     if maybe:
-        echo(f"rows that may not be in the answer: {maybe} of {len(found.rows)}")
+        yield f"rows that may not be in the answer: {maybe} of {len(found.rows)}"
     if found.by_estimate:
-        echo("ordered by estimates")
+        yield "ordered by estimates"
     if not all(one.attained for one in bounds):
-        echo("some bounds are calculated of others, and may be wider than need be")
+        yield "some bounds are calculated of others, and may be wider than need be"
+    yield from _of_likely([one.likely for one in bounds if one.likely is not None])
+    if found.coded:
+        yield f"about coded values: {_codings(found.coded)}"
 
 
-def _tell_of_likely(found: Sequence[Any]) -> None:
+def _of_likely(found: Sequence[Any]) -> Iterator[str]:
     if any(likely.interval for likely in found):
-        echo("likely: 95 % of queries like this one meet such an interval, without guarantee")
+        yield "likely: 95 % of queries like this one meet such an interval, without guarantee"
     for reason in dict.fromkeys(likely.reason for likely in found if likely.interval is None):
-        echo(f"no likely interval: {reason}")
+        yield f"no likely interval: {reason}"
 
 
 def _codings(coded: Mapping[str, Sequence[str]]) -> str:

@@ -107,6 +107,8 @@ class FormParameters(Part):
 class SensitiveApart(FormParameters):
     """Sensitive values that stand apart from the rows that they belong to."""
 
+    keeps_nulls: ClassVar[bool] = True
+
     sensitive: Annotated[
         Literal["independent", "together"],
         Field(description="whether several sensitive columns keep their association"),

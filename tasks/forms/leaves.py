@@ -32,12 +32,12 @@ def with_published_leaves(
 def _narrow(name: str, column: DeclaredColumn, tables: Tables) -> DeclaredColumn:
     if column.leaves == "all" or not isinstance(column.hierarchy, tuple):
         return column
-    shown = _texts(name, tables) - {ROOT, None}
+    shown = published_texts(name, tables) - {ROOT, None}
     rows = tuple(row for row in column.hierarchy if not shown.isdisjoint(row))
     return column.model_copy(update={"hierarchy": rows or None})
 
 
-def _texts(name: str, tables: Tables) -> set[str | None]:
+def published_texts(name: str, tables: Tables) -> set[str | None]:
     """The different texts of a column, or of the bounds that are published in its place."""
     own = any(name in table.column_names for table in tables.values())
     places = (name,) if own else (LOWER, UPPER)

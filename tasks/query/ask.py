@@ -20,11 +20,13 @@ from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.engines.engine import Engine, Files, Source
 from sfumato.tasks.query.engines.registry import ENGINES
 from sfumato.tasks.query.help_tables.build import help_names
+from sfumato.tasks.query.in_databases.single import inquiry_of
 from sfumato.tasks.query.inquiries.answering import OpenTables, answer_inquiry
+from sfumato.tasks.query.inquiries.one_after_another import one_after_another
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow
-from sfumato.tasks.query.language.read import read_inquiry
-from sfumato.tasks.query.language.single import inquiry_of
-from sfumato.tasks.query.question.inquiry import Inquiry
+from sfumato.tasks.query.intervals.reasons import with_reason
+from sfumato.tasks.query.language.several import read_inquiries
+from sfumato.tasks.query.question.inquiry import ConstantColumn, Inquiry, SeveralInquiries
 from sfumato.tasks.query.question.joined import OwnTables
 from sfumato.tasks.query.question.question import GroupColumn, Question
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
@@ -67,27 +69,27 @@ def answers(
         InputError: where a file of the release is missing.
     """
     inquiries = [_read(sql, release, own) for sql in queries]
-    allowed = [inquiry for inquiry in inquiries if isinstance(inquiry, Inquiry)]
+    allowed = [one for one in inquiries if isinstance(one, SeveralInquiries)]
     helped = dict.fromkeys(name for inquiry in allowed for name in inquiry.helped_by)
     with open_release(release, list(helped), estimator) as opened:
         for inquiry in inquiries:
             yield _answered(opened, release, inquiry)
 
 
-def _read(sql: str, release: Release, own: OwnTables | None) -> Inquiry | QueryError:
+def _read(sql: str, release: Release, own: OwnTables | None) -> SeveralInquiries | QueryError:
     try:
-        return read_inquiry(sql, release.declared, own)
+        return read_inquiries(sql, release.declared, own)
     except QueryError as error:
         return error
 
 
 def _answered(
-    opened: OpenTables, release: Release, inquiry: Inquiry | QueryError
+    opened: OpenTables, release: Release, asked: SeveralInquiries | QueryError
 ) -> Answer | QueryError:
-    if isinstance(inquiry, QueryError):
-        return inquiry
+    if isinstance(asked, QueryError):
+        return asked
     try:
-        return _of_files(release, ask_inquiry(opened, inquiry))
+        return _of_files(release, ask_several(opened, asked))
     except QueryError as error:
         return error
 
@@ -121,7 +123,17 @@ def answer_with(
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
     """
-    return _of_files(release, ask_inquiry(asked, read_inquiry(sql, release.declared, own)))
+    return _of_files(release, ask_several(asked, read_inquiries(sql, release.declared, own)))
+
+
+def ask_several(asked: OpenTables, several: SeveralInquiries) -> Answer:
+    """Answer one inquiry after another from published tables, as one answer.
+
+    Raises:
+        QueryError: where one cannot be evaluated.
+    """
+    found = [ask_inquiry(asked, one) for one in several.inquiries]
+    return found[0] if len(found) == 1 else one_after_another(found, several.order)
 
 
 def _of_files(release: Release, found: Answer) -> Answer:
@@ -142,9 +154,9 @@ def answer_on(
     Raises:
         QueryError: where the query is not allowed, or cannot be evaluated.
     """
-    inquiry = read_inquiry(sql, declared, own)
+    several = read_inquiries(sql, declared, own)
     with engine(tables, declared, estimator) as opened:
-        return ask_inquiry(open_tables(tables, declared, opened, estimator), inquiry)
+        return ask_several(open_tables(tables, declared, opened, estimator), several)
 
 
 def files_of_tables(release: Release, sensitive: Sequence[str]) -> dict[str, Source]:
@@ -191,27 +203,35 @@ def ask_inquiry(asked: OpenTables, inquiry: Inquiry, *, estimates: bool = True) 
     """
     found = answer_inquiry(asked, inquiry, estimates=estimates)
     declared = asked.declared
+    beside = estimates and declared.intervals is not None
     return Answer(
         form=declared.form.method,
         guaranteed=True,
         not_represented=_not_represented(declared),
         columns=tuple(item.label for item in inquiry.shown),
-        rows=tuple(_row(inquiry, row) for row in found.rows),
+        rows=tuple(_row(inquiry, row, beside=beside) for row in found.rows),
         certain=tuple(row.certain for row in found.rows),
         coded=declared.coded,
         by_estimate=found.by_estimate,
     )
 
 
-def _row(inquiry: Inquiry, row: AnsweredRow) -> dict[str, Any]:
-    """The group columns that are shown, and bounds of what is calculated."""
+def _row(inquiry: Inquiry, row: AnsweredRow, *, beside: bool) -> dict[str, Any]:
+    """The group columns that are shown, and bounds of what is calculated.
+
+    `beside` these stands an interval, or why there is none.
+    """
     places = {key.name: place for place, key in enumerate(inquiry.keys)}
-    return {
-        item.label: row.key[places[item.name]]
-        if isinstance(item, GroupColumn)
-        else row.bounds[item.formula]
-        for item in inquiry.shown
-    }
+    told = with_reason if beside else (lambda bounds: bounds)
+    shown: dict[str, Any] = {}
+    for item in inquiry.shown:
+        if isinstance(item, ConstantColumn):
+            shown[item.label] = item.value
+        elif isinstance(item, GroupColumn):
+            shown[item.label] = row.key[places[item.name]]
+        else:
+            shown[item.label] = told(row.bounds[item.formula])
+    return shown
 
 
 def _not_represented(declared: Declared) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """The columns of a source as a steward declares them, for ingestion to read."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, get_args
 
@@ -10,7 +11,7 @@ from sfumato.tasks.schema.codings.declared import CodedColumn
 from sfumato.tasks.schema.codings.fits import fault_of_codings
 from sfumato.tasks.schema.hierarchy_rules import Dates, Intervals, Prefixes, Written
 from sfumato.tasks.schema.part import Part
-from sfumato.tasks.schema.stated.words import OneLine
+from sfumato.tasks.schema.stated.words import Code, OneLine
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "weight", "drop"]
 ColumnType = Literal["integer", "decimal", "float", "date", "timestamp", "string", "boolean"]
@@ -18,6 +19,9 @@ NullPolicy = Literal["refuse", "drop-row", "category"]
 __all__ = ["NUMBERS", "ORDERED", "TYPES", "ColumnSpec", "ColumnType", "NullPolicy", "Range", "Role"]
 
 TYPES: tuple[str, ...] = get_args(ColumnType)
+
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
 
 class Pseudonym(Part):
@@ -97,6 +101,18 @@ class ColumnSpec(CodedColumn, Part):
     description: Annotated[
         OneLine | None, Field(description="of its values, for readers; no term of a release")
     ] = None
+    labels: Annotated[
+        dict[Code, OneLine] | None,
+        Field(
+            min_length=1,
+            max_length=10_000,
+            description="what its codes mean, for readers; no term of a release",
+        ),
+    ] = None
+    code_list: Annotated[
+        Literal["published", "whole"],
+        Field(description="which codes have their labels published: those that are, or all"),
+    ] = "published"
     same_as: Annotated[
         str | None,
         Field(min_length=1, description="its name in another line of the same people, or banded"),
@@ -154,12 +170,29 @@ class ColumnSpec(CodedColumn, Part):
             raise ValueError(f"{key}: a column with role {self.role} is in no published table")
         if fault := fault_of_codings(self, self.type):
             raise ValueError(fault)
-        if self.description is not None and self.role in ("identifier", "drop"):
-            raise ValueError(
-                f"description: a column with role {self.role} is in no published table"
-            )
+        told = [key for key in ("description", "labels") if getattr(self, key) is not None]
+        if told and self.role in ("identifier", "drop"):
+            raise ValueError(f"{told[0]}: a column with role {self.role} is in no published table")
         if self.pseudonym is not None and self.role != "identifier":
             raise ValueError(f"pseudonym: only an identifier has one, not a {self.role}")
+        return self
+
+    @model_validator(mode="after")
+    def _labels_are_of_codes(self) -> Self:
+        if self.labels is None:
+            if self.code_list != "published":
+                raise ValueError("code-list: labels of which codes? There are none (labels)")
+            return self
+        if self.type not in ("string", "integer"):
+            raise ValueError(f"labels: codes are texts or whole numbers, not of type {self.type}")
+        for number, code in enumerate(self.labels):
+            if self.type == "integer" and not _WHOLE.fullmatch(code):
+                raise ValueError(f"labels: code {number + 1} of the list is no whole number")
+        if self.computed and self.code_list != "whole":
+            raise ValueError(
+                f"code-list: {self.computed[0]} is computed from people's values, which the codes "
+                "that are left would tell: say whole, or leave labels out"
+            )
         return self
 
     @model_validator(mode="after")

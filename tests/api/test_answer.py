@@ -37,6 +37,22 @@ def test_every_frozen_release_answers(release):
     assert found.document()["rows"][0]["count(*)"]["upper"] == frame["count(*)_upper"][0]
 
 
+def test_what_the_command_says_of_an_answer_is_said_here():
+    bounds = Bounds(1, 9, 4, attained=False)
+    found = answered(
+        [{"sex": "F", "n": bounds}, {"sex": "M", "n": bounds}],
+        certain=(True, False),
+        by_estimate=True,
+    )
+    for shown in (repr(found), found._repr_html_()):
+        assert (
+            "≈ is an estimate, without guarantee; rows that may not be in the answer: 1 of 2"
+            in (shown)
+        )
+        assert "ordered by estimates; some bounds are calculated of others" in shown
+        assert shown.index("some bounds") < shown.index("guaranteed bounds over")
+
+
 def test_rows_are_mappings_in_the_order_of_the_query():
     found = answered([{"sex": "F", "n": Bounds(1, 2)}, {"sex": "M", "n": Bounds(3, 3)}])
     assert len(found) == 2

@@ -5,6 +5,7 @@ import json
 import shutil
 import stat
 import urllib.request
+from contextlib import contextmanager
 
 import boto3
 import duckdb
@@ -15,7 +16,7 @@ from sfumato.flows.cli.main import run
 from sfumato.tasks.private.durable import write_atomically
 from sfumato.tasks.verification.elsewhere import copied
 from sfumato.tasks.verification.elsewhere.copied import copy_release
-from sfumato.tasks.verification.elsewhere.web import _SafeRedirects
+from sfumato.tasks.verification.elsewhere.web import WebDirectory, _SafeRedirects
 from tests.api.elsewhere import served
 from tests.corpus.lines import CORPUS
 from tests.sources.simulator import simulator
@@ -66,6 +67,13 @@ def test_a_directory_here_is_read_where_it_is(line):
         release = sfumato.open(place)
         assert release.directory == line / "0002"
         assert len(release.query(COUNT)) == 1
+
+
+def test_what_its_owner_says_of_columns_is_told():
+    schema = sfumato.open(CORPUS / "format-6-labels/public/corpus-permuted/0001").schema
+    assert schema["age"].description == "in years"
+    assert schema["sex"].labels == {"Female": "women", "Male": "men", "Other": "neither"}
+    assert (schema["sex"].description, schema["age"].labels) == (None, {})
 
 
 def test_what_is_told_of_a_release(line):
@@ -166,6 +174,11 @@ class TestTheWeb:
         modes = {stat.S_IMODE(path.stat().st_mode) for path in (cache, *cache.rglob("*"))}
         assert modes <= {0o700, 0o600}
 
+    def test_files_stand_as_deep_as_they_are_listed(self, tmp_path):
+        file = copied._new_file(tmp_path, "parts/0001/data/microdata.parquet")
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert file.parent.stat().st_mode & 0o777 == 0o700
+
     def test_what_did_not_change_is_not_fetched_again(self, address, web):
         sfumato.open(address)
         web.asked.clear()
@@ -195,6 +208,24 @@ class TestTheWeb:
     def test_a_file_of_another_size_is_refused(self, address, web, more):
         web.instead["microdata.parquet"] = more
         assert "its SHA-256 is not the one" in refused(sfumato.PromiseError, address)
+
+    def test_a_file_without_end_is_left(self, address, monkeypatch):
+        """What a server sends beyond the stated size is neither read nor written."""
+        pieces, sent = WebDirectory.pieces, []
+
+        def endless():
+            while len(sent) < 99:
+                sent.append(b"more" * 10**5)
+                yield sent[-1]
+
+        @contextmanager
+        def instead(self, name):
+            with pieces(self, name) as found:
+                yield endless() if name.endswith("microdata.parquet") else found
+
+        monkeypatch.setattr(WebDirectory, "pieces", instead)
+        assert "its SHA-256 is not the one" in refused(sfumato.PromiseError, address)
+        assert len(sent) == 1
 
     def test_a_changed_manifest_is_refused(self, address, line):
         path = line / "0002" / "datapackage.json"
@@ -276,9 +307,10 @@ class TestTheWeb:
         web.instead = dict.fromkeys(("datapackage.json", "withdrawal.json"), status)
         assert "no release here" in refused(sfumato.InputError, address)
 
-    def test_a_server_that_refuses(self, address, web):
-        web.instead["datapackage.json"] = 401
-        assert "the server refuses it (status 401)" in refused(sfumato.InputError, address)
+    @pytest.mark.parametrize("status", [300, 401, 499])
+    def test_a_server_that_refuses(self, address, web, status):
+        web.instead["datapackage.json"] = status
+        assert f"the server refuses it (status {status})" in refused(sfumato.InputError, address)
 
     @pytest.mark.parametrize("status", [429, 500, 503])
     def test_a_server_that_has_no_answer_now(self, address, web, status):

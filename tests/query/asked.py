@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from sfumato.tasks.declaration.opened import Release
 from sfumato.tasks.declaration.terms import Declared
-from sfumato.tasks.query.help_tables.rows import help_tables
+from sfumato.tasks.query.help_tables.rows import help_tables, helped_columns
 from tests.query.worlds import column, shape
 from tests.query.worlds import declare as plain
 
@@ -38,13 +38,16 @@ TEXTS = ["a", "A", "b", "Ä", "ä", "a ", "", "a\\b", "50%", "k_", "K", "[*]?", 
 PATTERNS = ["a%", "A_", "%b", "ä", "_", "%\\%", "50%", "k_", "%*%", "%[%", "it's", "%\n%", "", "%"]
 
 
-def declare(form: str, sensitive: str) -> Declared:
+def declare(form: str, sensitive: str, *, missing: bool = False) -> Declared:
     scales = {"price": 2, "gain": 1}
     roles = {**dict.fromkeys(EXACT, "quasi-identifier"), **dict.fromkeys(SENSITIVE, "sensitive")}
     roles["vip"] = "insensitive"
     columns = {
         name: column(
-            roles[name], type_, scale=scales.get(name), nulls=name in EXACT and name != "age"
+            roles[name],
+            type_,
+            scale=scales.get(name),
+            nulls=missing if name in SENSITIVE else name != "age",
         )
         for name, type_ in {**EXACT, **SENSITIVE}.items()
     }
@@ -52,7 +55,7 @@ def declare(form: str, sensitive: str) -> Declared:
     return declared.model_copy(update={"form": shape(form, sensitive=sensitive)})
 
 
-def microdata(rng: random.Random, rows: int = 70) -> pa.Table:
+def microdata(rng: random.Random, rows: int = 70, *, missing: bool = False) -> pa.Table:
     def some(values, type_, nulls=True):
         chosen = [None if nulls and rng.random() < 0.1 else rng.choice(values) for _ in range(rows)]
         return pa.array(chosen, type_)
@@ -71,12 +74,14 @@ def microdata(rng: random.Random, rows: int = 70) -> pa.Table:
             "day": some(days, pa.date32()),
             "at": some(moments, pa.timestamp("us")),
             "vip": some([True, False], pa.bool_()),
-            "loss": some(range(-4, 5), pa.int64(), nulls=False),
-            "gain": some([Decimal(g) / 10 for g in range(-9, 12, 3)], pa.decimal128(38, 1), False),
-            "x": some([n / 8 for n in range(-6, 7)], pa.float64(), nulls=False),
-            "capital-word": some(TEXTS, pa.string(), nulls=False),
-            "flag": some([True, False, False], pa.bool_(), nulls=False),
-            "seen": some(days, pa.date32(), nulls=False),
+            "loss": some(range(-4, 5), pa.int64(), missing),
+            "gain": some(
+                [Decimal(g) / 10 for g in range(-9, 12, 3)], pa.decimal128(38, 1), missing
+            ),
+            "x": some([n / 8 for n in range(-6, 7)], pa.float64(), missing),
+            "capital-word": some(TEXTS, pa.string(), missing),
+            "flag": some([True, False, False], pa.bool_(), missing),
+            "seen": some(days, pa.date32(), missing),
             "group_id": pa.array([dense[g] for g in group], pa.int64()),
         }
     )
@@ -91,7 +96,7 @@ def in_form(table: pa.Table, declared: Declared) -> dict[str, pa.Table]:
         for name, columns in _bundles(declared).items():
             counted = table.group_by(["group_id", *columns]).aggregate([([], "count_all")])
             tables[name] = counted.rename_columns(["group_id", *columns, "count"])
-    return tables | help_tables(tables, list(SENSITIVE))
+    return tables | help_tables(tables, helped_columns(declared))
 
 
 def _bundles(declared: Declared) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Fifty queries as analysts ordinarily write them, at least two for each construct.
+"""Some fifty queries as analysts ordinarily write them, at least two for each construct.
 
 Each by its number of group columns, which come first in the answer.
 """
@@ -36,6 +36,24 @@ ANSWERED: tuple[tuple[int, str], ...] = (
     (0, "SELECT COUNT(1), COUNT(sex), COUNT(loss) FROM microdata WHERE age >= 1"),
     (0, "SELECT COUNT(DISTINCT age), COUNT(DISTINCT sex) FROM microdata WHERE age < 2"),
     (1, "SELECT sex, COUNT(DISTINCT age) FROM microdata GROUP BY sex"),
+    # and of sensitive values
+    (0, "SELECT COUNT(DISTINCT loss) FROM microdata"),
+    (0, "SELECT COUNT(DISTINCT loss), COUNT(DISTINCT loss > 0) FROM microdata WHERE age = 1"),
+    (1, "SELECT sex, COUNT(DISTINCT loss) FILTER (WHERE loss > 0) FROM microdata GROUP BY sex"),
+    # several groupings at once, and one query after another
+    (1, "SELECT age, COUNT(*), SUM(loss) FROM microdata GROUP BY ROLLUP (age) ORDER BY 1"),
+    (2, "SELECT age, age > 0, COUNT(*) FROM microdata WHERE loss > 0 GROUP BY CUBE (1, 2)"),
+    (1, "SELECT age AS a, MAX(loss) FROM microdata GROUP BY GROUPING SETS (a, ())"),
+    (
+        1,
+        "SELECT 'women' AS who, AVG(loss) AS mean FROM microdata WHERE sex = 'f' UNION ALL "
+        "SELECT 'men', AVG(loss) FROM microdata WHERE sex = 'm' ORDER BY who",
+    ),
+    (
+        2,
+        "WITH w AS (SELECT * FROM microdata WHERE age > 0) SELECT 1, sex, COUNT(*) FROM w GROUP "
+        "BY sex UNION ALL (SELECT 2, sex, COUNT(*) FROM w WHERE loss > 0 GROUP BY sex)",
+    ),
     # FILTER and CASE
     (0, "SELECT COUNT(*) FILTER (WHERE loss > 0), COUNT(*) FROM microdata"),
     (1, "SELECT age, SUM(loss) FILTER (WHERE sex = 'f') AS women FROM microdata GROUP BY age"),
@@ -127,7 +145,7 @@ ORDERED: tuple[tuple[str, str | None], ...] = (
 REFUSED: tuple[tuple[str, str], ...] = (
     ("SELECT * FROM microdata", "rows stand in the published tables"),
     ("SELECT age, AVG(loss) FROM microdata GROUP BY age ORDER BY 2 LIMIT 1", "LIMIT"),
-    ("SELECT COUNT(DISTINCT loss) FROM microdata WHERE age = 1", "how many different values"),
+    ("SELECT SUM(DISTINCT loss) FROM microdata WHERE age = 1", "which values differ"),
     ("SELECT AVG(n) FROM (SELECT age, COUNT(*) AS n FROM microdata GROUP BY age)", "one question"),
     ("SELECT MAX(age + loss) FROM microdata", "association is not published"),
     ("SELECT SUM(age * loss) FROM microdata WHERE loss > 0", "no condition is on sensitive values"),

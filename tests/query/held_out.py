@@ -124,8 +124,6 @@ REFUSED: dict[int, str] = {
     38: "function CORR",
     41: "function MODE",
     45: "one question",
-    46: "ROLLUP",
-    47: "UNION",
     48: "WINDOW",
 }
 """By their places the queries that have no answer, and words of the reason."""

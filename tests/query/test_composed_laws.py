@@ -17,7 +17,7 @@ from sfumato.expectations.exact import exact
 from sfumato.tasks.query.ask import answer_on, ask, engine
 from sfumato.tasks.query.bounds.counted_values import CountedValues
 from sfumato.tasks.query.engines.labels.attendance import EveryoneIsHere, Meant, SomeHaveLeft
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.sql.session import fetch, session
 from tests.query import asked

@@ -12,7 +12,7 @@ import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import ask, engine
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.rewrite import rewrite

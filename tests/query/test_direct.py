@@ -24,7 +24,7 @@ from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.direct.numbers import product, sums_by, units_of
 from sfumato.tasks.query.engines.direct.published_columns import PublishedColumns
 from sfumato.tasks.query.engines.rows import RowsEngine
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.sql.session import session
 from tests.query.asked import FORMS, Queries, declare, in_form, microdata
 from tests.query.composed import composed, published

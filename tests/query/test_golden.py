@@ -10,6 +10,7 @@ import pytest
 import sqlglot
 
 from sfumato.tasks.query.ask import answer_on
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.session import fetch, session
@@ -63,7 +64,7 @@ def test_rewritten_text_gives_the_bounds(path):
     query, expected = read(path)
     with session(TABLES) as connection:
         returned = fetch(connection, sqlglot.parse_one(expected, read="duckdb"))
-    question = rewrite(query, CENSUS).question
+    question = read_question(query, CENSUS)
     answered = [
         [number(v) for v in flat(question, r)] for r in answer_on(TABLES, CENSUS, query).rows
     ]

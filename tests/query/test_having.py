@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.tasks.query.answer import document
 from sfumato.tasks.query.ask import answer_on
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.having import Comparison, Joined
 from sfumato.tasks.query.sql.rewrite import rewrite

@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.rewrite import rewrite
 from sfumato.tasks.sql.target import target

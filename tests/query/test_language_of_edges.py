@@ -38,6 +38,13 @@ EDGES = (
         "AND (loss > 0) = (loss < 9)",
     ),
     (0, "SELECT COUNT(*) FROM microdata WHERE loss IS NOT DISTINCT FROM 1 OR age = 0"),
+    (0, "SELECT STDDEV(loss), VAR_POP(loss) FROM microdata WHERE age = 1 OR loss > 0"),
+    (
+        1,
+        "SELECT sex, VARIANCE(loss), STDDEV_POP(gain) FROM microdata WHERE age = 1 OR loss > 1 "
+        "GROUP BY sex",
+    ),
+    (0, "SELECT STDDEV(age), VARIANCE(loss) FROM microdata WHERE sex = 'f' OR NOT loss > 0"),
     (1, "SELECT age, 3 / SUM(gain), NULLIF(SUM(gain), 0) FROM microdata GROUP BY age"),
 )
 

@@ -131,12 +131,17 @@ OF_CALCULATIONS = (
     (1, "SELECT sex, COUNT(*) FROM microdata WHERE UPPER(word) = 'A' OR age = 1 GROUP BY sex"),
 )
 MOST = 300  # worlds that are gone through
+OF_DIFFERENT = (
+    (0, "SELECT COUNT(DISTINCT loss) FROM microdata"),
+    (0, "SELECT COUNT(DISTINCT loss), COUNT(DISTINCT ABS(loss)) FROM microdata WHERE age > 0"),
+    (1, "SELECT sex, COUNT(DISTINCT loss) FROM microdata GROUP BY sex"),
+)
 OF_ROWS = ((0, "SELECT AVG(age), COUNT(DISTINCT age), SUM(loss) FROM microdata"),)
 FORMS = {
-    "labels": (of_labels, (*QUERIES, *OF_VALUES, *OF_ROWS_WITH_LABELS)),
-    "marginals": (of_marginals, QUERIES),
+    "labels": (of_labels, (*QUERIES, *OF_VALUES, *OF_ROWS_WITH_LABELS, *OF_DIFFERENT)),
+    "marginals": (of_marginals, (*QUERIES, *OF_DIFFERENT)),
     "subdomains": (of_subdomains, (*QUERIES, *OF_VALUES, *OF_ROWS)),
-    "composed": (of_composed, (*QUERIES, *OF_VALUES, *OF_ROWS, *OF_CALCULATIONS)),
+    "composed": (of_composed, (*QUERIES, *OF_VALUES, *OF_ROWS, *OF_CALCULATIONS, *OF_DIFFERENT)),
 }
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.tasks.query.ask import answer_on
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.ask import answer_on, ask
+from sfumato.tasks.query.engines.rows import RowsEngine
+from sfumato.tasks.query.help_tables.rows import helped_columns
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.question.relations import relations
 from sfumato.tasks.query.sql.conditions.sensitive_conditions import SensitiveConditions
 from sfumato.tasks.sql.session import fetch, session
@@ -19,14 +21,14 @@ FUNCTIONS = ("count", "sum", "avg", "min", "max")
 ALL = ", ".join(f"{function}(loss)" for function in FUNCTIONS)
 
 
-def declare(form, sensitive="independent"):
+def declare(form, sensitive="independent", *, nulls=False):
     from tests.query.worlds import declare as plain
 
     declared = plain(
         form,
         age=column("quasi-identifier", "integer"),
         sex=column("quasi-identifier", "string", nulls=True),
-        loss=column("sensitive", "integer"),
+        loss=column("sensitive", "integer", nulls=nulls),
         gain=column("sensitive", "integer"),
     )
     return declared.model_copy(update={"form": shape(form, sensitive=sensitive)})
@@ -46,17 +48,24 @@ def random_rows(generator, sizes):
     )
 
 
+def some_missing(generator, table):
+    """The same table with some losses missing."""
+    losses = [None if generator.random() < 0.3 else of for of in table["loss"].to_pylist()]
+    return table.set_column(2, "loss", pa.array(losses, pa.int64()))
+
+
 def in_form(table, declared):
     """The tables that a release in this form would have."""
+    helped = helped_columns(declared)
     if declared.form.method == "permuted":
-        return with_help(table, "loss", "gain")
+        return with_help(table, *helped)
     together = declared.form.sensitive == "together"
     bundles = {"st": ["loss", "gain"]} if together else {"st_loss": ["loss"], "st_gain": ["gain"]}
     tables = {"qit": table.select(["age", "sex", "group_id"])}
     for name, columns in bundles.items():
         counted = table.group_by(["group_id", *columns]).aggregate([([], "count_all")])
         tables[name] = counted.rename_columns(["group_id", *columns, "count"])
-    helping = {n: t for n, t in with_help(table, "loss", "gain").items() if n != "microdata"}
+    helping = {n: t for n, t in with_help(table, *helped).items() if n != "microdata"}
     return tables | helping
 
 
@@ -193,15 +202,31 @@ def same_bounds(question, answer, rows):
     return compared
 
 
-def test_estimates_are_the_means_over_all_worlds():
+MEANT = [
+    ("loss > 0 AND age < 2", lambda r: r["loss"] > 0 and r["age"] < 2),
+    ("loss > -9 AND age < 1", lambda r: r["age"] < 1),  # of a group's values those between, too
+    ("loss <> 0 AND age = 1", lambda r: r["loss"] != 0 and r["age"] == 1),
+]
+
+
+@pytest.mark.parametrize("engine", [None, RowsEngine])
+@pytest.mark.parametrize("sizes", [[4, 3], [6], [5, 2]], ids=str)
+@pytest.mark.parametrize(("where", "holds"), MEANT)
+def test_estimates_are_the_means_over_all_worlds(where, holds, sizes, engine):
     declared = declare("permuted")
-    table = random_rows(np.random.default_rng(5), [4, 3])
-    query = "SELECT COUNT(*), SUM(loss) FROM microdata WHERE loss > 0 AND age < 2"
-    (row,) = answer_on(in_form(table, declared), declared, query).rows
-    counts, sums = [], []
-    for world in worlds(table, True):
-        chosen = [r["loss"] for r in world if r["loss"] > 0 and r["age"] < 2]
-        counts.append(len(chosen))
-        sums.append(sum(chosen))
+    generator, rows = np.random.default_rng(5), sum(sizes)
+    table = random_rows(generator, sizes)
+    table = table.set_column(2, "loss", pa.array(generator.permutation(rows) - 2))
+    table = table.set_column(0, "age", pa.array(np.arange(rows) % 3))
+    query = f"SELECT COUNT(*), SUM(loss) FROM microdata WHERE {where}"
+    tables = in_form(table, declared)
+    if engine is None:
+        (row,) = answer_on(tables, declared, query).rows
+    else:
+        with session(tables) as connection:
+            asked = read_question(query, declared)
+            (row,) = ask(engine(connection, declared), declared, asked).rows
+    found = [[r["loss"] for r in world if holds(r)] for world in worlds(table, True)]
+    counts, sums = [len(of) for of in found], [sum(of) for of in found]
     assert float(row["count(*)"].estimate) == pytest.approx(sum(counts) / len(counts))
     assert float(row["sum(loss)"].estimate) == pytest.approx(float(Fraction(sum(sums), len(sums))))

@@ -361,7 +361,7 @@ def test_a_document_says_where_an_answer_may_be_null():
         ("SELECT AVG(age) FROM microdata", "'age' is recoded|\"age\" is recoded|age is recoded"),
         ("SELECT COUNT(*) FROM microdata WHERE nothing = 1", "unknown column"),
         ("SELECT COUNT(*) FROM elsewhere", "the table is microdata"),
-        ("SELECT COUNT(DISTINCT loss) FROM microdata", "not allowed|takes a column"),
+        ("SELECT COUNT(DISTINCT age) FROM microdata", "recoded, or stand as ranges"),
     ],
 )
 def test_refusals(query, reason):

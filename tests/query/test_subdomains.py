@@ -17,7 +17,7 @@ from sfumato.expectations.errors import QueryError
 from sfumato.tasks.forms.redistributed import redistributed
 from sfumato.tasks.query.ask import answer_on, ask, engine
 from sfumato.tasks.query.help_tables.build import build_help_tables
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.query.load import load
 from sfumato.tasks.query.sql.ready_sql import duckdb_script
 from sfumato.tasks.query.sql.rewrite import rewrite

@@ -14,7 +14,7 @@ from sfumato.tasks.forms.parameters import FormChoice
 from sfumato.tasks.query.answer import Answer
 from sfumato.tasks.query.ask import ask, engine
 from sfumato.tasks.query.help_tables.rows import help_name, help_table
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.single import read_question
 from sfumato.tasks.schema.published import DeclaredColumn
 
 COUNTS = RowCounts(

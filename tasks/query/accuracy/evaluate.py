@@ -22,7 +22,7 @@ from sfumato.tasks.query.ask import ask, engine, files_of_tables
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.question.aggregate import Aggregate
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
-from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.conditions import question_of
 
 __all__ = ["Measured", "Summary", "evaluate", "summaries"]
 
@@ -115,8 +115,10 @@ def _known_width(
     if sensitive is None or kind.counts_rows:
         return kind.known_width(rows, Fraction(0))
     ends = tuple(Aggregate(end, sensitive, end) for end in ("min", "max"))
-    answer = ask(asking, declared, Question(ends, None, ()), estimates=False)
-    least, greatest = (answer.rows[0][one.label] for one in ends)
+    least, greatest = (
+        ask(asking, declared, question_of(one, None, declared), estimates=False).rows[0][one.label]
+        for one in ends
+    )
     low, high = as_fraction(least.lower), as_fraction(greatest.upper)
     return None if low is None or high is None else kind.known_width(rows, high - low)
 

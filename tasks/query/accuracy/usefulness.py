@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import median
 from typing import Any, Literal
 
 from sfumato.tasks.query.accuracy.scores import Measured
 from sfumato.tasks.query.accuracy.workloads.parameters import Goal
 
-_TRIVIAL = 0.9
+TRIVIAL = Fraction(9, 10)
+"""Where answers are as wide as this share of what is known without a release, little is left."""
 ONE_GROUP = "all rows are in one group: no answer tells some people from others"
 
 
@@ -73,7 +75,7 @@ def judge_usefulness(
     """
     warnings: tuple[str, ...] = (ONE_GROUP,) if one_group else ()
     shares = [one.share_of_known for one in measured if one.share_of_known is not None]
-    if shares and (share := median(shares)) >= _TRIVIAL:
+    if shares and (share := median(shares)) >= TRIVIAL:
         warnings += (
             f"half of the answers are {share:.0%} as wide as what is known without the release, or "
             "wider",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 from sfumato.tasks.query.bounds.arithmetic import NULL, coalesce, number, subtract, whole
@@ -75,6 +76,51 @@ def _avg(pairs: Sequence[Pair]) -> Bounds:
 
 def _weighted(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
     return sum((v * w for v, w in zip(values, weights, strict=True)), Fraction(0)) / sum(weights)
+
+
+def variance_of_parts(
+    spreads: Sequence[Bounds], means: Sequence[Bounds], counts: Sequence[Bounds], *, sample: bool
+) -> Bounds:
+    """The variance over all parts: what is within parts, and what is between their means.
+
+    n_1 s_1 + n_2 s_2 of deviations squared, and n_1 n_2 / (n_1 + n_2) times the means' difference
+    squared, of any two parts (Chan, Golub and LeVeque, Updating formulae, 1979), each at its ends.
+
+    Args:
+        spreads: the variance of a sample in each part.
+        means: the mean in each part.
+        counts: how many values there are in each part.
+        sample: whether all parts together are a sample, or a population.
+    """
+    rows = [(number(count.lower), number(count.upper)) for count in counts]
+    least = sum((few for few, _ in rows), Fraction(0))
+    most = sum((many for _, many in rows), Fraction(0))
+    fewest, less = (2, 1) if sample else (1, 0)
+    if most < fewest:
+        return NULL
+    low, high = Fraction(0), Fraction(0)
+    for spread, (few, many) in zip(spreads, rows, strict=True):
+        if spread.lower is not None:
+            low += number(spread.lower) * max(few - 1, Fraction(0))
+            high += number(spread.upper) * max(many - 1, Fraction(0))
+    for one, other in combinations(
+        [n for n, mean in enumerate(means) if mean.lower is not None], 2
+    ):
+        near, far = _apart(means[one], means[other])
+        (few, many), (few_too, many_too) = rows[one], rows[other]
+        if few and few_too:
+            low += few * few_too * near**2 / (few + few_too + most - many - many_too)
+        if many and many_too:
+            high += many * many_too * far**2 / (many + many_too + least - few - few_too)
+    lower, upper = low / (most - less), high / (max(least, Fraction(fewest)) - less)
+    return Bounds(lower, upper, may_be_empty=least < fewest, attained=lower == upper)
+
+
+def _apart(one: Bounds, other: Bounds) -> tuple[Fraction, Fraction]:
+    """How far two values are from each other, at least and at most."""
+    below = number(other.lower) - number(one.upper)
+    above = number(one.lower) - number(other.upper)
+    return max(below, above, Fraction(0)), max(-below, -above)
 
 
 def _ends(parts: Sequence[Bounds]) -> tuple[list[Value], list[Value]]:

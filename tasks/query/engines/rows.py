@@ -89,19 +89,26 @@ class RowsEngine:
             if int(high) or not width:
                 estimate = Fraction(float(expected)) if estimates else None
                 rows[row[:width]] = CountedRows(int(low), int(high), estimate)
-        values = {name: self._values(conditions, name) for name in conditions.aggregated}
+        values = {name: self._values(conditions, name, estimates) for name in conditions.aggregated}
         return {
             key: {a: self._bound(a, values, key, counted) for a in question.aggregates}
             for key, counted in rows.items()
         }
 
-    def _values(self, conditions: SensitiveConditions, name: str) -> dict[Key, _Rows]:
+    def _values(
+        self, conditions: SensitiveConditions, name: str, estimates: bool
+    ) -> dict[Key, _Rows]:
+        """The values that count from below or above; with estimates those between, too."""
         width = len(conditions.question.group_by)
         found = defaultdict(list)
         for row in fetch(self.connection, conditions.of_values(name)):
-            if any(row[width + 1 : -1]):
+            if any(row[width + 1 : None if estimates else -1]):
                 found[row[:width]].append(row[width:])
-        return {key: sorted(rows, key=lambda row: row[0]) for key, rows in found.items()}
+        return {
+            key: sorted(rows, key=lambda row: row[0])
+            for key, rows in found.items()
+            if any(any(row[1:-1]) for row in rows)
+        }
 
     def _bound(
         self,

@@ -8,7 +8,7 @@ import pyarrow as pa
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.help_tables.columns import tables_of_columns
 from sfumato.tasks.query.help_tables.labels import label_tables, names_of_label_tables
-from sfumato.tasks.query.help_tables.rows import help_name, tables_of_rows
+from sfumato.tasks.query.help_tables.rows import help_name, helped_columns, tables_of_rows
 from sfumato.tasks.query.help_tables.subdomains import tables_of_subdomains
 
 _Tables = Mapping[str, pa.Table]
@@ -25,6 +25,10 @@ class HelpTables:
 
     names: Callable[[Terms, Sequence[str]], Sequence[str]]
     build: Callable[[_Tables, Terms], dict[str, pa.Table]]
+
+
+def _of_rows(declared: Terms, sensitive: Sequence[str]) -> Sequence[str]:
+    return [help_name(name) for name in helped_columns(declared) if name in sensitive]
 
 
 def _asked(_: Terms, sensitive: Sequence[str]) -> Sequence[str]:
@@ -44,7 +48,7 @@ def _labels(tables: _Tables, declared: Terms) -> dict[str, pa.Table]:
 
 
 HELP_TABLES: Mapping[str, HelpTables] = {
-    "rows": HelpTables(_asked, tables_of_rows),
+    "rows": HelpTables(_of_rows, tables_of_rows),
     "columns": HelpTables(_quasi_identifiers, tables_of_columns),
     "subdomains": HelpTables(_asked, tables_of_subdomains),
     "labels": HelpTables(_of_labels, _labels),

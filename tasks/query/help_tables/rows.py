@@ -57,6 +57,11 @@ def help_name(sensitive: str) -> str:
     return f"help_{safe_name(sensitive)}"
 
 
+def helped_columns(declared: Terms) -> list[str]:
+    """The sensitive columns that have a help table: which rows have no value, none can tell."""
+    return [name for name in declared.named("sensitive") if not declared.columns[name].nulls]
+
+
 def help_tables(tables: Mapping[str, pa.Table], sensitive: Sequence[str]) -> dict[str, pa.Table]:
     """The help table of each sensitive column by its name, from the published tables alone.
 
@@ -80,11 +85,11 @@ def tables_of_rows(tables: Mapping[str, pa.Table], declared: Terms) -> dict[str,
         InputError: see `help_table`.
     """
     if not declared.composed:
-        return help_tables(tables, declared.named("sensitive"))
+        return help_tables(tables, helped_columns(declared))
     whole = VACANCIES[declared.form.method].whole(tables)
     return {
         name: with_possible_hits(table, rows_of(tables[LINEAGE]))
-        for name, table in help_tables(whole, declared.named("sensitive")).items()
+        for name, table in help_tables(whole, helped_columns(declared)).items()
     }
 
 

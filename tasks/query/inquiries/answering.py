@@ -4,7 +4,7 @@ A cell is a combination of values of GROUP BY. Where one of its columns is of se
 cell is asked about for each value that is published; it may be that no row has it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -23,11 +23,17 @@ from sfumato.tasks.query.bounds.arithmetic import NULL, number
 from sfumato.tasks.query.bounds.bounds import Bounds, with_estimate
 from sfumato.tasks.query.engines.engine import Engine, Files, read_table
 from sfumato.tasks.query.inquiries.ordering import AnsweredRow, OrderedRows, order_rows
+from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.calculated import extend_terms
-from sfumato.tasks.query.question.conditions import all_of, split_condition
+from sfumato.tasks.query.question.conditions import (
+    all_of,
+    split_condition,
+    stands_beside_labels,
+)
 from sfumato.tasks.query.question.formulas import AskedOfPart
 from sfumato.tasks.query.question.inquiry import InquiredPart, Inquiry
 from sfumato.tasks.query.question.question import Key, Question
+from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.sql.parse import literal
 
 _MOST_CELLS = 500
@@ -88,6 +94,7 @@ class _Cells:
     def __init__(self, published: OpenTables, inquiry: Inquiry, estimates: bool) -> None:
         self._published, self._inquiry, self._estimates = published, inquiry, estimates
         self._formulas = inquiry.formulas
+        self._known_values: dict[str, list[Any]] = {}
         self._banded = [key.name for key in inquiry.keys if key.banded]
         self._exact = tuple(key.name for key in inquiry.keys if not key.banded)
 
@@ -164,19 +171,60 @@ class _Cells:
         return with_estimate(bounds) if self._estimates else bounds
 
     def _exactly(self, question: Question, part: InquiredPart) -> dict[Key, dict[Any, Bounds]]:
+        """What is asked of columns that are published as they are, and of different values."""
+        apart = [one for one in part.exact if self._stands_apart(one)]
+        of_rows = [one for one in part.exact if one not in apart]
+        found = self._of_rows(question, of_rows) if of_rows else {}
+        for one in apart:
+            for key, of in self._different(one, part, question.group_by).items():
+                found.setdefault(key, {})[one] = of
+        return found
+
+    def _of_rows(
+        self, question: Question, aggregates: Sequence[Aggregate]
+    ) -> dict[Key, dict[Any, Bounds]]:
         """What is asked of columns that are published as they are."""
         from sfumato.tasks.query.inquiries.exact_columns import exact_bounds
         from sfumato.tasks.query.inquiries.products import products
         from sfumato.tasks.sql.session import session
 
         declared = self._published.declared
-        weighted = [one for one in part.exact if one.weight is not None]
-        others = [one for one in part.exact if one.weight is None]
+        weighted = [one for one in aggregates if one.weight is not None]
+        others = [one for one in aggregates if one.weight is None]
         with session(self._published.tables) as connection:
             found = exact_bounds(connection, declared, question, others)
             for key, bounds in products(connection, declared, question, weighted).items():
                 found.setdefault(key, {}).update(bounds)
         return found
+
+    def _stands_apart(self, aggregate: Aggregate) -> bool:
+        """Whether it is of different values, of a column that rows do not show."""
+        declared = self._published.declared
+        apart = declared.columns[str(aggregate.sensitive)].role == "sensitive"
+        return aggregate.distinct and (apart or not WAYS[declared.form.shows].shows_rows)
+
+    def _different(
+        self, aggregate: Aggregate, part: InquiredPart, by: tuple[str, ...]
+    ) -> dict[Key, Bounds]:
+        """How many different values of a column there are in each cell."""
+        from sfumato.tasks.query.inquiries.different_values import count_different
+
+        name, declared = str(aggregate.sensitive), self._published.declared
+        if WAYS[declared.form.shows].groups_by_sensitive:
+            counted = self._counted(part, (*by, name))
+            holders = [{key[:-1]: of} for key, of in counted.items() if key[-1] is not None]
+        else:
+            values = [value for value in self._values(name) if value is not None]
+            if prod([len(values), *(len(self._values(one)) for one in self._banded)]) > _MOST_CELLS:
+                raise QueryError(f"COUNT(DISTINCT …) of more than {_MOST_CELLS} sensitive values")
+            holders = [self._counted(self._narrowed(part, {name: of}), by) for of in values]
+        nulls = declared.columns[name].nulls and stands_beside_labels(name, declared)
+        return count_different(holders, self._counted(part, by), never_null=not nulls)
+
+    def _counted(self, part: InquiredPart, by: tuple[str, ...]) -> dict[Key, Bounds]:
+        """By the values of some columns the number of rows that a part means."""
+        question = replace(part, aggregates=(ROWS,)).question(by)
+        return {key: of[ROWS] for key, of in self._published.engine.ask(question, False).items()}
 
     def _narrowed(self, part: InquiredPart, bands: Mapping[str, Any]) -> InquiredPart:
         """The part in which sensitive columns have some values."""
@@ -192,6 +240,11 @@ class _Cells:
 
     def _values(self, name: str) -> list[Any]:
         """The values of a sensitive column, or calculated of some, that are published."""
+        if name not in self._known_values:
+            self._known_values[name] = self._read_values(name)
+        return self._known_values[name]
+
+    def _read_values(self, name: str) -> list[Any]:
         import pyarrow.compute as pc
 
         found: set[Any] = set()

@@ -66,19 +66,27 @@ def _place(key: Key) -> list[tuple[int, Any]]:
 
 def _sorted(rows: list[AnsweredRow], by: OrderKey) -> list[AnsweredRow]:
     """The rows by one key, in their order where it is the same; nulls where they are wanted."""
-    known = [(row, _guess(row, by)) for row in rows]
-    nulls = [row for row, value in known if value is None]
-    others = [pair for pair in known if pair[1] is not None]
-    others.sort(key=lambda pair: (pair[1] != pair[1], pair[1]), reverse=by.descending)
-    told = [row for row, _ in others]
-    return [*nulls, *told] if by.nulls_first else [*told, *nulls]
+    found = in_order([_value(row, by) for row in rows], by.descending, by.nulls_first)
+    return [rows[place] for place in found]
 
 
-def _guess(row: AnsweredRow, by: OrderKey) -> Any:
-    """The value of a key, or what is expected of it."""
-    if isinstance(by.by, int):
-        return row.key[by.by]
-    bounds = row.bounds[by.by]
+def in_order(values: Sequence[Any], descending: bool, nulls_first: bool) -> list[int]:
+    """The places of values in their order, or of what is expected of bounds."""
+    known = [guess_of(value) for value in values]
+    nulls = [place for place, value in enumerate(known) if value is None]
+    others = [place for place, value in enumerate(known) if value is not None]
+    others.sort(key=lambda place: (known[place] != known[place], known[place]), reverse=descending)
+    return [*nulls, *others] if nulls_first else [*others, *nulls]
+
+
+def _value(row: AnsweredRow, by: OrderKey) -> Any:
+    return row.key[by.by] if isinstance(by.by, int) else row.bounds[by.by]
+
+
+def guess_of(bounds: Any) -> Any:
+    """What is expected of a value: where it has bounds, the estimate, or their middle."""
+    if not isinstance(bounds, Bounds):
+        return bounds
     if bounds.lower is None or bounds.lower == bounds.upper:
         return bounds.lower
     if bounds.estimate is not None:
@@ -91,8 +99,14 @@ def _guess(row: AnsweredRow, by: OrderKey) -> Any:
 def _is_open(row: AnsweredRow, by: OrderKey) -> bool:
     if isinstance(by.by, int):
         return False
-    bounds = row.bounds[by.by]
-    return bounds.lower != bounds.upper or bounds.may_be_empty or bounds.unbounded
+    return is_open(row.bounds[by.by])
+
+
+def is_open(value: Any) -> bool:
+    """Whether a value has bounds that do not tell it."""
+    if not isinstance(value, Bounds):
+        return False
+    return value.lower != value.upper or value.may_be_empty or value.unbounded
 
 
 def _require_certain(inquiry: Inquiry, ordered: list[AnsweredRow], first: int, last: int) -> None:

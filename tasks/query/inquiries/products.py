@@ -13,8 +13,9 @@ from fractions import Fraction
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
-from sfumato.expectations.arrow import as_integers
+from sfumato.expectations.arrow import as_integers, as_numpy
 from sfumato.expectations.errors import QueryError
 from sfumato.expectations.exact import Exact, exact
 from sfumato.tasks.declaration.terms import Declared
@@ -70,20 +71,29 @@ class _GroupValues:
     """The values of each group, descending; groups are 0, 1, … in the order of their numbers.
 
     `units` are all of them (Python integers), group by group, and `starts` where each begins.
+    Values that are missing add nothing, as zeros do; `missing` says how many a group has.
     """
 
-    def __init__(self, numbers: Exact, group: np.ndarray, times: np.ndarray) -> None:
+    def __init__(
+        self, numbers: Exact, group: np.ndarray, times: np.ndarray, is_null: np.ndarray
+    ) -> None:
         order = np.lexsort((np.repeat(-numbers.units, times), np.repeat(group, times)))
         self._units = np.repeat(numbers.units, times)[order].astype(object)
         self._groups, self._starts, self._sizes = np.unique(
             np.repeat(group, times)[order], return_index=True, return_counts=True
         )
+        self._missing = np.zeros(len(self._groups), dtype=np.int64)
+        np.add.at(self._missing, np.searchsorted(self._groups, group), times * is_null)
         self._digits = numbers.digits
 
     def bounds(self, group: np.ndarray, numbers: Exact) -> Bounds:
         """The bounds of the sum over rows, each of a group (int64), with a number each."""
         order = np.lexsort((-numbers.units, group))
         place = np.searchsorted(self._groups, group[order])
+        hits = np.bincount(place, minlength=len(self._groups))
+        if not np.minimum(hits, self._sizes - self._missing).any():
+            return Bounds(None, None)
+        maybe_none = not np.maximum(hits - self._missing, 0).any()
         units = numbers.units[order].astype(object)
         scale = 10 ** (numbers.digits + self._digits)
         high = self._greatest(place, units, 1)
@@ -95,7 +105,8 @@ class _GroupValues:
         )
         ends = Fraction(low, scale), Fraction(high, scale)
         guess = within(Fraction(expected, scale), *ends)
-        return Bounds(_whole(ends[0]), _whole(ends[1]), guess)
+        low_end, high_end = map(_whole, ends)
+        return Bounds(low_end, high_end, guess, maybe_none, attained=not maybe_none)
 
     def _greatest(self, place: np.ndarray, units: np.ndarray, sign: int) -> int:
         """The greatest sum of products, of the values (sign 1) or of their opposites (-1)."""
@@ -118,7 +129,12 @@ def _values(connection: duckdb.DuckDBPyConnection, known: Relations, name: str) 
     query = select(shown, table, by=[own(GROUP_ID), published_column(name)])
     found = fetch_table(connection, with_parts(group_parts(known), query))
     group, times = (as_integers(found[of]) for of in (GROUP_ID, "times"))
-    return _GroupValues(exact(found["v"].combine_chunks(), name), group, times)
+    values = found["v"].combine_chunks()
+    is_null = as_numpy(values.is_null().cast(pa.uint8())).astype(bool)
+    numbers = exact(values.drop_null(), name)
+    units = np.zeros(len(values), numbers.units.dtype)
+    units[~is_null] = numbers.units
+    return _GroupValues(Exact(units, numbers.digits), group, times, is_null)
 
 
 def _rows(

@@ -13,19 +13,15 @@ from sfumato.tasks.query.bounds.bounds import Bounds, Likely, Value
 from sfumato.tasks.query.engines.direct.coded_values import NotDirectError
 from sfumato.tasks.query.engines.engine import Engine
 from sfumato.tasks.query.intervals.laws.spread import AnswerLaw
+from sfumato.tasks.query.intervals.reasons import EXACT, NOTHING, OUTSIDE, SMALL
 from sfumato.tasks.query.intervals.shapes.families import family_of
-from sfumato.tasks.query.intervals.shapes.limits import LEAST_GROUPS, LEAST_ROWS
+from sfumato.tasks.query.intervals.shapes.limits import LEAST_ROWS
 from sfumato.tasks.query.intervals.shapes.shape import shape_of
 from sfumato.tasks.query.intervals.ways.registry import LIKELY
 from sfumato.tasks.query.intervals.ways.way import LikelyAnswers, Spreads
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.question import Key, Question
 from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
-
-EXACT = "the answer is exact: both bounds are it"
-NOTHING = "no row is selected"
-SMALL = f"fewer than {LEAST_ROWS} rows or {LEAST_GROUPS} groups are selected, or may be"
-OUTSIDE = "the query is of none of the families that the publisher calibrated"
 
 
 class EngineWithIntervals:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.bounds import arithmetic
 from sfumato.tasks.query.bounds.pooling import NARROWED
 from sfumato.tasks.query.language.aggregates import Call, Narrowed, without_case
@@ -13,13 +14,16 @@ from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
 from sfumato.tasks.query.question.calculations import Calculations
+from sfumato.tasks.query.question.conditions import all_of, stands_beside_labels, where_there
 from sfumato.tasks.query.question.formulas import (
+    SPREADS,
     AskedOfPart,
     Calculation,
     Constant,
     Existing,
     Formula,
     Plain,
+    PooledSpread,
     pool,
 )
 from sfumato.tasks.query.question.sums import split_sum
@@ -50,8 +54,9 @@ class AggregateCalls:
             or under.aggregate.distinct
         ):
             return None
-        if self._calculations.terms.columns[str(over.aggregate.sensitive)].nulls:
-            return None
+        name, terms = str(over.aggregate.sensitive), self._calculations.terms
+        if terms.columns[name].nulls and where_there(name, terms) is None:
+            return None  # rows are counted, and not those that have a value
         return Plain(
             self._asked(over.part, Call(AGGREGATES["avg"], None), over.aggregate.sensitive)
         )
@@ -83,11 +88,10 @@ class AggregateCalls:
             return added
         name = self._calculations.column(call.of).name
         column = self._calculations.terms.columns[name]
-        where = call.where
-        if column.nulls and not self._beside_labels(name):
-            where = _and_there(where, name)
+        terms = self._calculations.terms
+        where = _both(call.where, where_there(name, terms))
         if call.kind.counts_rows and not call.distinct:
-            return self._pooled(call, name if self._beside_labels(name) else None, where)
+            return self._pooled(call, name if stands_beside_labels(name, terms) else None, where)
         self._require_type(call, name, column.type)
         return self._pooled(call, name, where)
 
@@ -109,8 +113,7 @@ class AggregateCalls:
             return None
         weight = self._calculations.column(other).name
         self._require_type(call, weight, terms.columns[value.name].type)
-        nullable = self._calculations.terms.columns[weight].nulls
-        where = _and_there(call.where, weight) if nullable else call.where
+        where = _both(call.where, where_there(weight, self._calculations.terms))
         parts = self._parts.over(where)
         aggregate = Aggregate("sum", value.name, f"sum({value.name})", weight=weight)
         values = tuple(self._parts.ask(part, aggregate, exact=True) for part in parts)
@@ -141,12 +144,6 @@ class AggregateCalls:
         columns = self._calculations.terms.columns
         return any(columns[c.name].role == "sensitive" for c in node.find_all(exp.Column))
 
-    def _beside_labels(self, name: str) -> bool:
-        """Whether values, and nulls, stand in rows beside labels, where engines count them."""
-        terms = self._calculations.terms
-        way = WAYS[terms.form.shows]
-        return way.groups_by_sensitive and terms.columns[name].role in way.calculable
-
     def _require_type(self, call: Call, name: str, type_: ColumnType) -> None:
         if type_ not in call.kind.takes:
             what = quote_name(name) if name.isprintable() else "what is calculated"
@@ -160,6 +157,14 @@ class AggregateCalls:
         if call.distinct:
             raise QueryError("COUNT(DISTINCT …) is not answered where OR joins such conditions")
         counts = tuple(self._parts.ask(part, ROWS) for part in parts)
+        if call.kind.name in SPREADS:
+            spreads, means = (
+                tuple(
+                    self._asked(part, replace(call, kind=AGGREGATES[kind]), name) for part in parts
+                )
+                for kind in ("var_samp", "avg")
+            )
+            return PooledSpread(call.kind.name, spreads, means, counts)
         around = self._parts.around(parts)
         if around is None or call.kind.name not in NARROWED:
             return pool(call.kind.name, values, counts)
@@ -174,15 +179,13 @@ class AggregateCalls:
         way = WAYS[terms.form.shows]
         label = f"{call.kind.name}({name})"
         aggregate = Aggregate(call.kind.name, name, label, call.distinct, call.share)
-        exact = terms.columns[name].role != "sensitive" and way.shows_rows
-        if call.distinct and not exact:
-            raise QueryError(
-                "not allowed: COUNT(DISTINCT …): how many different values the selected rows have "
-                "is not bounded"
-            )
-        if not exact:
+        apart = terms.columns[name].role == "sensitive" or not way.shows_rows
+        if call.distinct and apart:
+            _require_values(name, terms)
+            return self._parts.ask(part, aggregate, exact=True)
+        if apart:
             way.aggregated(call.kind, name, terms)
-        return self._parts.ask(part, aggregate, exact=exact)
+        return self._parts.ask(part, aggregate, exact=not apart)
 
     def _of_case(self, call: Call, narrowed: Narrowed) -> Formula:
         """What a CASE comes to, where it says which rows count."""
@@ -200,7 +203,19 @@ class AggregateCalls:
         return value
 
 
-def _and_there(where: exp.Expr | None, name: str) -> exp.Expr:
-    """A condition, and that a column is not null."""
-    there = exp.Not(this=exp.Is(this=exp.column(name, quoted=True), expression=exp.Null()))
-    return there if where is None else exp.and_(where.copy(), there, copy=False)
+def _require_values(name: str, terms: Terms) -> None:
+    """Make sure that the values of a column are published, by which rows are counted.
+
+    Raises:
+        QueryError: where they are not.
+    """
+    if terms.columns[name].role not in WAYS[terms.form.shows].calculable:
+        raise QueryError(
+            "not allowed: COUNT(DISTINCT …): how many different values the selected rows have "
+            "is not bounded where values are recoded, or stand as ranges"
+        )
+
+
+def _both(where: exp.Expr | None, further: exp.Expr | None) -> exp.Expr | None:
+    """Both of two conditions, where there are any."""
+    return all_of([one.copy() for one in (where, further) if one is not None])

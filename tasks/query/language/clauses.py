@@ -3,8 +3,9 @@
 GROUP BY, HAVING and ORDER BY may name what is selected, by its alias or by its position.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, islice, product
 
 from sqlglot import exp
 
@@ -22,12 +23,12 @@ from sfumato.tasks.query.question.conditions import all_of
 from sfumato.tasks.query.question.joined import JoinedTable, OwnTables
 from sfumato.tasks.schema.published import Schema
 from sfumato.tasks.sql.constructs.refusals import refusal
-from sfumato.tasks.sql.parse import parse
 
 _ROWS = ("with_", "from_", "joins", "where")
 _ANSWER = ("expressions", "group", "having", "order", "limit", "offset")
 _CLAUSES = frozenset((*_ROWS, *_ANSWER, "distinct"))
 _MOST_ROWS = 10**9
+_MOST_GROUPINGS = 1000  # more than are asked
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,15 @@ class OrderItem:
 
 @dataclass(frozen=True)
 class Clauses:
-    """One SELECT over the microdata; columns stand for those that are published, by exact names."""
+    """One SELECT over the microdata; columns stand for those that are published, by exact names.
+
+    Of several `groupings`, `group_by` are all columns.
+    """
 
     items: tuple[SelectItem, ...]
     where: exp.Expr | None
     group_by: tuple[exp.Expr, ...]
+    groupings: tuple[tuple[exp.Expr, ...], ...]
     having: exp.Expr | None
     order: tuple[OrderItem, ...]
     limit: int | None
@@ -61,31 +66,41 @@ class Clauses:
     joins: tuple[JoinedTable, ...]
 
 
-def read_clauses(sql: str, schema: Schema, own: OwnTables) -> Clauses:
+def read_clauses(select: exp.Expr, schema: Schema, own: OwnTables) -> Clauses:
     """The clauses of a SELECT.
 
     Args:
-        sql: in DuckDB's dialect.
+        select: what was parsed.
         schema: of the microdata.
         own: tables of the analyst's, which it may be joined with.
 
     Raises:
         QueryError: naming what is not allowed.
     """
-    select = parse(sql, exp.Select, commented=True)
     if not isinstance(select, exp.Select):
         raise refusal(select)
     for key, value in select.args.items():
         if value and key not in _CLAUSES:
             raise refusal(key)
-    try:
-        select = merge_groups(select, list(schema))
-        _resolve_subqueries(select, list(schema))
-        source = read_source(select, list(schema))
-        joins = select.args.get("joins") or ()
-        return _ClauseReader(select, join_tables(source, joins, schema, own)).clauses()
-    except RecursionError:
-        raise QueryError("nested too deep") from None
+    select = merge_groups(select, list(schema))
+    _resolve_subqueries(select, list(schema))
+    source = read_source(select, list(schema))
+    joins = select.args.get("joins") or ()
+    return _ClauseReader(select, join_tables(source, joins, schema, own)).clauses()
+
+
+def order_items(select: exp.Expr) -> Iterator[OrderItem]:
+    """What a query is ordered by, as it is written.
+
+    Raises:
+        QueryError: naming what is not allowed.
+    """
+    order = select.args.get("order")
+    for node in [] if order is None else order.expressions:
+        for key, value in node.args.items():
+            if value and key not in ("this", "desc", "nulls_first"):
+                raise refusal(key, " in ORDER BY")
+        yield OrderItem(node.this, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
 
 def _resolve_subqueries(select: exp.Select, columns: Sequence[str]) -> None:
@@ -130,10 +145,12 @@ class _ClauseReader:
         where, having = select.args.get("where"), select.args.get("having")
         conditions = [*self._source.where]
         conditions += [self._source.put(where.this)] if where is not None else []
+        groupings = self._groupings()
         return Clauses(
             self._items,
             all_of(conditions),
-            self._group_by(),
+            tuple(_distinct([key for grouping in groupings for key in grouping])),
+            groupings,
             None if having is None else self._referring(having.this, before_columns=False),
             self._order(),
             _whole(select.args.get("limit"), "LIMIT"),
@@ -151,18 +168,24 @@ class _ClauseReader:
         is_own = isinstance(put, exp.Column) and own and own.casefold() == put.name.casefold()
         return SelectItem(put, alias or (None if is_own else own))
 
-    def _group_by(self) -> tuple[exp.Expr, ...]:
+    def _groupings(self) -> tuple[tuple[exp.Expr, ...], ...]:
+        """The columns of GROUP BY, of each grouping."""
         group = self._select.args.get("group")
         if self._select.args.get("distinct") is not None:
-            return self._each_once(group)
+            return (self._each_once(group),)
         if group is None:
-            return ()
+            return ((),)
         if group.args.get("all") is True:
-            return tuple(_distinct([i.expression for i in self._items if not _aggregates(i)]))
+            shown = [i.expression for i in self._items if not _aggregates(i) and not _constant(i)]
+            return (tuple(_distinct(shown)),)
         for key, value in group.args.items():
             if value and key != "expressions":
                 raise refusal(key, " in GROUP BY")
-        return tuple(_distinct([self._named(node, "GROUP BY") for node in group.expressions]))
+        found = product(*map(_groupings_of, group.expressions))
+        return tuple(
+            tuple(_distinct([self._named(node, "GROUP BY") for node in chain(*parts)]))
+            for parts in islice(found, _MOST_GROUPINGS)
+        )
 
     def _each_once(self, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
         """What is selected, each combination once: GROUP BY of all of it says the same."""
@@ -202,18 +225,30 @@ class _ClauseReader:
         return replace_columns(node, meant).unnest()
 
     def _order(self) -> tuple[OrderItem, ...]:
-        order = self._select.args.get("order")
-        if order is None:
-            return ()
-        found = []
-        for node in order.expressions:
-            for key, value in node.args.items():
-                if value and key not in ("this", "desc", "nulls_first"):
-                    raise refusal(key, " in ORDER BY")
-            by = self._named(node.this, "ORDER BY")
-            nulls_first = bool(node.args.get("nulls_first"))
-            found.append(OrderItem(by, bool(node.args.get("desc")), nulls_first))
-        return tuple(found)
+        return tuple(
+            replace(one, expression=self._named(one.expression, "ORDER BY"))
+            for one in order_items(self._select)
+        )
+
+
+def _groupings_of(node: exp.Expr) -> list[tuple[exp.Expr, ...]]:
+    """The groupings that a part of GROUP BY stands for."""
+    parts = [
+        tuple(one.expressions) if isinstance(one, exp.Tuple) else (one.unnest(),)
+        for one in node.expressions
+    ]
+    if isinstance(node, exp.GroupingSets):
+        return parts
+    if isinstance(node, exp.Rollup):
+        return [tuple(chain(*parts[:many])) for many in range(len(parts), -1, -1)]
+    if isinstance(node, exp.Cube):
+        sizes = range(len(parts), -1, -1)
+        return [tuple(chain(*some)) for many in sizes for some in combinations(parts, many)]
+    return [(node,)]
+
+
+def _constant(item: SelectItem) -> bool:
+    return item.expression.find(exp.Column) is None
 
 
 def _aggregates(item: SelectItem) -> bool:

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
-from sfumato.tasks.query.language.clauses import Clauses, SelectItem, read_clauses
+from sfumato.tasks.query.language.clauses import Clauses, SelectItem
 from sfumato.tasks.query.language.measures import Measures
 from sfumato.tasks.query.language.parts import PartList
 from sfumato.tasks.query.question.aggregates.registry import AGGREGATES
@@ -17,33 +17,29 @@ from sfumato.tasks.query.question.conditions import all_of, conjuncts
 from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.functions import require_calculation
 from sfumato.tasks.query.question.having import Having, on_groups, read_having
-from sfumato.tasks.query.question.inquiry import Inquiry, KeyColumn, Measure, OrderKey
-from sfumato.tasks.query.question.joined import OwnTables
+from sfumato.tasks.query.question.inquiry import (
+    ConstantColumn,
+    Inquiry,
+    KeyColumn,
+    Measure,
+    OrderKey,
+)
 from sfumato.tasks.query.question.question import GroupColumn
 from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.sql.constructs.names import construct
 from sfumato.tasks.sql.constructs.refusals import refusal
-from sfumato.tasks.sql.parse import quote_name
+from sfumato.tasks.sql.parse import number_of, quote_name
 
 _MOST_KEYS = 20
 
 
-def read_inquiry(sql: str, declared: Terms, own: OwnTables | None = None) -> Inquiry:
-    """What a SELECT asks.
-
-    Args:
-        sql: in DuckDB's dialect.
-        declared: the terms of the release.
-        own: tables of the analyst's, which the microdata may be joined with.
+def read_one(clauses: Clauses, declared: Terms) -> Inquiry:
+    """What the clauses of a SELECT ask, of one grouping.
 
     Raises:
         QueryError: naming what is not allowed, or the form that has no bounds.
     """
-    clauses = read_clauses(sql, declared.columns, own or {})
-    try:
-        return _InquiryReader(clauses, extend_terms(declared, clauses.joins)).inquiry()
-    except RecursionError:
-        raise QueryError("nested too deep") from None
+    return _InquiryReader(clauses, extend_terms(declared, clauses.joins)).inquiry()
 
 
 class _InquiryReader:
@@ -52,7 +48,9 @@ class _InquiryReader:
     def __init__(self, clauses: Clauses, declared: Terms) -> None:
         self._clauses, self._declared = clauses, declared
         self._calculations = Calculations(declared)
-        self._keys = tuple(map(self._key, clauses.group_by))
+        (self._group_by,) = clauses.groupings
+        self._left_out = [key for key in clauses.group_by if key not in self._group_by]
+        self._keys = tuple(map(self._key, self._group_by))
         self._having, on_rows = _split_having(clauses.having)
         self._require_grouped(on_rows)
         where = [clauses.where] if clauses.where is not None else []
@@ -64,6 +62,7 @@ class _InquiryReader:
         if len(self._keys) > _MOST_KEYS:
             raise QueryError(f"GROUP BY takes at most {_MOST_KEYS} columns")
         shown = tuple(self._shown(item) for item in self._clauses.items)
+        self._require_more_than_constants(shown)
         _require_distinct(shown, WAYS[self._declared.form.shows].sides)
         having = None if self._having is None else self._read_having(self._having)
         order = tuple(
@@ -83,6 +82,11 @@ class _InquiryReader:
             self._clauses.joins,
         )
 
+    def _require_more_than_constants(self, shown: Sequence[object]) -> None:
+        """Refuse constants alone: each row of the microdata would have them."""
+        if not self._keys and all(isinstance(one, ConstantColumn) for one in shown):
+            raise self._not_grouped(self._clauses.items[0].expression)
+
     def _key(self, node: exp.Expr) -> KeyColumn:
         if node.find(exp.AggFunc) is not None:
             raise QueryError("GROUP BY takes columns, not an aggregate")
@@ -98,7 +102,7 @@ class _InquiryReader:
         for condition in conditions:
             for column in condition.find_all(exp.Column):
                 above: exp.Expr | None = column
-                while above is not None and above not in self._clauses.group_by:
+                while above is not None and above not in self._group_by:
                     above = above.parent
                 if above is None:
                     raise QueryError(
@@ -109,10 +113,15 @@ class _InquiryReader:
     def _place_of_key(self, node: exp.Expr) -> int | None:
         """The place of an expression among those of GROUP BY."""
         bare = node.unnest()
-        return next((n for n, key in enumerate(self._clauses.group_by) if key == bare), None)
+        return next((n for n, key in enumerate(self._group_by) if key == bare), None)
 
-    def _shown(self, item: SelectItem) -> GroupColumn | Measure:
+    def _shown(self, item: SelectItem) -> GroupColumn | Measure | ConstantColumn:
         node = item.expression
+        left_out = node.unnest() in self._left_out
+        if left_out or _is_constant(node):
+            bare = node.unnest()
+            own = bare.name if isinstance(bare, exp.Column) else node.sql("duckdb")
+            return ConstantColumn(None if left_out else _value_of(bare), item.alias or own)
         place = self._place_of_key(node)
         if place is not None:
             bare = node.unnest()
@@ -145,7 +154,11 @@ class _InquiryReader:
         """Refuse totals beside HAVING: they are of the rows that it keeps, which may be open."""
         shown = [item.expression for item in self._clauses.items]
         ordered = [one.expression for one in self._clauses.order]
-        if any(node.find(exp.Window) for node in (condition, *shown, *ordered)):
+        windows = [w for node in (condition, *shown, *ordered) for w in node.find_all(exp.Window)]
+        for window in windows:
+            if window.args.get("order") or window.args.get("partition_by"):
+                raise refusal(window)
+        if windows:
             raise QueryError(
                 "not allowed: OVER () beside HAVING: it is a total of the rows that HAVING keeps, "
                 "which may be open; ask for the total by itself"
@@ -173,6 +186,24 @@ def _split_having(having: exp.Expr | None) -> tuple[exp.Expr | None, list[exp.Ex
     return all_of(about), on_rows
 
 
+def _is_constant(node: exp.Expr) -> bool:
+    bare = node.unnest()
+    plain = isinstance(bare, exp.Literal | exp.Null | exp.Boolean)
+    return plain or number_of(bare) is not None
+
+
+def _value_of(bare: exp.Expr) -> str | int | float | bool | None:
+    """What a constant comes to."""
+    if isinstance(bare, exp.Null):
+        return None
+    if isinstance(bare, exp.Boolean):
+        return bool(bare.this)
+    number = number_of(bare)
+    if number is None:
+        return str(bare.name)
+    return int(number) if number.denominator == 1 else float(number)
+
+
 def _label(node: exp.Expr) -> str:
     """The name of what is selected without one: `sum(loss)`, or the expression itself."""
     bare = node.unnest()
@@ -183,13 +214,15 @@ def _label(node: exp.Expr) -> str:
     return node.sql("duckdb")
 
 
-def _require_distinct(shown: Sequence[GroupColumn | Measure], sides: Sequence[str]) -> None:
+def _require_distinct(
+    shown: Sequence[GroupColumn | Measure | ConstantColumn], sides: Sequence[str]
+) -> None:
     """Names of what is shown, in the answer, and in a table that has bounds as columns."""
     labels = [item.label for item in shown]
     written: list[str] = []
     for item in shown:
-        is_key = isinstance(item, GroupColumn)
-        written += [item.label] if is_key else [f"{item.label}_{side}" for side in sides]
+        is_plain = not isinstance(item, Measure)
+        written += [item.label] if is_plain else [f"{item.label}_{side}" for side in sides]
     for names in (labels, written):
         counted = Counter(name.casefold() for name in names)
         for name in names:

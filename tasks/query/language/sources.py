@@ -118,7 +118,7 @@ def read_source(
     if isinstance(table, exp.Table) and not isinstance(table.this, exp.Identifier):
         raise QueryError(f"the table is {TABLE}, and no other")
     if not isinstance(table, exp.Table):
-        what = f", not {construct(table)}" if table is not None else ": FROM is missing"
+        what = f", not {construct(table)}" if table is not None else f": {_without_table(select)}"
         raise QueryError(f"the table is {TABLE}{what}")
     _require_plain(table, frozenset({"this", "alias"}), table.name)
     if table.args.get("alias") and table.args["alias"].args.get("columns"):
@@ -199,3 +199,11 @@ def _require_plain(node: exp.Expr, allowed: frozenset[str], within: str, hint: s
                 raise refusal(key, f" in {within}")
             clause = _CLAUSES.get(key, key.strip("_").upper())
             raise QueryError(f"not allowed: {within} with {clause}: {hint}")
+
+
+def _without_table(select: exp.Select) -> str:
+    """What is said of a query that reads nothing, or reads only within what it calculates."""
+    if select.find(exp.Subquery) is None:
+        return "FROM is missing"
+    instead = "AVG(x) FILTER (WHERE …) - AVG(x) FILTER (WHERE …)"
+    return f"FROM is missing; compare in one SELECT: {instead}"

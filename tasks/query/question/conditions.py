@@ -24,14 +24,36 @@ def split_where(
     return (None, ()) if checked is None else split_condition(checked, declared)
 
 
-def question_of(aggregate: Aggregate, where: exp.Expr, declared: Terms) -> Question:
-    """The question of an aggregate over the rows on which a condition of ours holds.
+def question_of(aggregate: Aggregate, where: exp.Expr | None, declared: Terms) -> Question:
+    """The question of an aggregate over the rows on which a condition of ours holds, or over all.
 
     Raises:
         QueryError: where the condition joins what the release does not.
     """
-    condition, matching = split_condition(where, declared)
+    name = aggregate.sensitive
+    there = None if name is None else where_there(name, declared)
+    both = all_of([one for one in (where, there) if one is not None])
+    condition, matching = split_where(both, declared)
     return Question((aggregate,), condition, (), matching)
+
+
+def where_there(name: str, declared: Terms) -> exp.Expr | None:
+    """The condition that a column is not null, which its aggregates imply.
+
+    None where it never is, and where values, and nulls, stand in rows beside labels: there engines
+    count them.
+    """
+    column = declared.columns[name]
+    if not column.nulls or stands_beside_labels(name, declared):
+        return None
+    null = exp.Is(this=exp.column(name, quoted=True), expression=exp.Null())
+    return exp.Not(this=null)
+
+
+def stands_beside_labels(name: str, declared: Terms) -> bool:
+    """Whether values, and nulls, of a column stand in rows beside labels."""
+    way = WAYS[declared.form.shows]
+    return way.groups_by_sensitive and declared.columns[name].role in way.calculable
 
 
 def split_condition(
@@ -49,13 +71,15 @@ def split_condition(
         (exact if bundle is None else matching.setdefault(bundle, [])).append(part)
     if not matching:
         return checked, ()
-    found = (Matching(columns, exp.and_(*parts)) for columns, parts in matching.items())
-    return all_of(exact), tuple(found)
+    found = ((columns, all_of(parts)) for columns, parts in matching.items())
+    return all_of(exact), tuple(Matching(columns, of) for columns, of in found if of is not None)
 
 
 def all_of(conditions: Sequence[exp.Expr]) -> exp.Expr | None:
-    """The condition that all of some hold, None without any."""
-    return exp.and_(*conditions) if conditions else None
+    """The condition that all of some hold, None without any; one alone is that one, not a copy."""
+    if len(conditions) < 2:
+        return conditions[0] if conditions else None
+    return exp.and_(*conditions)
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:

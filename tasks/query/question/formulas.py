@@ -24,7 +24,8 @@ from sfumato.tasks.query.bounds.arithmetic import (
     subtract,
 )
 from sfumato.tasks.query.bounds.bounds import Bounds
-from sfumato.tasks.query.bounds.pooling import NARROWED, POOLED
+from sfumato.tasks.query.bounds.pooling import NARROWED, POOLED, variance_of_parts
+from sfumato.tasks.query.bounds.spread import root_above, root_below
 from sfumato.tasks.query.question.aggregate import Aggregate
 
 _OF_WHOLE = frozenset({"sum", "min", "max", "percentile_disc"})  # whole of whole numbers
@@ -132,6 +133,47 @@ class Pooled:
             return pooled
         rest = None if self.rest is None else found[self.rest]
         return NARROWED[self.name](pooled, found[self.whole], rest)
+
+
+@dataclass(frozen=True)
+class PooledSpread:
+    """A variance or standard deviation over rows that several questions mean, no row two of them.
+
+    Attributes:
+        name: of the aggregate, one of `SPREADS`.
+        spreads: the variance of a sample in each part.
+        means: the mean in each part.
+        counts: how many values they are of in each part.
+    """
+
+    name: str
+    spreads: tuple[AskedOfPart, ...]
+    means: tuple[AskedOfPart, ...]
+    counts: tuple[AskedOfPart, ...]
+
+    @property
+    def asked(self) -> tuple[AskedOfPart, ...]:
+        """All three of each part."""
+        return (*self.spreads, *self.means, *self.counts)
+
+    def bounds(self, found: Found) -> Bounds:
+        """Its bounds over all parts."""
+        sample, root = SPREADS[self.name]
+        of_parts = ([found[one] for one in s] for s in (self.spreads, self.means, self.counts))
+        spread = variance_of_parts(*of_parts, sample=sample)
+        if not root or spread.lower is None:
+            return spread
+        lower, upper = number(spread.lower), number(spread.upper)
+        return replace(spread, lower=root_below(lower), upper=root_above(upper))
+
+
+SPREADS: Mapping[str, tuple[bool, bool]] = {
+    "var_samp": (True, False),
+    "var_pop": (False, False),
+    "stddev": (True, True),
+    "stddev_pop": (False, True),
+}
+"""Of which aggregates that is known: whether rows are a sample, and whether it is the root."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,12 @@ from sfumato.tasks.query.question.calculated import Calculated
 from sfumato.tasks.query.question.formulas import Formula
 from sfumato.tasks.query.question.having import Having
 from sfumato.tasks.query.question.joined import JoinedTable
-from sfumato.tasks.query.question.question import GroupColumn, Matching, Question
+from sfumato.tasks.query.question.question import (
+    GroupColumn,
+    KeyOrder,
+    Matching,
+    Question,
+)
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,14 @@ class Measure:
     """Something calculated that is shown, under a name."""
 
     formula: Formula
+    label: str
+
+
+@dataclass(frozen=True)
+class ConstantColumn:
+    """A constant that is shown in every row, under a name; null where a grouping leaves it out."""
+
+    value: str | int | float | bool | None
     label: str
 
 
@@ -53,6 +66,11 @@ class InquiredPart:
     grouped: bool = True
     extra: exp.Expr | None = None
 
+    @property
+    def counts_rows_alone(self) -> bool:
+        """True where nothing is asked of them that has bounds, but how many there are."""
+        return all(one.counts_all_rows for one in self.aggregates)
+
     def question(self, group_by: tuple[str, ...]) -> Question:
         """The question of these aggregates by the values of some columns."""
         keys = (GroupColumn(name, name) for name in group_by)
@@ -85,7 +103,7 @@ class Inquiry:
         joins: tables of the analyst's that the microdata is joined with.
     """
 
-    shown: tuple[GroupColumn | Measure, ...]
+    shown: tuple[GroupColumn | Measure | ConstantColumn, ...]
     keys: tuple[KeyColumn, ...]
     parts: tuple[InquiredPart, ...]
     present: Formula
@@ -111,3 +129,21 @@ class Inquiry:
         calculated = {one.name for one in self.calculated}
         names = (name for of_part in asked for name in of_part if name not in calculated)
         return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True)
+class SeveralInquiries:
+    """Inquiries whose rows stand one after another in one answer; mostly one alone.
+
+    Attributes:
+        inquiries: each shows as many columns; their names are those of the first.
+        order: the columns that all rows together are ordered by; as they come, without any.
+    """
+
+    inquiries: tuple[Inquiry, ...]
+    order: tuple[KeyOrder, ...] = ()
+
+    @property
+    def helped_by(self) -> tuple[str, ...]:
+        """The sensitive columns whose help tables are needed."""
+        return tuple(dict.fromkeys(name for one in self.inquiries for name in one.helped_by))

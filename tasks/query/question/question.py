@@ -37,7 +37,7 @@ class Matching:
 
 @dataclass(frozen=True)
 class KeyOrder:
-    """A group column that rows are ordered by."""
+    """A column that rows are ordered by: of groups, or of an answer."""
 
     name: str
     descending: bool
@@ -87,6 +87,21 @@ class Question:
         """The same rows and groups, all group columns shown first, with these aggregates."""
         keys = (GroupColumn(name, name) for name in self.group_by)
         return replace(self, shown=(*keys, *aggregates), having=None)
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Questions that are answered side by side, in one query.
+
+    Attributes:
+        whole: all that is shown, and which rows the answer has.
+        others: about other rows than those; each shows all group columns first, or it has none.
+        places: by their labels the numbers of the others that shown aggregates are of, if of any.
+    """
+
+    whole: Question
+    others: tuple[Question, ...] = ()
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 def sides(label: str) -> tuple[str, str]:

@@ -12,9 +12,11 @@ from sqlglot import exp
 from sfumato.expectations.errors import QueryError
 from sfumato.tasks.declaration.terms import Terms
 from sfumato.tasks.query.in_databases.ordered import in_order
-from sfumato.tasks.query.language.single import read_question
+from sfumato.tasks.query.in_databases.side_by_side import side_by_side
+from sfumato.tasks.query.in_databases.single import read_questions
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
+from sfumato.tasks.query.question.ways.registry import WAYS
 from sfumato.tasks.query.sql.conditions.marginal_counts import Estimator
 from sfumato.tasks.query.sql.dialect_fixes import write_bounds
 from sfumato.tasks.query.sql.registry import SQL_WAYS
@@ -24,9 +26,8 @@ from sfumato.tasks.sql.dialects.registry import DIALECTS
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A question, and the query over the published tables that returns its bounds."""
+    """A query over the published tables that returns bounds, and the types of its columns."""
 
-    question: Question
     tree: exp.Select
     types: Types
 
@@ -58,10 +59,14 @@ def rewrite(
     refusal = way.refusal(declared)
     if refusal is not None:
         raise QueryError(refusal)
-    question = read_question(sql, declared)
+    asked = read_questions(sql, declared)
     types = {name: column.type for name, column in declared.columns.items()}
-    return Rewritten(
-        question,
-        in_order(way.rewritten(question, declared, reading, estimator), question),
-        {**types, **way.types(declared)},
-    )
+
+    def written(question: Question, reading: Reading) -> exp.Select:
+        return way.rewritten(question, declared, reading, estimator)
+
+    if asked.others:
+        tree = side_by_side(asked, written, reading, WAYS[declared.form.shows].sides)
+    else:
+        tree = written(asked.whole, reading)
+    return Rewritten(in_order(tree, asked.whole), {**types, **way.types(declared)})

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sfumato.tasks.declaration.terms import Declared, Terms
+from sfumato.tasks.query.help_tables.rows import helped_columns
 from sfumato.tasks.query.question.having import Reading
 from sfumato.tasks.query.question.question import Question
 from sfumato.tasks.query.question.relations import relations
@@ -65,6 +66,6 @@ rows = SqlWay(
     rewritten=_rewritten,
     words=_words,
     examples=examples_of,
-    views=lambda declared: declared.named("sensitive"),
+    views=helped_columns,
     of_vacant=lambda declared: _LEFT_OVER if relations(declared).pooled else _STILL_COUNTED,
 )

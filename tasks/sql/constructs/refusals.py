@@ -34,7 +34,9 @@ _NESTED = Refusal(
     "a query asks one thing of the microdata",
     "ask first, and write the answer as a constant; (SELECT COUNT(*) FROM microdata) is answered",
 )
-_TOGETHER = Refusal("an answer is that of one SELECT", "ask each by itself: --file takes several")
+_TOGETHER = Refusal(
+    "whether rows of both are alike is open", "ask each by itself: --file takes several"
+)
 _WINDOWS = Refusal(
     "rows of an answer have bounds, and their ranks and running totals have none",
     "only totals are answered: SUM(x) / SUM(SUM(x)) OVER ()",
@@ -65,10 +67,11 @@ REFUSED: Mapping[type[exp.Expr] | str, Refusal] = {
     "qualify": Refusal("it compares window functions, which have no bounds", "use HAVING"),
     exp.Subquery: Refusal(_NESTED.why, _NESTED.instead, "a SUBQUERY among values"),
     **dict.fromkeys((exp.Exists, exp.Any, exp.All), _NESTED),
-    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _TOGETHER),
+    exp.Union: Refusal(_TOGETHER.why, "write UNION ALL, which keeps all rows", "UNION"),
+    **dict.fromkeys((exp.Intersect, exp.Except), _TOGETHER),
     **dict.fromkeys((exp.Rollup, exp.Cube), _GROUPINGS),
     exp.GroupingSets: Refusal(_GROUPINGS.why, _GROUPINGS.instead, "GROUPING SETS"),
-    exp.Grouping: _GROUPINGS,
+    exp.Grouping: Refusal("it tells groupings apart", "use UNION ALL, with a constant in each"),
     "pivots": Refusal("it makes columns of values", "use GROUP BY or FILTER", "PIVOT"),
     exp.Pivot: Refusal("it makes columns of values", "use GROUP BY or FILTER"),
     **dict.fromkeys(

@@ -46,10 +46,14 @@ class CellValues:
             self._expected += np.bincount(key, items.expected, shape[0] * shape[1]).reshape(shape)
 
     def counted(self, cell: int, *, whole: bool, estimates: bool) -> CountedValues | None:
-        """The values of a cell of which some copy may count; None where there are none."""
-        met = np.flatnonzero(self._counts[:, cell].any(axis=0))
-        if not len(met):
+        """The values of a cell of which some copy may count; None where there are none.
+
+        With estimates those between, too, which count neither from below nor from above.
+        """
+        counting = self._counts[:, cell].any(axis=0)
+        if not counting.any():
             return None
+        met = np.flatnonzero(counting | (self._expected[cell] > 0) if estimates else counting)
         low_sure, low_all, high_sure, high_all = self._counts[:, cell, met]
         chances = self._expected[cell, met]
         values = self._values.take(as_indices(met.astype(np.int32)))

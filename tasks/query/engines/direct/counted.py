@@ -100,8 +100,6 @@ class CountedBounds:
     def _cell_values(self, name: str) -> CellValues:
         bundle = self._tables.bundle(name)
         table = self._tables.values(bundle)
-        if table.coded(name).values.null_count:
-            raise NotDirectError
         selected = np.zeros(len(self._tables.sizes), dtype=bool)
         selected[self._hits.group] = True
         if bundle in self._matches:
@@ -109,5 +107,9 @@ class CountedBounds:
             matches = matches[selected[table.group[matches]]]
         else:
             matches = np.flatnonzero(selected[table.group])
+        column = table.coded(name)
+        values = column.values.drop_null()  # null has the last code, where it has one
+        if len(values) < len(column.values) and (column.codes[matches] == len(values)).any():
+            raise NotDirectError
         found = matching_values(table, name, matches, self._tables.times(bundle), len(selected))
-        return CellValues(self._meant(bundle), found, table.coded(name).values)
+        return CellValues(self._meant(bundle), found, values)

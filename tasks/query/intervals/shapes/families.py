@@ -85,6 +85,8 @@ def families_in_words(stated: CalibratedIntervals) -> str:
     Where too few of a family's queries had an answer that is not exact, it has none.
     """
     known = {one.family for one in stated.families}
+    if not known:
+        return "calibrated for none: the form tells no law, or too few answers are not exact"
     missing = [name for name in FAMILIES if name not in known]
     left = f"; too few queries for {', '.join(missing)}" if missing else ""
-    return f"calibrated for {', '.join(n for n in FAMILIES if n in known) or 'none'}{left}"
+    return f"calibrated for {', '.join(n for n in FAMILIES if n in known)}{left}"

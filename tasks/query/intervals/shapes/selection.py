@@ -36,6 +36,10 @@ class Selection:
         made.meta[_MADE_OF] = self
         return made
 
+    def __deepcopy__(self, _: dict[int, Any]) -> "Selection":
+        """Itself, which nothing changes: trees that remember it are copied thousands of times."""
+        return self
+
     def admits(self, values: Sequence[Any]) -> np.ndarray:
         """Which values are selected (bool); they ascend where the column has an order."""
         if self.values is not None:

@@ -1,0 +1,54 @@
+"""The codes of columns that a release publishes, and the labels of these alone.
+
+A list of codes may have some that nobody has, or that nobody has any more: unless it is public as a
+whole, only those are told that stand in the tables or behind a published label.
+"""
+
+from collections.abc import Mapping
+
+from sfumato.expectations.errors import PromiseError
+from sfumato.tasks.forms.form import Tables
+from sfumato.tasks.forms.leaves import published_texts
+from sfumato.tasks.forms.recoded.label_readers import reader
+from sfumato.tasks.forms.recoded.labels import ListedValues
+from sfumato.tasks.schema.published import DeclaredColumn
+from sfumato.tasks.schema.stated.words import CodeLabels, PublishedWords
+
+
+def with_published_codes(
+    words: PublishedWords, columns: Mapping[str, DeclaredColumn], tables: Tables
+) -> PublishedWords:
+    """Words with the labels of published codes, where a list is not published as a whole.
+
+    Args:
+        words: as the owner says them.
+        columns: as declared, with the hierarchies that are published.
+        tables: what is published.
+    """
+    cut = {
+        name: of if of.whole else _cut(of, published_codes(name, columns[name], tables))
+        for name, of in words.labels.items()
+        if name in columns
+    }
+    return words.model_copy(update={"labels": {name: of for name, of in cut.items() if of.codes}})
+
+
+def published_codes(name: str, column: DeclaredColumn, tables: Tables) -> set[str]:
+    """The texts that stand of a column, the values behind sets of them, and published leaves."""
+    texts = {text for text in published_texts(name, tables) if text is not None}
+    leaves = column.hierarchy if isinstance(column.hierarchy, tuple) else ()
+    behind = {str(value) for text in texts for value in _listed(text, name, column)}
+    return texts | behind | {label for row in leaves for label in row}
+
+
+def _listed(text: str, name: str, column: DeclaredColumn) -> tuple[object, ...]:
+    """The values that a text admits where it lists them, none where it does not."""
+    try:
+        found = reader(name, column)(text)
+    except PromiseError:
+        return ()
+    return found.values if isinstance(found, ListedValues) else ()
+
+
+def _cut(of: CodeLabels, codes: set[str]) -> CodeLabels:
+    return of.model_copy(update={"codes": {c: t for c, t in of.codes.items() if c in codes}})

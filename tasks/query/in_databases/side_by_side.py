@@ -1,0 +1,76 @@
+"""Questions that are answered side by side, as one query: a row of the answer has all of theirs.
+
+The rows are those of the first question, in one reading of HAVING. Another one, about fewer rows,
+may have none in a group: there it counts none, and knows nothing else. Whether it surely has some
+does not matter.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sfumato.tasks.query.question.aggregate import ROWS, Aggregate
+from sfumato.tasks.query.question.having import Reading
+from sfumato.tasks.query.question.question import GroupColumn, Question, SideBySide
+from sfumato.tasks.query.sql.conditions.trees import alias, join, keys_of, own
+
+Written = Callable[[Question, Reading], exp.Select]
+"""Makes the query for the bounds of a question."""
+
+_FIRST, _OTHER = "asked", "beside_{}"
+
+
+def side_by_side(
+    asked: SideBySide, written: Written, reading: Reading, ends: Sequence[str]
+) -> exp.Select:
+    """The query that returns the bounds of several questions.
+
+    Args:
+        asked: the questions.
+        written: makes the query of one.
+        reading: of HAVING.
+        ends: of the names that the bounds of an aggregate have.
+    """
+    whole = asked.whole
+    counts = [one for one in whole.aggregates if one.label not in asked.places]
+    first = _numbered(replace(whole, order=(), limit=None, offset=0), counts or [ROWS])
+    tables = [_FIRST, *(_OTHER.format(number) for number in range(len(asked.others)))]
+    columns: list[exp.Expr] = []
+    for item in whole.shown:
+        if isinstance(item, GroupColumn):
+            key = own(f"k{whole.group_by.index(item.name)}", _FIRST)
+            columns.append(alias(key, item.label, quoted=True))
+            continue
+        place = asked.places.get(item.label)
+        among = counts if place is None else list(asked.others[place].aggregates)
+        table = tables[0 if place is None else place + 1]
+        for end in ends:
+            bound: exp.Expr = own(f"a{among.index(item)}_{end}", table)
+            if place is not None and item.kind.counts_rows:
+                bound = exp.Coalesce(this=bound, expressions=[exp.Literal.number(0)])
+            columns.append(alias(bound, f"{item.label}_{end}", quoted=True))
+    rows = _under(written(first, reading), _FIRST)
+    query = exp.select(*columns, copy=False).from_(rows, copy=False)
+    for table, question in zip(tables[1:], asked.others, strict=True):
+        tree = written(_numbered(question, question.aggregates), "possible")
+        join(query, _under(tree, table), _same_keys(question, table), "LEFT")
+    return query
+
+
+def _numbered(question: Question, aggregates: Sequence[Aggregate]) -> Question:
+    """The question with its columns under names of ours: k0, k1, … and a0, a1, …."""
+    keys = [GroupColumn(name, f"k{n}") for n, name in enumerate(question.group_by)]
+    named = [replace(one, label=f"a{n}") for n, one in enumerate(aggregates)]
+    return replace(question, shown=(*keys, *named))
+
+
+def _under(tree: exp.Select, name: str) -> exp.Subquery:
+    return tree.subquery(name, copy=False)
+
+
+def _same_keys(question: Question, table: str) -> exp.Expr:
+    """The condition that a row has the group columns of the first question's, null being null."""
+    pairs = zip(keys_of(question, _FIRST), keys_of(question, table), strict=True)
+    same = [exp.NullSafeEQ(this=first, expression=other) for first, other in pairs]
+    return exp.and_(*same) if same else exp.true()

@@ -1,0 +1,127 @@
+"""Queries that ask one thing after another: UNION ALL, and GROUP BY of several groupings at once.
+
+Each is an inquiry of its own; their rows stand one after another in one answer. ROLLUP (a, b) are
+the groupings (a, b), (a) and (); a column that a grouping leaves out is null in its rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from sqlglot import exp
+
+from sfumato.expectations.errors import QueryError
+from sfumato.tasks.declaration.terms import Terms
+from sfumato.tasks.query.language.clauses import Clauses, OrderItem, order_items, read_clauses
+from sfumato.tasks.query.language.names import name_among
+from sfumato.tasks.query.language.read import read_one
+from sfumato.tasks.query.question.inquiry import Inquiry, SeveralInquiries
+from sfumato.tasks.query.question.joined import OwnTables
+from sfumato.tasks.query.question.question import KeyOrder
+from sfumato.tasks.sql.constructs.refusals import refusal
+from sfumato.tasks.sql.parse import parse
+
+_MOST = 64  # questions that are asked one after another
+_CLAUSES = frozenset({"this", "expression", "distinct", "order", "with_"})
+
+
+def read_inquiries(sql: str, declared: Terms, own: OwnTables | None = None) -> SeveralInquiries:
+    """What a query asks, one thing after another; mostly one alone.
+
+    Args:
+        sql: in DuckDB's dialect.
+        declared: the terms of the release.
+        own: tables of the analyst's, which the microdata may be joined with.
+
+    Raises:
+        QueryError: naming what is not allowed, or the form that has no bounds.
+    """
+    try:
+        return _read(parse(sql, exp.Select, commented=True), declared, own or {})
+    except RecursionError:
+        raise QueryError("nested too deep") from None
+
+
+def _read(tree: exp.Expr, declared: Terms, own: OwnTables) -> SeveralInquiries:
+    if not isinstance(tree, exp.Union):
+        clauses = read_clauses(tree, declared.columns, own)
+        if len(clauses.groupings) == 1:
+            return SeveralInquiries((read_one(clauses, declared),))
+        return _of_groupings(clauses, declared)
+    inquiries: list[Inquiry] = []
+    for select in _selects(tree):
+        found = _read(select, declared, own)
+        if found.order:
+            raise QueryError("ORDER BY: of a UNION ALL, write it at its end")
+        inquiries += found.inquiries
+    _require_few(inquiries)
+    labels = [item.label for item in inquiries[0].shown]
+    if any(len(one.shown) != len(labels) for one in inquiries):
+        raise QueryError("UNION ALL: each SELECT shows as many columns as the first")
+    order = [_by_label(one, labels) for one in order_items(tree)]
+    return SeveralInquiries(tuple(inquiries), tuple(order))
+
+
+def _selects(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The queries of a UNION ALL, in order, each with the named queries that it may read."""
+    if isinstance(tree, exp.Subquery) and not tree.alias:
+        tree = tree.this
+    if not isinstance(tree, exp.Union):
+        yield tree
+        return
+    _require_plain(tree)
+    named = tree.args.get("with_")
+    for one in chain(_selects(tree.this), _selects(tree.expression)):
+        if named is not None and one.args.get("with_") is None:
+            one.set("with_", named.copy())
+        yield one
+
+
+def _require_plain(tree: exp.Union) -> None:
+    """Refuse what keeps equal rows once, and what picks some of them."""
+    if tree.args.get("distinct"):
+        raise refusal(tree)
+    for key, value in tree.args.items():
+        if value and key not in _CLAUSES:
+            raise refusal(key, " of a UNION ALL")
+
+
+def _by_label(item: OrderItem, labels: Sequence[str]) -> KeyOrder:
+    """What the rows of a UNION ALL are ordered by, said by its name or its position."""
+    node = item.expression
+    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal():
+        place = int(node.name) - 1
+    else:
+        name = name_among(node.name, labels) if isinstance(node, exp.Column) else None
+        place = -1 if name is None else labels.index(name)
+    if not 0 <= place < len(labels):
+        raise QueryError("ORDER BY of a UNION ALL takes the columns that its first SELECT shows")
+    return KeyOrder(labels[place], item.descending, item.nulls_first)
+
+
+def _of_groupings(clauses: Clauses, declared: Terms) -> SeveralInquiries:
+    """One inquiry for each grouping; what they show is ordered together."""
+    _require_few(clauses.groupings)
+    if clauses.limit is not None or clauses.offset:
+        raise QueryError("LIMIT of several groupings: ask each GROUP BY by itself")
+    shown = [item.expression.unnest() for item in clauses.items]
+    ordered = [one.expression for one in clauses.order]
+    if any(node.find(exp.Window) for node in (*shown, *ordered)):
+        raise QueryError("OVER () of several groupings: ask for the total by itself")
+    if any(node.unnest() not in shown for node in ordered):
+        raise QueryError("ORDER BY of several groupings takes what is shown")
+    inquiries = tuple(
+        read_one(replace(clauses, groupings=(grouping,), order=()), declared)
+        for grouping in clauses.groupings
+    )
+    labels = [item.label for item in inquiries[0].shown]
+    order = (
+        KeyOrder(labels[shown.index(one.expression.unnest())], one.descending, one.nulls_first)
+        for one in clauses.order
+    )
+    return SeveralInquiries(inquiries, tuple(order))
+
+
+def _require_few(found: Sequence[object]) -> None:
+    if len(found) > _MOST:
+        raise QueryError(f"at most {_MOST} questions are asked one after another")
