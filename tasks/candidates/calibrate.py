@@ -17,7 +17,11 @@ from sfumato.tasks.query.intervals.calibration.calibrate import calibrate
 from sfumato.tasks.query.intervals.calibration.drawn import DrawnConditions
 from sfumato.tasks.query.intervals.calibration.queries import QUERIES, QueriesOnOriginal
 from sfumato.tasks.query.intervals.ways.registry import LIKELY
+from sfumato.tasks.schema.stated.intervals import CalibratedIntervals
 from sfumato.tasks.sql.session import session
+
+_NONE = CalibratedIntervals(grid="fine", families=())
+"""What is stated where no law is known: every answer says that it has no interval."""
 
 
 def with_calibrated_intervals(
@@ -40,12 +44,12 @@ def with_calibrated_intervals(
     frozen = None if line is None else read_factors(line.private).stated
     shows = declared.form.shows
     if shows not in LIKELY:
-        return declared
+        return declared.model_copy(update={"intervals": _NONE})
     with ENGINES[shows](known, declared, "weighted") as engine, session({}) as values:
         try:
             likely = LIKELY[shows](engine, DrawnConditions(values))
         except NotDirectError:
-            return declared
+            return declared.model_copy(update={"intervals": _NONE})
         queries = QueriesOnOriginal(likely, declared, original)
         stated = calibrate(queries.measure(QUERIES, randomness), frozen)
     return declared.model_copy(update={"intervals": stated})
